@@ -1,1 +1,33 @@
-//! longshore-model
+//! The waist of Longshore: what agents say and clients see, and the machine between them.
+//!
+//! Pure: nothing in this crate awaits, reads a clock or opens a file.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`id`], [`time`] | names and moments, and the [`id::Context`] that a machine is called with |
+//! | [`event`] | the event, its closed [`event::Body`], its public JSON |
+//! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
+//! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
+//! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
+//! | [`info`] | a session as lists show it |
+//! | [`timeline`] | the fold that clients draw |
+//! | [`frame`] | an event encoded once |
+//! | [`driver`], [`anchor`] | the contract with the south |
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+pub mod anchor;
+pub mod approval;
+pub mod capability;
+pub mod command;
+pub mod driver;
+pub mod event;
+pub mod frame;
+pub mod id;
+pub mod info;
+pub mod item;
+pub mod lifecycle;
+pub mod session;
+pub mod time;
+pub mod timeline;
+pub mod usage;

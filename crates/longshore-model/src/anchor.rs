@@ -1,0 +1,167 @@
+//! What hub and anchor say to each other: two enums that can cross a socket.
+//!
+//! The hub never reaches into an agent's process. It tells the anchor, which holds the processes, and the anchor
+//! tells what they said, already translated.
+
+use serde::{Deserialize, Serialize};
+
+use crate::capability::{AgentInfo, Mode, ModelInfo};
+use crate::command::AgentCommand;
+use crate::event::{AgentName, Draft};
+use crate::id::{QueryId, SessionId};
+use crate::lifecycle::{NativeId, Sleep};
+use crate::time::Timestamp;
+
+/// From the hub.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "to", rename_all = "snake_case")]
+pub enum ToAnchor {
+    /// Start an agent for a session.
+    Open(Launch),
+    /// Tell a session's agent something.
+    Tell {
+        /// Whose agent.
+        session: SessionId,
+        /// What.
+        command: AgentCommand,
+    },
+    /// Stop a session's agent.
+    Stop {
+        /// Whose agent.
+        session: SessionId,
+    },
+    /// Ask something that concerns no session.
+    Ask {
+        /// The name of the question.
+        id: QueryId,
+        /// The question.
+        query: Query,
+    },
+}
+
+/// From the anchor.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "from", rename_all = "snake_case")]
+pub enum FromAnchor {
+    /// What a session's agent said, in order.
+    Said {
+        /// Whose agent.
+        session: SessionId,
+        /// What.
+        drafts: Vec<Draft>,
+    },
+    /// A session's agent is gone.
+    Gone {
+        /// Whose agent.
+        session: SessionId,
+        /// How.
+        sleep: Sleep,
+        /// Why, for people.
+        reason: String,
+    },
+    /// The answer to a question.
+    Answer {
+        /// The name of the question.
+        id: QueryId,
+        /// The answer, or why there is none.
+        answer: Result<Answer, String>,
+    },
+}
+
+/// All that is needed to start an agent for a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Launch {
+    /// The session.
+    pub session: SessionId,
+    /// Which agent.
+    pub agent: AgentName,
+    /// The work tree.
+    pub cwd: String,
+    /// What it may do without asking.
+    pub mode: Mode,
+    /// The model asked for.
+    pub model: Option<String>,
+    /// Where it starts from.
+    pub start: Start,
+}
+
+/// Where a conversation starts from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "start", rename_all = "snake_case")]
+pub enum Start {
+    /// From nothing.
+    New,
+    /// From what our log holds: the agent is told before the first prompt.
+    Told {
+        /// The conversation so far, in words.
+        story: String,
+    },
+    /// From the agent's own memory.
+    Resume {
+        /// Its name for the conversation.
+        native: NativeId,
+    },
+    /// From a copy of another conversation in the agent's own memory.
+    Fork {
+        /// Its name for that conversation.
+        native: NativeId,
+    },
+}
+
+/// A question that concerns no session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "query", rename_all = "snake_case")]
+pub enum Query {
+    /// Which agents are there?
+    Agents,
+    /// Which models has this agent?
+    Models {
+        /// Which agent.
+        agent: AgentName,
+    },
+    /// Which conversations does this agent remember?
+    Sessions {
+        /// Which agent.
+        agent: AgentName,
+        /// Where the page begins.
+        cursor: Option<String>,
+        /// How many.
+        limit: u32,
+    },
+}
+
+/// The answer to a [`Query`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum Answer {
+    /// To [`Query::Agents`].
+    Agents {
+        /// All that the anchor knows.
+        agents: Vec<AgentInfo>,
+    },
+    /// To [`Query::Models`].
+    Models {
+        /// All of the agent's.
+        models: Vec<ModelInfo>,
+    },
+    /// To [`Query::Sessions`].
+    Sessions {
+        /// A page of them.
+        sessions: Vec<NativeSession>,
+        /// Where the next page begins.
+        next: Option<String>,
+    },
+}
+
+/// A conversation that an agent remembers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NativeSession {
+    /// Its name for it.
+    pub native: NativeId,
+    /// Its title, or how it began.
+    pub title: String,
+    /// The work tree.
+    pub cwd: Option<String>,
+    /// When something last happened in it.
+    pub updated_at: Option<Timestamp>,
+}

@@ -1,0 +1,126 @@
+//! What agents can do, and what they may.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::event::AgentName;
+
+/// What an agent may do without asking. One set for all agents; each driver maps it to its agent's own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// Read and propose, change nothing.
+    Plan,
+    /// Ask before every command and every change.
+    #[default]
+    Ask,
+    /// Change files of the work tree freely, ask for the rest.
+    AutoEdit,
+    /// Never ask.
+    Full,
+}
+
+impl std::str::FromStr for Mode {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "plan" => Ok(Mode::Plan),
+            "ask" => Ok(Mode::Ask),
+            "auto-edit" => Ok(Mode::AutoEdit),
+            "full" => Ok(Mode::Full),
+            other => Err(format!("`{other}` is no mode; the modes are plan, ask, auto-edit and full")),
+        }
+    }
+}
+
+impl std::fmt::Display for Mode {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Mode::Plan => "plan",
+            Mode::Ask => "ask",
+            Mode::AutoEdit => "auto-edit",
+            Mode::Full => "full",
+        })
+    }
+}
+
+/// What an agent can do. Clients hide what is not there.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs)]
+pub struct Capabilities {
+    pub list_sessions: bool,
+    pub open_session: bool,
+    pub send_prompt: bool,
+    pub streaming: bool,
+    pub attachments: bool,
+    pub approvals: bool,
+    pub multi_turn: bool,
+    pub filtering: bool,
+    pub pagination: bool,
+    pub interrupt: bool,
+    pub steer: bool,
+    pub fork: bool,
+    pub modes: Vec<Mode>,
+    pub models: bool,
+    pub custom: BTreeMap<String, Value>,
+}
+
+/// One agent as a machine knows it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentInfo {
+    /// Its name: `codex`.
+    pub name: AgentName,
+    /// Its name for people: `Codex`.
+    pub title: String,
+    /// Where it was found; none when it is not installed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The command that installs it.
+    pub install: String,
+    /// The command that logs in to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub login: Option<String>,
+    /// Something to know before using it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remark: Option<String>,
+    /// What it can do.
+    pub capabilities: Capabilities,
+    /// Its models, when it was asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub models: Vec<ModelInfo>,
+}
+
+/// A model that an agent can use.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ModelInfo {
+    /// What to ask for.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// What it is good for.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Whether the agent takes it when nothing is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub default: bool,
+}
+
+/// A slash command that an agent knows.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct SlashCommand {
+    /// Without the slash.
+    pub name: String,
+    /// What it does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+}

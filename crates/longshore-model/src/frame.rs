@@ -1,0 +1,67 @@
+//! A frame: an event and its JSON, encoded once, shared by the log and by everyone who listens.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::event::{Event, Raw};
+use crate::id::Seq;
+
+/// An event as it is stored and sent. What a client reads is, byte for byte, what the log holds.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    seq: Seq,
+    json: Arc<str>,
+    raw: Option<Raw>,
+    event: OnceLock<Arc<Event>>,
+}
+
+impl Frame {
+    /// Encodes an event.
+    pub fn encode(event: Event, raw: Option<Raw>) -> Result<Self, serde_json::Error> {
+        let json = serde_json::to_string(&event)?;
+        Ok(Self { seq: event.seq, json: json.into(), raw, event: OnceLock::from(Arc::new(event)) })
+    }
+
+    /// A frame that was encoded before.
+    pub fn stored(seq: Seq, json: impl Into<Arc<str>>, raw: Option<Raw>) -> Self {
+        Self { seq, json: json.into(), raw, event: OnceLock::new() }
+    }
+
+    /// The place of the event in its session.
+    pub fn seq(&self) -> Seq {
+        self.seq
+    }
+
+    /// The public JSON, without the raw frame.
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
+    /// The agent's own frame, where there was one.
+    pub fn raw(&self) -> Option<&Raw> {
+        self.raw.as_ref()
+    }
+
+    /// The event itself; decoded on first use when the frame comes from the log.
+    pub fn event(&self) -> Result<&Arc<Event>, serde_json::Error> {
+        if let Some(event) = self.event.get() {
+            return Ok(event);
+        }
+        let event = Arc::new(serde_json::from_str::<Event>(&self.json)?);
+        Ok(self.event.get_or_init(|| event))
+    }
+
+    /// The public JSON with the agent's own frame in `rawEvent`: as JSON when it is JSON, otherwise as a string.
+    pub fn json_with_raw(&self) -> String {
+        let Some(raw) = &self.raw else { return self.json.to_string() };
+        let is_json = serde_json::from_str::<serde::de::IgnoredAny>(raw).is_ok();
+        let quoted;
+        let raw = if is_json {
+            &**raw
+        } else {
+            quoted = serde_json::Value::from(&**raw).to_string();
+            &quoted
+        };
+        let open = self.json.strip_suffix('}').unwrap_or(&self.json);
+        format!("{open},\"rawEvent\":{raw}}}")
+    }
+}

@@ -1,0 +1,167 @@
+//! Ids: UUIDv7 newtypes, the dense per-session [`Seq`], and a source of ids that needs no clock of its own.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use crate::time::Timestamp;
+
+macro_rules! ids {
+    ($($(#[$doc:meta])* $name:ident,)*) => {$(
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        pub struct $name(#[schemars(with = "String")] pub Uuid);
+
+        impl $name {
+            /// A new id, ordered by time.
+            pub fn mint(cx: &mut Context<'_>) -> Self {
+                Self(cx.ids.next(cx.now))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.fmt(f)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = uuid::Error;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                Uuid::parse_str(text).map(Self)
+            }
+        }
+    )*};
+}
+
+ids! {
+    /// One conversation with one agent in one work tree.
+    SessionId,
+    /// One fact of one session; derived from the session and the seq, see [`EventId::of`].
+    EventId,
+    /// From a prompt to the agent's rest.
+    TurnId,
+    /// A thing on the timeline that can grow.
+    ItemId,
+    /// A wish that waits in the queue until its turn begins.
+    PromptId,
+    /// A question that blocks the agent until somebody allows or denies.
+    ApprovalId,
+    /// A question whose answer is data.
+    QuestionId,
+    /// A question of the hub to an anchor.
+    QueryId,
+}
+
+impl EventId {
+    /// An event is its session and its seq; the id says the same in one word.
+    ///
+    /// Derived and not random, so that writing a batch twice is writing it once.
+    pub fn of(session: SessionId, seq: Seq, at: Timestamp) -> Self {
+        let (high, low) = session.0.as_u64_pair();
+        Self(uuid_v7(at, scramble(high ^ seq.0), scramble(low.wrapping_add(seq.0))))
+    }
+}
+
+/// The place of an event in its session: dense, from 1. Zero stands before the first event.
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Debug, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(transparent)]
+pub struct Seq(pub u64);
+
+impl Seq {
+    /// Before the first event.
+    pub const ZERO: Seq = Seq(0);
+
+    /// The seq that follows.
+    #[must_use]
+    pub fn next(self) -> Seq {
+        Seq(self.0 + 1)
+    }
+}
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// What a pure machine may know of the outside: the time it was called at, and where new ids come from.
+#[derive(Debug)]
+pub struct Context<'a> {
+    /// The moment of the call, read by the caller.
+    pub now: Timestamp,
+    /// Where new ids come from.
+    pub ids: &'a mut Ids,
+}
+
+/// A source of UUIDv7s that is a function of its seed, so that a replay mints the same ids.
+#[derive(Clone, Debug)]
+pub struct Ids {
+    state: u64,
+}
+
+impl Ids {
+    /// The seed comes from the edge: random when running, fixed in a test.
+    pub fn seeded(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// The next id, stamped with `now`.
+    pub fn next(&mut self, now: Timestamp) -> Uuid {
+        let mut draw = || {
+            self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            scramble(self.state)
+        };
+        let (high, low) = (draw(), draw());
+        uuid_v7(now, high, low)
+    }
+}
+
+/// The finalizer of splitmix64: every input bit reaches every output bit.
+fn scramble(mut bits: u64) -> u64 {
+    bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
+}
+
+fn uuid_v7(at: Timestamp, high: u64, low: u64) -> Uuid {
+    let millis = (at.micros().max(0) as u64) / 1_000;
+    let head = (millis << 16) | 0x7000 | (high & 0x0fff);
+    let tail = (low & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
+    Uuid::from_u64_pair(head, tail)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_version_7_and_ordered_by_time() {
+        let mut ids = Ids::seeded(7);
+        let early = ids.next(Timestamp::from_micros(1_000_000));
+        let late = ids.next(Timestamp::from_micros(2_000_000));
+        assert_eq!(early.get_version_num(), 7);
+        assert!(early < late);
+    }
+
+    #[test]
+    fn an_event_id_is_a_function_of_session_seq_and_time() {
+        let mut ids = Ids::seeded(1);
+        let at = Timestamp::from_micros(5);
+        let session = SessionId(ids.next(at));
+        assert_eq!(EventId::of(session, Seq(3), at), EventId::of(session, Seq(3), at));
+        assert_ne!(EventId::of(session, Seq(3), at), EventId::of(session, Seq(4), at));
+    }
+}

@@ -1,0 +1,50 @@
+//! What a turn or a session has used. Unknown is `None`, never 0.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Usage {
+    /// Read by the model, cached ones included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<u64>,
+    /// Of these, from the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cached_input: Option<u64>,
+    /// Written by the model, reasoning included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// Of these, thought and not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<u64>,
+    /// How much the model can hold at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_window: Option<u64>,
+    /// How much of that is taken now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_used: Option<u64>,
+}
+
+impl Usage {
+    /// How full the context is, in percent.
+    pub fn context_percent(&self) -> Option<u8> {
+        let (used, window) = (self.context_used?, self.context_window?);
+        (window > 0).then(|| (used.saturating_mul(100) / window).min(100) as u8)
+    }
+
+    /// What was used between `before` and now; both are totals of one session.
+    #[must_use]
+    pub fn since(&self, before: &Usage) -> Usage {
+        let less = |now: Option<u64>, then: Option<u64>| now.map(|now| now.saturating_sub(then.unwrap_or(0)));
+        Usage {
+            input: less(self.input, before.input),
+            cached_input: less(self.cached_input, before.cached_input),
+            output: less(self.output, before.output),
+            reasoning: less(self.reasoning, before.reasoning),
+            context_window: self.context_window,
+            context_used: self.context_used,
+        }
+    }
+}
