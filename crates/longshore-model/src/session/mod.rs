@@ -302,9 +302,10 @@ impl Session {
 
     fn launch(&mut self, out: &mut Outcome) {
         self.link = Link::Starting;
-        let start = match &self.native {
-            Some(native) => Start::Resume { native: native.clone() },
-            None => Start::New,
+        let start = match (&self.native, &self.opened.forked_from) {
+            (Some(native), _) => Start::Resume { native: native.clone() },
+            (None, Some(origin)) => Start::Fork { native: origin.native.clone() },
+            (None, None) => Start::New,
         };
         let launch = self.launch_from(start);
         out.effects.push(match self.forgotten {
@@ -403,7 +404,7 @@ impl Session {
             commands: self.commands.clone(),
             archived: self.archived,
             parent: self.opened.parent,
-            forked_from: self.opened.forked_from,
+            forked_from: self.opened.forked_from.clone(),
         }
     }
 
