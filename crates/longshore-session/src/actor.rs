@@ -29,9 +29,19 @@ const FOLD_PAGE: usize = 4_096;
 
 /// What a client wants of a session.
 pub(crate) enum FromClient {
-    Wish { command: Command, by: By, reply: oneshot::Sender<Result<Reply, HubError>> },
-    Open { opened: Box<Opened>, copied: Vec<Draft>, reply: oneshot::Sender<Result<SessionInfo, HubError>> },
-    Info { reply: oneshot::Sender<Result<SessionInfo, HubError>> },
+    Wish {
+        command: Command,
+        by: By,
+        reply: oneshot::Sender<Result<Reply, HubError>>,
+    },
+    Open {
+        opened: Box<Opened>,
+        copied: Vec<Draft>,
+        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
+    },
+    Info {
+        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
+    },
     /// Nothing: just be awake, and set right what a crash left open.
     Wake,
 }
@@ -44,7 +54,7 @@ pub(crate) enum FromAgent {
 }
 
 /// Answers that wait until what they speak of is durable.
-type Owed = Vec<Box<dyn FnOnce(Result<&Session, &LogError>) + Send>>;
+type Owed = Vec<Box<dyn FnOnce(Result<&Session, &Arc<LogError>>) + Send>>;
 
 pub(crate) struct Actor {
     id: SessionId,
@@ -72,7 +82,11 @@ impl Actor {
         Self { id, hub, tail, ids, session: None, agent: AgentHere::No }
     }
 
-    pub(crate) async fn run(mut self, mut clients: mpsc::Receiver<FromClient>, mut agent: mpsc::Receiver<FromAgent>) {
+    pub(crate) async fn run(
+        mut self,
+        mut clients: mpsc::Receiver<FromClient>,
+        mut agent: mpsc::Receiver<FromAgent>,
+    ) {
         let (mut wishes, mut said) = (Vec::with_capacity(AT_ONCE), Vec::with_capacity(AT_ONCE));
         loop {
             tokio::select! {
@@ -94,7 +108,11 @@ impl Actor {
     }
 
     /// Takes a handful of messages through the machine, commits what they came to, and only then tells anyone.
-    async fn step(&mut self, wishes: impl Iterator<Item = FromClient>, said: impl Iterator<Item = FromAgent>) {
+    async fn step(
+        &mut self,
+        wishes: impl Iterator<Item = FromClient>,
+        said: impl Iterator<Item = FromAgent>,
+    ) {
         let mut out = Outcome::default();
         let mut owed: Owed = Vec::new();
         for wish in wishes {
@@ -106,6 +124,7 @@ impl Actor {
         let Outcome { events, effects } = out;
         if let Err(error) = self.commit(events).await {
             error!(session = %self.id, %error, "cannot record; the agent is stopped");
+            let error = Arc::new(error);
             for answer in owed {
                 answer(Err(&error));
             }
@@ -248,7 +267,7 @@ impl Actor {
             .into_iter()
             .map(|(event, raw)| Frame::encode(event, raw))
             .collect::<Result<Arc<[Frame]>, _>>()
-            .map_err(|error| LogError::Other(error.to_string()))?;
+            .map_err(|error| LogError::Other { doing: "encoding an event", source: error.into() })?;
         let batch = Batch { session: self.id, frames: Arc::clone(&frames), info: info.clone() };
         self.hub.log.append(batch).await?;
         self.hub.counters.recorded(frames.len());
@@ -305,7 +324,7 @@ fn opened_by(draft: &Draft) -> Option<Opened> {
     }
 }
 
-fn answer<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &LogError>) {
+fn answer<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &Arc<LogError>>) {
     // A client that no longer waits for its answer is no fault.
-    drop(reply.send(done.map_err(|error| HubError::Log(error.clone()))));
+    drop(reply.send(done.map_err(|error| HubError::Log(Arc::clone(error)))));
 }

@@ -1,5 +1,7 @@
 //! Why the hub did not do something. A variant per decision that a caller can take.
 
+use std::sync::Arc;
+
 use longshore_log::LogError;
 use longshore_model::command::Refusal;
 use longshore_model::id::Seq;
@@ -52,7 +54,7 @@ pub enum HubError {
     Invalid(String),
     /// The log could not be read or written.
     #[error(transparent)]
-    Log(#[from] LogError),
+    Log(Arc<LogError>),
     /// A stored event could not be read back.
     #[error("event {seq} of the log cannot be read: {source}")]
     Unreadable {
@@ -61,4 +63,10 @@ pub enum HubError {
         /// Why.
         source: serde_json::Error,
     },
+}
+
+impl From<LogError> for HubError {
+    fn from(error: LogError) -> Self {
+        HubError::Log(Arc::new(error))
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use longshore_log::{Hit, Log, LogError, SessionFilter, SessionPage, Stats, WithRaw};
+use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
 use longshore_model::capability::{AgentInfo, Mode, ModelInfo};
 use longshore_model::command::{Command, Reply};
@@ -101,10 +101,10 @@ impl Hub {
     pub async fn deliver(&self, message: FromAnchor) {
         match message {
             FromAnchor::Said { session, drafts } => {
-                self.from_agent(session, FromAgent::Said(drafts)).await;
+                self.agent_did(session, FromAgent::Said(drafts)).await;
             }
             FromAnchor::Gone { session, sleep, reason } => {
-                self.from_agent(session, FromAgent::Gone { sleep, reason }).await;
+                self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
@@ -115,7 +115,7 @@ impl Hub {
         }
     }
 
-    async fn from_agent(&self, session: SessionId, message: FromAgent) {
+    async fn agent_did(&self, session: SessionId, message: FromAgent) {
         let head = match self.inner.registry.find(session) {
             Some(entry) => entry.tail.head(),
             None => match self.inner.log.head(session).await {
@@ -234,7 +234,12 @@ impl Hub {
     }
 
     /// Everything after a seq, and then whatever comes.
-    pub async fn subscribe(&self, session: SessionId, after: Seq, raw: WithRaw) -> Result<Subscription, HubError> {
+    pub async fn subscribe(
+        &self,
+        session: SessionId,
+        after: Seq,
+        raw: WithRaw,
+    ) -> Result<Subscription, HubError> {
         let entry = self.awake(session).await?;
         let head = entry.tail.head();
         if after > head {
@@ -401,10 +406,4 @@ pub(crate) fn now() -> Timestamp {
 /// A seed for ids. Should the system have no randomness to give, the clock must do.
 pub(crate) fn random_seed() -> u64 {
     getrandom::u64().unwrap_or_else(|_| now().micros() as u64)
-}
-
-impl From<&LogError> for HubError {
-    fn from(error: &LogError) -> Self {
-        HubError::Log(error.clone())
-    }
 }

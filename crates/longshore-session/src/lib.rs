@@ -19,10 +19,10 @@ mod story;
 mod subscription;
 mod tail;
 
-pub use error::HubError;
 pub use counters::Counters;
+pub use error::HubError;
 pub use hub::{Hub, OpenRequest};
 pub use inbox::Inbox;
-pub use longshore_log::{Hit, SessionFilter, SessionPage, Stats, WithRaw};
+pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
 pub use subscription::Subscription;
 pub use tail::Frames;

@@ -23,7 +23,13 @@ pub struct Subscription {
 }
 
 impl Subscription {
-    pub(crate) fn new(session: SessionId, after: Seq, tail: Arc<Tail>, log: Arc<dyn Log>, raw: WithRaw) -> Self {
+    pub(crate) fn new(
+        session: SessionId,
+        after: Seq,
+        tail: Arc<Tail>,
+        log: Arc<dyn Log>,
+        raw: WithRaw,
+    ) -> Self {
         let head = tail.watch();
         Self { session, cursor: after, tail, head, log, raw }
     }
@@ -36,6 +42,11 @@ impl Subscription {
     /// The last frame that was given out: where to go on after a break.
     pub fn cursor(&self) -> Seq {
         self.cursor
+    }
+
+    /// Whether its frames bring the agent's own.
+    pub fn with_raw(&self) -> bool {
+        self.raw == WithRaw::Yes
     }
 
     /// Whether there is something to give out right now.
