@@ -45,6 +45,7 @@ pub(crate) struct Inner {
     asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
     changes: broadcast::Sender<Arc<SessionInfo>>,
     ids: Mutex<Ids>,
+    pub(crate) importing: crate::import::Importing,
 }
 
 /// What a new session shall be.
@@ -73,6 +74,7 @@ impl Hub {
             asked: Mutex::default(),
             changes: broadcast::Sender::new(CHANGES),
             ids: Mutex::new(Ids::seeded(random_seed())),
+            importing: Default::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -95,6 +97,15 @@ impl Hub {
             info!(sessions = unfinished.len(), "sessions that were cut short are being set right");
         }
         Ok(unfinished.len())
+    }
+
+    /// Waits until every session has taken down what it was told so far.
+    pub async fn settle(&self) {
+        for entry in self.inner.registry.all() {
+            // The agent's words come before the question, so that its answer comes after they are recorded.
+            let _ = self.request(&entry, |reply| FromClient::Info { reply }).await;
+            let _ = self.request(&entry, |reply| FromClient::Info { reply }).await;
+        }
     }
 
     /// What the anchor says. Waits while the session has no room: that is what holds a flooding agent back.

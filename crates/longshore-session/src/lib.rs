@@ -13,6 +13,7 @@ mod counters;
 mod error;
 mod fork;
 mod hub;
+mod import;
 mod inbox;
 mod registry;
 mod story;

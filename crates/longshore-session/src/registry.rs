@@ -32,7 +32,7 @@ impl Registry {
         self.lock().get(&session).filter(|entry| !entry.clients.is_closed()).cloned()
     }
 
-    /// Puts in what `make` makes, unless somebody was first: the entry that counts, and whether it is the new one.
+    /// Puts in an entry unless somebody was first: the entry that counts, and whether it is the new one.
     pub(crate) fn insert(&self, session: SessionId, fresh: Entry) -> (Entry, bool) {
         let mut awake = self.lock();
         match awake.get(&session).filter(|entry| !entry.clients.is_closed()) {
@@ -52,6 +52,10 @@ impl Registry {
             awake.remove(&session);
         }
         removed
+    }
+
+    pub(crate) fn all(&self) -> Vec<Entry> {
+        self.lock().values().cloned().collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -8,7 +8,7 @@ use longshore_session::{Hub, HubError, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
 use super::params::{
-    Answer, Decide, Events, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage, Update,
 };
 use crate::auth::Principal;
 
@@ -186,4 +186,20 @@ pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError>
         })
         .collect();
     Ok(json!({ "hits": hits }))
+}
+
+/// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.
+pub(super) async fn import(hub: &Hub, params: Import) -> Result<SessionInfo, HubError> {
+    let mut events = Vec::with_capacity(params.events.len());
+    for json in params.events {
+        let unreadable = |error| HubError::Invalid(format!("an event cannot be read: {error}"));
+        let event = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let Raw { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) => text.into(),
+            Err(_) => raw.get().into(),
+        });
+        events.push((event, raw));
+    }
+    hub.import(events).await
 }

@@ -214,6 +214,20 @@ pub struct Search {
     pub limit: Option<usize>,
 }
 
+/// Events of an exported session, in order.
+#[derive(Debug, Deserialize)]
+pub(super) struct Import {
+    pub(super) events: Vec<Box<serde_json::value::RawValue>>,
+}
+
+/// The agent's own frame, beside an event.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Raw {
+    #[serde(default)]
+    pub(super) raw_event: Option<Box<serde_json::value::RawValue>>,
+}
+
 /// A call of the socket that concerns one session: `{session, ...}`.
 #[derive(Debug, Deserialize)]
 pub(super) struct Of<T> {

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::call;
 use super::params::{
-    Events, List, Of, OfApproval, OfQuestion, Only, Open, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Events, Import, List, Of, OfApproval, OfQuestion, Only, Open, Revive, Rewrite, Say, Search, TimelinePage, Update,
 };
 use crate::auth::Principal;
 use crate::problem::Problem;
@@ -165,6 +165,10 @@ fn find(request: &Request, hub: Hub, by: Principal) -> Result<Call, Problem> {
         "answer" => {
             let OfQuestion { question, params } = request.params()?;
             async move { value(call::answer(&hub, question, params, &by).await?) }.boxed()
+        }
+        "import" => {
+            let params: Import = request.params()?;
+            async move { value(json!(call::import(&hub, params).await?)) }.boxed()
         }
         "search" => {
             let params: Search = request.params()?;
