@@ -12,5 +12,6 @@
 pub mod anchor;
 mod clock;
 pub mod discover;
+mod git;
 pub mod table;
 pub mod transport;

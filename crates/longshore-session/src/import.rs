@@ -56,10 +56,12 @@ impl Hub {
             head = head.next();
             event.seq = head;
             session.apply(&event);
-            frames.push(Frame::encode(event, raw).map_err(|source| HubError::Unreadable { seq: head, source })?);
+            frames.push(
+                Frame::encode(event, raw).map_err(|source| HubError::Unreadable { seq: head, source })?,
+            );
         }
         let info = Arc::new(session.info());
-        self.inner.log.append(Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) }).await?;
+        self.inner.log.append(Batch { session: id, frames, info: Some(Arc::clone(&info)) }).await?;
         self.inner.changed(Arc::clone(&info));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };

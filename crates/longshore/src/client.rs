@@ -78,7 +78,8 @@ impl Client {
         let id = self.send(method, params).await?;
         let answer = tokio::time::timeout(ANSWER_WITHIN, self.answer(id));
         let value = answer.await.map_err(|_| anyhow!("the hub did not answer `{method}` in time"))??;
-        serde_json::from_value(value).with_context(|| format!("the hub answered `{method}` with something else"))
+        serde_json::from_value(value)
+            .with_context(|| format!("the hub answered `{method}` with something else"))
     }
 
     /// Calls a method without waiting; the answer is dropped.
@@ -120,7 +121,9 @@ impl Client {
                 Some(Ok(Message::Text(text))) => {
                     return serde_json::from_str(&text).context("the hub says something that is no JSON-RPC");
                 }
-                Some(Ok(Message::Close(_))) | None => return Err(anyhow!("the hub has closed the connection")),
+                Some(Ok(Message::Close(_))) | None => {
+                    return Err(anyhow!("the hub has closed the connection"));
+                }
                 Some(Ok(_)) => {}
                 Some(Err(error)) => return Err(error).context("the connection to the hub broke"),
             }

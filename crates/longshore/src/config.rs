@@ -23,7 +23,8 @@ impl Places {
         let (config, data) = match set("LONGSHORE_HOME") {
             Some(home) => (home.join("config.toml"), home.join("data")),
             None => {
-                let base = etcetera::choose_base_strategy().context("the home folder is not known; set HOME")?;
+                let base =
+                    etcetera::choose_base_strategy().context("the home folder is not known; set HOME")?;
                 (base.config_dir().join("longshore/config.toml"), base.data_dir().join("longshore"))
             }
         };

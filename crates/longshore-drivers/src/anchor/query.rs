@@ -17,6 +17,7 @@ use super::ending::{Cause, Ending};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
+use crate::git;
 use crate::table::DriverSpec;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
@@ -44,6 +45,7 @@ impl Queries {
         let deadline = self.config.query_deadline;
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
+            Query::Git { .. } => "git".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
         };
         let found = timeout(deadline, self.find(id, query)).await;
@@ -58,6 +60,7 @@ impl Queries {
     async fn find(&self, id: QueryId, query: Query) -> (Result<Answer, String>, Option<Asked>) {
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
+            Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let spec = self.config.drivers.iter().find(|spec| spec.name == &**name);
@@ -67,7 +70,7 @@ impl Queries {
         // Whoever asks for the same models waits here for the first one's answer.
         let mut remembered = match &query {
             Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. } | Query::Agents => None,
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until

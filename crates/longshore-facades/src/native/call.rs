@@ -1,5 +1,8 @@
 //! What can be asked, and what it comes to. Both ways in, HTTP and the socket, end here.
 
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
 use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
@@ -8,7 +11,8 @@ use longshore_session::{Hub, HubError, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
 use super::params::{
-    Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage,
+    Update,
 };
 use crate::auth::Principal;
 
@@ -179,13 +183,19 @@ pub(super) async fn answer(
 
 pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError> {
     let hits = hub.search(params.q, bounded(params.limit, HITS)).await?;
-    let hits: Vec<Value> = hits
-        .iter()
-        .map(|hit| {
-            json!({ "session": hit.session, "seq": hit.seq, "item": hit.item, "snippet": hit.snippet, "at": hit.at })
-        })
-        .collect();
-    Ok(json!({ "hits": hits }))
+    let mut titles = HashMap::new();
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let title = match titles.entry(hit.session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(hub.session(hit.session).await?.title),
+        };
+        found.push(json!({
+            "session": hit.session, "title": title, "seq": hit.seq, "item": hit.item, "snippet": hit.snippet,
+            "at": hit.at,
+        }));
+    }
+    Ok(json!({ "hits": found }))
 }
 
 /// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.

@@ -12,7 +12,8 @@ use serde_json::{Value, json};
 
 use super::call;
 use super::params::{
-    Events, Import, List, Of, OfApproval, OfQuestion, Only, Open, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Events, Import, List, Of, OfApproval, OfQuestion, Only, Open, Revive, Rewrite, Say, Search, TimelinePage,
+    Update,
 };
 use crate::auth::Principal;
 use crate::problem::Problem;

@@ -96,7 +96,9 @@ async fn hub(places: &Places) -> Vec<Finding> {
         Err(error) if error.downcast_ref::<Unreachable>().is_some() => {
             return vec![offline_log(places), fault("no hub is running", "longshore up")];
         }
-        Err(error) => return vec![fault(format!("the hub: {error:#}"), "longshore token prints the right token")],
+        Err(error) => {
+            return vec![fault(format!("the hub: {error:#}"), "longshore token prints the right token")];
+        }
     };
     let mut findings = vec![match Running::read(places) {
         Some(running) if running.version != env!("CARGO_PKG_VERSION") => fault(
@@ -108,7 +110,9 @@ async fn hub(places: &Places) -> Vec<Finding> {
     }];
     match client.call::<Known>("agents", json!({})).await {
         Ok(known) => findings.extend(known.agents.iter().map(agent)),
-        Err(error) => findings.push(fault(format!("the agents: {error:#}"), "longshore down, then longshore up")),
+        Err(error) => {
+            findings.push(fault(format!("the agents: {error:#}"), "longshore down, then longshore up"))
+        }
     }
     findings
 }
@@ -118,7 +122,7 @@ fn offline_log(places: &Places) -> Finding {
     if !places.data.exists() {
         return good("log: none yet");
     }
-    match longshore_log::SqliteLog::open(&places.data, longshore_log::Settings::default()) {
+    match longshore_log::SqliteLog::open(&places.data, &longshore_log::Settings::default()) {
         Ok(_) => good("log: opens"),
         Err(error) => fault(format!("log: {error}"), "as it says"),
     }

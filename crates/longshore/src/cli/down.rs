@@ -16,7 +16,8 @@ pub(super) async fn run() -> Result<ExitCode> {
     let places = Places::find()?;
     // Only a hub that answers is stopped: a stale note might name somebody else's process.
     drop(reach::hub().await?);
-    let running = Running::read(&places).context("the hub that answers was not started from this data folder")?;
+    let running =
+        Running::read(&places).context("the hub that answers was not started from this data folder")?;
     let pid = i32::try_from(running.pid).ok().and_then(Pid::from_raw).context("the hub's note is damaged")?;
     kill_process(pid, Signal::TERM).context("cannot stop the hub")?;
     let mut pace = tokio::time::interval(Duration::from_millis(50));

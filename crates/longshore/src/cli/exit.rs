@@ -25,7 +25,10 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let (code, hint) = advice(error);
     if as_json {
         let stable = error.downcast_ref::<Refused>().map_or("failed", |refused| refused.code.as_str());
-        eprintln!("{}", json!({ "error": { "code": stable, "message": format!("{error:#}"), "hint": hint } }));
+        eprintln!(
+            "{}",
+            json!({ "error": { "code": stable, "message": format!("{error:#}"), "hint": hint } })
+        );
     } else {
         eprintln!("error: {error:#}");
         if let Some(hint) = hint {
@@ -38,10 +41,14 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
 fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(refused) = error.downcast_ref::<Refused>() {
         let code = match refused.code.as_str() {
-            "unknown_session" | "unknown_ask" | "unknown_prompt" | "unknown_agent" | "agent_not_installed" => 3,
+            "unknown_session"
+            | "unknown_ask"
+            | "unknown_prompt"
+            | "unknown_agent"
+            | "agent_not_installed" => 3,
             "no_token" | "wrong_token" | "foreign_host" | "foreign_origin" | "too_many_attempts" => 4,
-            "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn" | "queue_full"
-            | "cannot_fork" | "busy" => 5,
+            "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn"
+            | "queue_full" | "cannot_fork" | "busy" => 5,
             _ => 1,
         };
         return (code, refused.hint.clone());

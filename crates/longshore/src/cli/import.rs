@@ -43,7 +43,10 @@ impl Import {
         while let Some(line) = lines.next() {
             count += 1;
             bytes += line.len();
-            part.push(RawValue::from_string(line.to_owned()).with_context(|| format!("line {} is no JSON", count + 1))?);
+            part.push(
+                RawValue::from_string(line.to_owned())
+                    .with_context(|| format!("line {} is no JSON", count + 1))?,
+            );
             if part.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE || lines.peek().is_none() {
                 taken = client.call("import", json!({ "events": std::mem::take(&mut part) })).await?;
                 bytes = 0;

@@ -48,12 +48,23 @@ impl Live {
     pub(super) fn new(client: Client, session: SessionId, until: Until, as_json: bool) -> Self {
         let renderer = Renderer::new(style(Show::Folded));
         let (screen, asks) = (Screen::new(), VecDeque::new());
-        Self { client, session, until, as_json, renderer, screen, asks, cursor: Seq::ZERO, interrupted: false }
+        Self {
+            client,
+            session,
+            until,
+            as_json,
+            renderer,
+            screen,
+            asks,
+            cursor: Seq::ZERO,
+            interrupted: false,
+        }
     }
 
     /// Watches from `after` on. The exit code tells how the turn ended.
     pub(super) async fn watch(mut self, after: Seq) -> Result<ExitCode> {
-        let _: Value = self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
+        let _: Value =
+            self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
         let mut typed = (is_interactive() && !self.as_json).then(typed_lines);
         let mut spin = tokio::time::interval(Duration::from_millis(SPINNER_PACE));
         loop {
@@ -86,7 +97,8 @@ impl Live {
         let (json, event) = match news {
             News::Event(json, event) => (json, event),
             News::Resume(session, after) => {
-                let _: Value = self.client.call("subscribe", json!({ "session": session, "after": after })).await?;
+                let _: Value =
+                    self.client.call("subscribe", json!({ "session": session, "after": after })).await?;
                 return Ok(None);
             }
         };
@@ -123,11 +135,13 @@ impl Live {
                 self.asks.push_back(Ask::Question { request: request.clone(), answers, at });
             }
             Body::ApprovalDecided { approval, .. } | Body::ApprovalExpired { approval } => {
-                self.asks.retain(|ask| !matches!(ask, Ask::Approval(request) if request.approval == *approval));
+                self.asks
+                    .retain(|ask| !matches!(ask, Ask::Approval(request) if request.approval == *approval));
             }
             Body::QuestionAnswered { question, .. } | Body::QuestionExpired { question } => {
-                self.asks
-                    .retain(|ask| !matches!(ask, Ask::Question { request, .. } if request.question == *question));
+                self.asks.retain(
+                    |ask| !matches!(ask, Ask::Question { request, .. } if request.question == *question),
+                );
             }
             _ => return Ok(()),
         }
@@ -144,7 +158,10 @@ impl Live {
                     format!("waiting: longshore approve {0} (or: longshore deny {0})\n", request.approval)
                 }
                 Some(Ask::Question { request, .. }) => {
-                    format!("waiting for an answer to question {}; answer it from any client\n", request.question)
+                    format!(
+                        "waiting for an answer to question {}; answer it from any client\n",
+                        request.question
+                    )
                 }
                 None => return Ok(()),
             };

@@ -48,7 +48,8 @@ pub(super) fn token(places: &Places) -> Result<String> {
         return Ok(token);
     }
     let path = places.token();
-    let text = std::fs::read_to_string(&path).map_err(|_| Unreachable { url: url(places).unwrap_or_default() })?;
+    let text =
+        std::fs::read_to_string(&path).map_err(|_| Unreachable { url: url(places).unwrap_or_default() })?;
     Ok(text.trim().to_owned())
 }
 

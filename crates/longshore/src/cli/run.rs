@@ -39,11 +39,15 @@ struct Prompted {
 impl Run {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
         let text = match self.prompt.as_deref() {
-            Some("-") | None => std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?,
+            Some("-") | None => {
+                std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?
+            }
             Some(text) => text.to_owned(),
         };
         let cwd = match self.cwd {
-            Some(folder) => folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?,
+            Some(folder) => {
+                folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?
+            }
             None => std::env::current_dir()?,
         };
         let mut client = reach::hub_or_start().await?;

@@ -27,6 +27,7 @@ pub(super) struct Search {
 #[derive(Deserialize)]
 struct Found {
     session: SessionId,
+    title: String,
     seq: Seq,
     snippet: String,
     at: Timestamp,
@@ -49,7 +50,13 @@ impl Search {
         let Hits { hits } = client.call("search", query).await?;
         let hits: Vec<Hit<'_>> = hits
             .iter()
-            .map(|found| Hit { session: found.session, seq: found.seq, at: found.at, snippet: &found.snippet })
+            .map(|found| Hit {
+                session: found.session,
+                title: &found.title,
+                seq: found.seq,
+                at: found.at,
+                snippet: &found.snippet,
+            })
             .collect();
         print!("{}", search_hits(&hits, &words, now(), &style(Show::Hidden)));
         Ok(ExitCode::SUCCESS)

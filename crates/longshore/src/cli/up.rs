@@ -105,7 +105,7 @@ fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
         crate::config::Durability::Normal => longshore_log::Durability::Normal,
     };
     let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
-    Ok(SqliteLog::open(&places.data, settings)?)
+    Ok(SqliteLog::open(&places.data, &settings)?)
 }
 
 /// The token of the environment, of the file, or a new one in the file, which only its owner can read.
@@ -131,9 +131,9 @@ fn token(places: &Places) -> Result<Token> {
 fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
     let mut settings = AnchorConfig::default();
     for (name, agent) in &config.agents {
-        settings.agents.insert(
+        settings.settings.insert(
             name.clone(),
-            longshore_drivers::table::AgentSettings {
+            longshore_drivers::discover::AgentSettings {
                 path: agent.path.clone(),
                 args: agent.args.clone(),
                 env: agent.env.clone(),
@@ -148,7 +148,7 @@ fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
             Box::pin(async move { hub.deliver(message).await })
         }),
     );
-    hub.attach(anchor.commands());
+    hub.attach(anchor.sender());
     anchor
 }
 
