@@ -170,6 +170,8 @@ impl Versions {
             Some(path) => self.version(spec.name, path, settings).await,
             None => None,
         };
+        let silent = || "it does not say its version; it may be broken".to_owned();
+        let remark = found.remark.or_else(|| (found.path.is_some() && version.is_none()).then(silent));
         AgentInfo {
             name: spec.name.into(),
             title: spec.title.to_owned(),
@@ -177,7 +179,7 @@ impl Versions {
             version,
             install: spec.install.to_owned(),
             login: spec.login.map(str::to_owned),
-            remark: found.remark,
+            remark,
             capabilities: (spec.capabilities)(),
             models: Vec::new(),
         }

@@ -7,11 +7,11 @@
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
 
-#![deny(clippy::wildcard_enum_match_arm)]
-
+#[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
 mod clock;
 pub mod discover;
 mod git;
 pub mod table;
+#[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;

@@ -111,7 +111,10 @@ impl Job {
         };
         let translator = Translator::new(self.spec.driver).map_err(Ending::not_started)?;
         let spawn = Spawn { program, arguments, env: settings.env, cwd };
-        let stdio = Stdio::spawn(&spawn, self.config.limits.clone());
+        let limits = self.config.limits.clone();
+        // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
+        let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         Ok((stdio.map_err(|error| Ending::not_started(error.to_string()))?, translator))
     }
 }
@@ -257,11 +260,10 @@ impl Agent {
     }
 
     /// A session that the driver speaks of for the first time is hosted here from now on. Before the hub hears of
-    /// it, so that it can answer.
+    /// it, so that it can answer. One that was opened in a process of its own since is left there.
     fn host(&mut self, session: SessionId) {
-        if !self.hosted.contains(&session) {
+        if !self.hosted.contains(&session) && self.routes.adopt(session, &self.route) {
             self.hosted.push(session);
-            self.routes.lead(session, self.route.clone());
         }
     }
 

@@ -119,7 +119,7 @@ impl Dispatch {
             Some(old) if old.root == Some(session) => old.stop(Cause::Asked),
             Some(host) => {
                 if let Err(TrySendError::Full(_)) = host.messages.try_send(Message::LetGo(session)) {
-                    host.stop(Cause::Stuck);
+                    host.stop(Cause::Overrun);
                 }
                 predecessor = None;
             }
@@ -145,7 +145,7 @@ impl Dispatch {
         let Some(route) = self.routes.of(session) else { return self.gone(session, Ending::not_running()) };
         match route.messages.try_send(message) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => route.stop(Cause::Stuck),
+            Err(TrySendError::Full(_)) => route.stop(Cause::Overrun),
             Err(TrySendError::Closed(_)) => self.gone(session, Ending::not_running()),
         }
     }

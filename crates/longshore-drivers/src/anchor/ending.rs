@@ -23,6 +23,8 @@ pub(crate) enum Cause {
     Panicked(String),
     /// It does not read what it is told.
     Stuck,
+    /// Its sessions told it more than it could be told.
+    Overrun,
     /// It closed a pipe.
     HungUp,
 }
@@ -58,9 +60,12 @@ impl Ending {
     pub(crate) fn stopped_before_start(cause: &Cause) -> Self {
         let (cause, reason) = match cause {
             Cause::Shutdown => (SleepCause::HubRestarted, SHUTDOWN),
-            Cause::Asked | Cause::Finished(_) | Cause::Panicked(_) | Cause::Stuck | Cause::HungUp => {
-                (SleepCause::Stopped, "stopped before it started")
-            }
+            Cause::Asked
+            | Cause::Finished(_)
+            | Cause::Panicked(_)
+            | Cause::Stuck
+            | Cause::Overrun
+            | Cause::HungUp => (SleepCause::Stopped, "stopped before it started"),
         };
         Self { sleep: Sleep { cause, ..Sleep::default() }, reason: reason.to_owned() }
     }
@@ -79,12 +84,15 @@ impl Ending {
             Some(Cause::Stuck) => {
                 (by_itself, format!("{title} did not read what it was told and was stopped"))
             }
+            Some(Cause::Overrun) => {
+                (by_itself, format!("{title} was told more than it took in and was stopped"))
+            }
             // A process that ends closes its pipes first; only one that stayed has hung up.
             Some(Cause::HungUp) if ended.signalled.is_some() => (
                 by_itself,
                 quoting(format!("{title} closed its pipes without ending and was stopped"), &ended.stderr),
             ),
-            Some(Cause::HungUp) | None => (by_itself, quoting(natural(title, &ended), &ended.stderr)),
+            Some(Cause::HungUp) | None => (by_itself, natural(title, &ended)),
         };
         let sleep = Sleep {
             cause: why,
@@ -108,12 +116,14 @@ fn force(signalled: Option<Signal>) -> &'static str {
 
 fn natural(title: &str, ended: &Ended) -> String {
     let Some(status) = ended.status else { return format!("{title} is gone") };
-    match (status.code(), status.signal()) {
-        (Some(0), _) => format!("{title} ended"),
+    let reason = match (status.code(), status.signal()) {
+        // Agents complain on stderr in normal use; of one that ended well it is not the reason.
+        (Some(0), _) => return format!("{title} ended"),
         (Some(code), _) => format!("{title} ended with code {code}"),
         (None, Some(signal)) => format!("{title} was killed by {}", signal_name(signal)),
         (None, None) => format!("{title} is gone"),
-    }
+    };
+    quoting(reason, &ended.stderr)
 }
 
 fn signal_name(signal: i32) -> String {

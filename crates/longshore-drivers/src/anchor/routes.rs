@@ -81,6 +81,18 @@ impl Routes {
         self.map().insert(session, route)
     }
 
+    /// Leads a session to a process that speaks of it, unless another one hosts it.
+    pub(crate) fn adopt(&self, session: SessionId, route: &Route) -> bool {
+        let mut map = self.map();
+        let hosted_elsewhere = map
+            .get(&session)
+            .is_some_and(|other| other.process != route.process && !other.messages.is_closed());
+        if !hosted_elsewhere {
+            map.insert(session, route.clone());
+        }
+        !hosted_elsewhere
+    }
+
     /// Leads a session nowhere, if it led to this process.
     pub(crate) fn release(&self, session: SessionId, process: ProcessId) {
         let mut map = self.map();

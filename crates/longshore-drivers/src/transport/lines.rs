@@ -2,7 +2,7 @@
 
 use longshore_model::event::{Raw, RawFault};
 
-/// How much is asked of a pipe at once: what a pipe of Linux holds.
+/// How much is asked of a pipe at once: what a pipe of Linux holds. Less where lines are shorter.
 const CHUNK: usize = 64 * 1024;
 
 /// A buffer that grew beyond this for one long line is given back after it.
@@ -37,12 +37,14 @@ pub struct Lines {
     skipped: u64,
     longest: usize,
     kept: usize,
+    chunk: usize,
 }
 
 impl Lines {
     /// Lines of up to `longest` bytes; of longer ones the first `kept`.
     pub fn new(longest: usize, kept: usize) -> Self {
-        Self { buffer: Vec::new(), start: 0, searched: 0, skipped: 0, longest, kept: kept.min(longest) }
+        let (kept, chunk) = (kept.min(longest), CHUNK.min(longest));
+        Self { buffer: Vec::new(), start: 0, searched: 0, skipped: 0, longest, kept, chunk }
     }
 
     /// Where the next bytes go: a buffer with room for a chunk at its end. Append only.
@@ -50,8 +52,8 @@ impl Lines {
     /// The room is there for one read; [`Lines::next`] must have returned `None` before.
     pub fn room(&mut self) -> &mut Vec<u8> {
         let length = self.buffer.len();
-        if self.buffer.capacity() - length < CHUNK {
-            let doubled = (length * 2).min(self.longest.saturating_add(CHUNK)).max(length + CHUNK);
+        if self.buffer.capacity() - length < self.chunk {
+            let doubled = (length * 2).min(self.longest.saturating_add(self.chunk)).max(length + self.chunk);
             self.buffer.reserve_exact(doubled - length);
         }
         &mut self.buffer

@@ -9,6 +9,7 @@
 
 mod group;
 mod lines;
+mod outgoing;
 mod spawn;
 mod stderr;
 
@@ -24,6 +25,7 @@ pub use lines::{Line, Lines};
 pub use spawn::{Spawn, SpawnError};
 
 use group::Group;
+use outgoing::Outgoing;
 use stderr::Stderr;
 
 /// How much is read of a process that has ended: more than a pipe holds, so that all of its own words are read,
@@ -103,26 +105,12 @@ pub struct Stdio {
     stderr: Stderr,
     lines: Lines,
     outgoing: Outgoing,
-    stopping: Option<Stopping>,
+    /// Whether it was said that the child is stuck.
+    stuck: bool,
+    /// Set while it is being stopped: when the next harsher step is due.
+    stopping: Option<Instant>,
     signalled: Option<Signal>,
     exit: Option<Exit>,
-}
-
-/// What waits to be written.
-#[derive(Debug, Default)]
-struct Outgoing {
-    bytes: Vec<u8>,
-    written: usize,
-    /// Since when it is full and nothing was taken.
-    full_since: Option<Instant>,
-    reported: bool,
-}
-
-/// How far stopping has come.
-#[derive(Debug)]
-struct Stopping {
-    /// When the next harsher step is due.
-    next: Instant,
 }
 
 /// The process has ended; its pipes may hold last words.
@@ -147,7 +135,8 @@ impl Stdio {
             stderr_chunk: Vec::with_capacity(4 * 1024),
             stderr: Stderr::new(limits.stderr),
             lines: Lines::new(limits.line, limits.kept),
-            outgoing: Outgoing::default(),
+            outgoing: Outgoing::new(limits.outgoing),
+            stuck: false,
             stopping: None,
             signalled: None,
             exit: None,
@@ -167,15 +156,13 @@ impl Stdio {
             return;
         }
         for line in lines {
-            self.outgoing.bytes.extend_from_slice(line.as_bytes());
-            self.outgoing.bytes.push(b'\n');
+            self.outgoing.push_line(&line);
         }
-        self.outgoing.measure(self.limits.outgoing);
     }
 
     /// Whether more waits to be written than may.
     pub fn is_full(&self) -> bool {
-        self.outgoing.full_since.is_some() && self.stopping.is_none()
+        self.outgoing.full_since().is_some() && self.stopping.is_none()
     }
 
     /// The next line that it spoke.
@@ -187,7 +174,7 @@ impl Stdio {
     /// Begins to stop it: the end of its input once all is written, then SIGTERM, then SIGKILL.
     pub fn stop(&mut self) {
         if self.stopping.is_none() {
-            self.stopping = Some(Stopping { next: Instant::now() + self.limits.after_eof });
+            self.stopping = Some(Instant::now() + self.limits.after_eof);
             self.close_input_when_written();
         }
     }
@@ -200,10 +187,10 @@ impl Stdio {
             if self.exit.is_some() {
                 return self.hear_last_words(read).await;
             }
-            let stuck_at = self.outgoing.full_since.filter(|_| !self.outgoing.reported);
-            let stuck_at = stuck_at.map(|since| since + self.limits.stuck);
+            let full_since = self.outgoing.full_since().filter(|_| !self.stuck);
+            let stuck_at = full_since.map(|since| since + self.limits.stuck);
             tokio::select! {
-                taken = write(&mut self.stdin, &self.outgoing), if self.outgoing.waits() => {
+                taken = write(&mut self.stdin, &self.outgoing), if !self.outgoing.is_empty() => {
                     if let Some(hung_up) = self.wrote(taken) {
                         return hung_up;
                     }
@@ -216,14 +203,14 @@ impl Stdio {
                 }
                 status = self.group.ended() => {
                     self.stdin = None;
-                    self.outgoing = Outgoing::default();
+                    self.outgoing.clear();
                     self.exit = Some(Exit { status: status.ok(), read: 0, until: None });
                 }
                 () = at(stuck_at) => {
-                    self.outgoing.reported = true;
+                    self.stuck = true;
                     return Happened::Stuck;
                 }
-                () = at(self.stopping.as_ref().map(|stopping| stopping.next)) => self.stop_harder(),
+                () = at(self.stopping) => self.stop_harder(),
             }
         }
     }
@@ -266,7 +253,6 @@ impl Stdio {
         match taken {
             Ok(count) if count > 0 => {
                 self.outgoing.took(count);
-                self.outgoing.measure(self.limits.outgoing);
                 if self.stopping.is_some() {
                     self.close_input_when_written();
                 }
@@ -274,7 +260,7 @@ impl Stdio {
             }
             Ok(_) | Err(_) => {
                 self.stdin = None;
-                self.outgoing = Outgoing::default();
+                self.outgoing.clear();
                 self.stopping.is_none().then_some(Happened::HungUp)
             }
         }
@@ -301,48 +287,19 @@ impl Stdio {
     }
 
     fn close_input_when_written(&mut self) {
-        if !self.outgoing.waits() {
+        if self.outgoing.is_empty() {
             self.stdin = None;
         }
     }
 
     fn stop_harder(&mut self) {
         self.stdin = None;
-        self.outgoing = Outgoing::default();
+        self.outgoing.clear();
         let signal = if self.signalled.is_none() { Signal::TERM } else { Signal::KILL };
         tracing::debug!(pid = self.group.pid(), ?signal, "agent process did not end in time");
         self.group.signal(signal);
         self.signalled = Some(signal);
-        self.stopping = Some(Stopping { next: Instant::now() + self.limits.after_term });
-    }
-}
-
-impl Outgoing {
-    fn waits(&self) -> bool {
-        self.written < self.bytes.len()
-    }
-
-    fn waiting(&self) -> &[u8] {
-        self.bytes.get(self.written..).unwrap_or_default()
-    }
-
-    fn took(&mut self, count: usize) {
-        self.written += count;
-        if !self.waits() {
-            self.bytes.clear();
-            self.written = 0;
-            self.bytes.shrink_to(64 * 1024);
-        }
-        // Some was taken: the time until it counts as stuck begins anew.
-        self.full_since = None;
-    }
-
-    fn measure(&mut self, limit: usize) {
-        if self.waiting().len() < limit {
-            self.full_since = None;
-        } else if self.full_since.is_none() {
-            self.full_since = Some(Instant::now());
-        }
+        self.stopping = Some(Instant::now() + self.limits.after_term);
     }
 }
 

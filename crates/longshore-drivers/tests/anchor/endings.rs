@@ -175,7 +175,7 @@ async fn a_driver_that_gives_up_says_why() {
     assert_eq!(life.reason, "the parrot is done");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_driver_that_panics_harms_its_own_session_only() {
     let mut rig = Rig::new(json!([{"do": "print", "line": "hi"}, {"do": "echo"}]));
     let (broken, whole) = (rig.open().await, rig.open().await);
@@ -193,7 +193,7 @@ async fn a_driver_that_panics_harms_its_own_session_only() {
     rig.hear(whole, "still there").await;
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn shutdown_stops_all_agents_and_tells_their_sessions() {
     let phone = Phone::new().await;
     let mut rig =

@@ -12,11 +12,13 @@ const MIB: usize = 1024 * 1024;
 
 /// The fault and the number of bytes kept of each line that was garbled.
 fn garbled(life: &Life) -> Vec<(RawFault, usize)> {
-    let raw = life.drafts.iter().filter_map(|draft| match &draft.body {
-        Body::Raw { fault: Some(fault), .. } => Some((*fault, draft.raw.as_ref().map_or(0, |raw| raw.len()))),
-        _ => None,
-    });
-    raw.collect()
+    let mut found = Vec::new();
+    for draft in &life.drafts {
+        if let Body::Raw { fault: Some(fault), .. } = draft.body {
+            found.push((fault, draft.raw.as_ref().map_or(0, |raw| raw.len())));
+        }
+    }
+    found
 }
 
 #[tokio::test]
@@ -57,7 +59,7 @@ async fn what_one_read_gave_is_said_in_one_message() {
     assert!(life.messages < 10, "{} messages", life.messages);
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_side_by_side_hear_their_own_agents() {
     let mut rig = Rig::new(json!([{"do": "echo"}]));
     let mut sessions = Vec::new();
@@ -106,6 +108,23 @@ async fn stopping_a_child_session_leaves_the_process_to_its_parent() {
     rig.hear(root, "still here").await;
 }
 
+#[tokio::test]
+async fn a_child_session_that_is_opened_by_itself_leaves_the_process_of_its_parent() {
+    let mut rig = Rig::new(json!([{"do": "print", "line": "child"}, {"do": "echo"}]));
+    let root = rig.open().await;
+    let child = the_child(&mut rig, root).await;
+    let mut launch = rig.launch();
+    launch.session = child;
+    rig.send(ToAnchor::Open(launch)).await;
+    rig.prompt(child, "to its own").await;
+    rig.hear_past_gone(child, "to its own").await;
+    // The parent's process speaks of it again; that is passed on, and changes nothing.
+    rig.prompt(root, "child").await;
+    rig.hear_past_gone(child, "child").await;
+    rig.prompt(child, "still to its own").await;
+    rig.hear_past_gone(child, "still to its own").await;
+}
+
 /// The session other than `root` that is spoken of first.
 async fn the_child(rig: &mut Rig, root: SessionId) -> SessionId {
     loop {
@@ -128,7 +147,7 @@ async fn a_session_without_an_agent_hears_so() {
     assert_eq!(rig.life(nobody).await.reason, "no agent runs for this session");
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn opening_a_session_again_replaces_its_agent_and_keeps_the_order() {
     let mut rig = Rig::new(json!([{"do": "print", "line": "up"}, {"do": "echo"}]));
     let launch = rig.launch();

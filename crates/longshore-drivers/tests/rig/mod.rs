@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use longshore_drivers::anchor::{Anchor, AnchorConfig, Deliver};
@@ -178,6 +178,8 @@ pub(crate) struct Rig {
     pub(crate) said: mpsc::Receiver<FromAnchor>,
     /// Told when an agent has to wait for room.
     pub(crate) full: Arc<Notify>,
+    /// A session that takes nothing.
+    pub(crate) deaf: Arc<OnceLock<SessionId>>,
     ids: Ids,
     folder: tempfile::TempDir,
 }
@@ -226,8 +228,16 @@ impl Rig {
         let (hub, said) = mpsc::channel(room);
         let full = Arc::new(Notify::new());
         let no_room = Arc::clone(&full);
+        let deaf = Arc::new(OnceLock::new());
+        let hears_nothing = Arc::clone(&deaf);
         let deliver: Deliver = Arc::new(move |message| {
             let (hub, no_room) = (hub.clone(), Arc::clone(&no_room));
+            if let (FromAnchor::Said { session, .. }, Some(deaf)) = (&message, hears_nothing.get())
+                && session == deaf
+            {
+                no_room.notify_one();
+                return Box::pin(std::future::pending());
+            }
             let delivery: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
                 if let Err(TrySendError::Full(message)) = hub.try_send(message) {
                     no_room.notify_one();
@@ -237,7 +247,7 @@ impl Rig {
             delivery
         });
         let folder = tempfile::tempdir().unwrap();
-        Self { anchor: Anchor::start(config, deliver), said, full, ids: Ids::seeded(1), folder }
+        Self { anchor: Anchor::start(config, deliver), said, full, deaf, ids: Ids::seeded(1), folder }
     }
 
     fn cx(&mut self) -> Context<'_> {
@@ -313,6 +323,18 @@ impl Rig {
                 }
                 FromAnchor::Said { .. } => {}
                 other => panic!("expected `{text}`, got {other:?}"),
+            }
+        }
+    }
+
+    /// The same, when it may have lost another agent before.
+    pub(crate) async fn hear_past_gone(&mut self, session: SessionId, text: &str) {
+        loop {
+            if let FromAnchor::Said { session: other, drafts } = self.next().await
+                && other == session
+                && drafts.iter().any(|draft| draft.text.as_deref() == Some(text))
+            {
+                return;
             }
         }
     }
