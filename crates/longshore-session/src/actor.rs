@@ -49,12 +49,18 @@ pub(crate) enum FromClient {
 /// What a session's agent does.
 pub(crate) enum FromAgent {
     Said(Vec<Draft>),
-    Gone { sleep: Sleep, reason: String },
+    Gone {
+        sleep: Sleep,
+        reason: String,
+    },
     Git(GitState),
+    /// Everything before this has been recorded when it is answered.
+    Mark(oneshot::Sender<()>),
 }
 
 /// Answers that wait until what they speak of is durable.
-type Owed = Vec<Box<dyn FnOnce(Result<&Session, &Arc<LogError>>) + Send>>;
+type Owed = Vec<Answer>;
+type Answer = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
 
 pub(crate) struct Actor {
     id: SessionId,
@@ -103,6 +109,9 @@ impl Actor {
             if wishes.is_empty() && clients.is_closed() {
                 return;
             }
+            // Whoever did not wake us has a turn all the same, so that neither side can keep the other waiting.
+            take_waiting(&mut clients, &mut wishes);
+            take_waiting(&mut agent, &mut said);
             self.step(wishes.drain(..), said.drain(..)).await;
         }
     }
@@ -119,7 +128,7 @@ impl Actor {
             self.client(wish, &mut out, &mut owed).await;
         }
         for message in said {
-            self.agent(message, &mut out).await;
+            self.agent(message, &mut out, &mut owed).await;
         }
         let Outcome { events, effects } = out;
         if let Err(error) = self.commit(events).await {
@@ -130,10 +139,8 @@ impl Actor {
             }
             return self.fail().await;
         }
-        if let Some(session) = &self.session {
-            for answer in owed {
-                answer(Ok(session));
-            }
+        for answer in owed {
+            answer(Ok(self.session.as_ref()));
         }
         for effect in effects {
             self.carry_out(effect).await;
@@ -151,7 +158,7 @@ impl Actor {
                 // Open with the agent under way: whoever opens a session is about to speak.
                 let _ = session.handle(revive(), &mut cx, out);
                 self.session = Some(session);
-                owed.push(Box::new(move |done| answer(reply, done.map(Session::info))));
+                owed.push(info_to(reply));
             }
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
@@ -159,7 +166,7 @@ impl Actor {
                 }
             }
             FromClient::Info { reply } => match self.awaken(out).await {
-                Ok(_) => owed.push(Box::new(move |done| answer(reply, done.map(Session::info)))),
+                Ok(_) => owed.push(info_to(reply)),
                 Err(error) => drop(reply.send(Err(error))),
             },
             FromClient::Wish { command, by, reply } => {
@@ -175,7 +182,13 @@ impl Actor {
         }
     }
 
-    async fn agent(&mut self, message: FromAgent, out: &mut Outcome) {
+    async fn agent(&mut self, message: FromAgent, out: &mut Outcome, owed: &mut Owed) {
+        if let FromAgent::Mark(reached) = message {
+            owed.push(Box::new(move |_| {
+                let _ = reached.send(());
+            }));
+            return;
+        }
         if self.agent == AgentHere::Silenced {
             if matches!(message, FromAgent::Gone { .. }) {
                 self.agent = AgentHere::No;
@@ -212,6 +225,7 @@ impl Actor {
             FromAgent::Git(state) => {
                 let _ = self.handle(Input::Git(state), out);
             }
+            FromAgent::Mark(_) => {}
         }
     }
 
@@ -313,6 +327,14 @@ impl Actor {
     }
 }
 
+fn take_waiting<T>(queue: &mut mpsc::Receiver<T>, into: &mut Vec<T>) {
+    while into.len() < AT_ONCE
+        && let Ok(message) = queue.try_recv()
+    {
+        into.push(message);
+    }
+}
+
 fn revive() -> Input {
     Input::Wish { command: Command::Revive { from_log: false }, by: "hub".to_owned() }
 }
@@ -322,6 +344,14 @@ fn opened_by(draft: &Draft) -> Option<Opened> {
         Body::SessionOpened(opened) => Some(opened.clone()),
         _ => None,
     }
+}
+
+fn info_to(reply: oneshot::Sender<Result<SessionInfo, HubError>>) -> Answer {
+    Box::new(move |done| match done {
+        Ok(None) => drop(reply.send(Err(HubError::UnknownSession))),
+        Ok(Some(session)) => answer(reply, Ok(session.info())),
+        Err(error) => answer(reply, Err(error)),
+    })
 }
 
 fn answer<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &Arc<LogError>>) {

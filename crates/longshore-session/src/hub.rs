@@ -102,9 +102,10 @@ impl Hub {
     /// Waits until every session has taken down what it was told so far.
     pub async fn settle(&self) {
         for entry in self.inner.registry.all() {
-            // The agent's words come before the question, so that its answer comes after they are recorded.
-            let _ = self.request(&entry, |reply| FromClient::Info { reply }).await;
-            let _ = self.request(&entry, |reply| FromClient::Info { reply }).await;
+            let (reach, reached) = oneshot::channel();
+            if entry.agent.send(FromAgent::Mark(reach)).await.is_ok() {
+                let _ = reached.await;
+            }
         }
     }
 
