@@ -140,6 +140,62 @@ async fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
 }
 
 #[tokio::test]
+async fn what_a_crash_left_half_forgotten_goes_with_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut talks = [Talk::new(1), Talk::new(2)];
+    {
+        let log = open(folder.path()).unwrap();
+        for talk in &mut talks {
+            let turn = talk.turn_of(1, &["the ", "barnacle"]);
+            let info = Some(talk.info(|_| ()));
+            log.append(Batch { info, ..talk.batch(turn) }).await.unwrap();
+        }
+    }
+    // As if the hub had died just after it parted with the first session.
+    sql(
+        folder.path(),
+        "INSERT INTO forgotten SELECT min(key) FROM sessions; \
+         DELETE FROM sessions WHERE key IN (SELECT key FROM forgotten)",
+    );
+    let log = open(folder.path()).unwrap();
+    assert_eq!(log.search("barnacle".into(), 10).await.unwrap().len(), 1, "nobody finds it any more");
+    assert_eq!(log.forget(at(0)).await.unwrap(), 0);
+    drop(log);
+
+    let file = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    let count = |what: &str| -> i64 {
+        file.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("events"), count("raw_blocks"), count("turns"), count("forgotten")), (6, 1, 1, 0));
+    // FTS5 compares its index with the text of the events, word by word.
+    file.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)", []).unwrap();
+    file.execute("INSERT INTO search (search) VALUES ('rebuild')", []).unwrap();
+    assert_eq!(count("search_docsize"), 1, "the final message is all that is to be found");
+}
+
+#[tokio::test]
+async fn the_write_ahead_log_stays_bounded_under_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { durability: Durability::Normal, ..Settings::default() };
+    let log = SqliteLog::open(folder.path(), &settings).unwrap();
+    let mut talk = Talk::new(1);
+    let frames: Vec<Frame> = (0..48)
+        .map(|_| {
+            talk.say(longshore_model::event::Body::MessageDelta, None, &"x".repeat(2 * 1024 * 1024), None)
+        })
+        .collect();
+    // No pause between them: the checkpoint thread is always behind.
+    let appends = frames.into_iter().map(|frame| log.append(talk.batch(vec![frame])));
+    let mut largest = 0;
+    for append in appends {
+        append.await.unwrap();
+        largest = largest.max(fs::metadata(folder.path().join("log.db-wal")).unwrap().len());
+    }
+    assert!(largest < 80 * 1024 * 1024, "96 MiB were appended, the write-ahead log took {largest}");
+    assert_eq!(log.head(talk.session).await.unwrap(), Seq(48));
+}
+
+#[tokio::test]
 async fn one_hub_at_a_time() {
     let folder = tempfile::tempdir().unwrap();
     let first = open(folder.path()).unwrap();

@@ -14,36 +14,36 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 use uuid::Uuid;
 
-pub fn at(second: i64) -> Timestamp {
+pub(crate) fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(1_800_000_000_000_000 + second * 1_000_000)
 }
 
-pub fn session(number: u128) -> SessionId {
+pub(crate) fn session(number: u128) -> SessionId {
     SessionId(Uuid::from_u128(0x5e55_0000 + number))
 }
 
-pub fn item(number: u128) -> ItemId {
+pub(crate) fn item(number: u128) -> ItemId {
     ItemId(Uuid::from_u128(0x17e_0000 + number))
 }
 
-pub fn turn(number: u128) -> TurnId {
+pub(crate) fn turn(number: u128) -> TurnId {
     TurnId(Uuid::from_u128(0x7u128 << 64 | number))
 }
 
 /// Says one event after the other, each a second after the one before.
-pub struct Talk {
-    pub session: SessionId,
-    pub seq: Seq,
-    pub turn: Option<TurnId>,
-    pub clock: i64,
+pub(crate) struct Talk {
+    pub(crate) session: SessionId,
+    pub(crate) seq: Seq,
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) clock: i64,
 }
 
 impl Talk {
-    pub fn new(number: u128) -> Self {
+    pub(crate) fn new(number: u128) -> Self {
         Self { session: session(number), seq: Seq::ZERO, turn: None, clock: 0 }
     }
 
-    pub fn say(&mut self, body: Body, item: Option<ItemId>, text: &str, raw: Option<&str>) -> Frame {
+    pub(crate) fn say(&mut self, body: Body, item: Option<ItemId>, text: &str, raw: Option<&str>) -> Frame {
         self.seq = self.seq.next();
         self.clock += 1;
         let event = Event {
@@ -61,7 +61,7 @@ impl Talk {
     }
 
     /// A turn in which the agent streams these pieces as one message; every frame has its raw one.
-    pub fn turn_of(&mut self, number: u128, pieces: &[&str]) -> Vec<Frame> {
+    pub(crate) fn turn_of(&mut self, number: u128, pieces: &[&str]) -> Vec<Frame> {
         let message = item(number);
         self.turn = Some(turn(number));
         let mut frames =
@@ -79,7 +79,7 @@ impl Talk {
         frames
     }
 
-    pub fn info(&self, change: impl FnOnce(&mut SessionInfo)) -> Arc<SessionInfo> {
+    pub(crate) fn info(&self, change: impl FnOnce(&mut SessionInfo)) -> Arc<SessionInfo> {
         let mut info = SessionInfo {
             provider: "codex".into(),
             session_id: self.session,
@@ -116,13 +116,13 @@ impl Talk {
         Arc::new(info)
     }
 
-    pub fn batch(&self, frames: Vec<Frame>) -> Batch {
+    pub(crate) fn batch(&self, frames: Vec<Frame>) -> Batch {
         Batch { session: self.session, frames, info: None }
     }
 }
 
 /// All of a session, read in pages.
-pub async fn all(log: &dyn Log, session: SessionId, page: usize, raw: WithRaw) -> Vec<Frame> {
+pub(crate) async fn all(log: &dyn Log, session: SessionId, page: usize, raw: WithRaw) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     loop {
         let after = frames.last().map(Frame::seq).unwrap_or_default();
@@ -136,12 +136,12 @@ pub async fn all(log: &dyn Log, session: SessionId, page: usize, raw: WithRaw) -
     }
 }
 
-pub fn seqs(frames: &[Frame]) -> Vec<u64> {
+pub(crate) fn seqs(frames: &[Frame]) -> Vec<u64> {
     frames.iter().map(|frame| frame.seq().0).collect()
 }
 
 /// The parts of a frame that must survive a log.
-pub fn parts(frames: &[Frame]) -> Vec<(u64, String, Option<String>)> {
+pub(crate) fn parts(frames: &[Frame]) -> Vec<(u64, String, Option<String>)> {
     let part =
         |frame: &Frame| (frame.seq().0, frame.json().to_owned(), frame.raw().map(|raw| raw.to_string()));
     frames.iter().map(part).collect()

@@ -16,6 +16,9 @@ use super::search;
 use crate::list::{haystack, is_unfinished};
 use crate::{Batch, LogError, asked, unreadable};
 
+/// What an event takes beside its JSON.
+const EVENT_COST: usize = 64;
+
 /// A batch that is ready to be written. Made by whoever appends, so that sessions compress beside one another and
 /// the one writer only writes.
 #[derive(Debug)]
@@ -26,7 +29,9 @@ pub(super) struct Prepared {
     blocks: Vec<Block>,
     asks: Vec<Uuid>,
     turns: Vec<(TurnId, Seq, Timestamp)>,
-    searchable: Vec<Seq>,
+    findable: Vec<Seq>,
+    /// About how many bytes it adds to the file.
+    pub(super) bytes: usize,
 }
 
 /// A session's row.
@@ -43,7 +48,7 @@ impl Prepared {
         if let Some(first) = batch.frames.first() {
             batch.follows(Seq(first.seq().0.saturating_sub(1)))?;
         }
-        let (mut asks, mut turns, mut searchable) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut asks, mut turns, mut findable) = (Vec::new(), Vec::new(), Vec::new());
         for frame in &batch.frames {
             let event = frame.event().map_err(unreadable)?;
             asks.extend(asked(&event.body));
@@ -51,26 +56,22 @@ impl Prepared {
                 turns.push((turn, event.seq, event.at));
             }
             if event.body.is_searchable() {
-                searchable.push(event.seq);
+                findable.push(event.seq);
             }
         }
         let raws = batch.frames.iter().filter_map(|frame| Some((frame.seq(), frame.raw()?)));
         let blocks = raw_block::pack(raws);
         let row = batch.info.map(Row::new).transpose()?;
-        Ok(Self { session: batch.session, frames: batch.frames, row, blocks, asks, turns, searchable })
-    }
-
-    /// About how many bytes it adds to the file.
-    pub(super) fn bytes(&self) -> usize {
-        let events: usize = self.frames.iter().map(|frame| frame.json().len() + 64).sum();
-        let blocks: usize = self.blocks.iter().map(|block| block.bytes.len()).sum();
-        events + blocks + self.row.as_ref().map_or(0, |row| row.json.len())
+        let bytes = batch.frames.iter().map(|frame| frame.json().len() + EVENT_COST).sum::<usize>()
+            + blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
+            + row.as_ref().map_or(0, |row| row.json.len());
+        Ok(Self { session: batch.session, frames: batch.frames, row, blocks, asks, turns, findable, bytes })
     }
 
     /// Writes all but the row, which is written once per transaction.
     pub(super) fn write(&self, connection: &Connection, key: i64) -> rusqlite::Result<()> {
         let mut insert = connection.prepare_cached(
-            "INSERT INTO events (place, at, growth, item, turn, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+            "INSERT INTO events (place, at, growth, findable, item, turn, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
         for frame in &self.frames {
             // `new` has read every event.
@@ -79,6 +80,7 @@ impl Prepared {
                 place(key, frame.seq()),
                 event.at.micros(),
                 growth_number(event.body.growth()),
+                event.body.is_searchable(),
                 event.item.as_ref().map(|item| item.0.as_bytes().as_slice()),
                 event.turn.as_ref().map(|turn| turn.0.as_bytes().as_slice()),
                 frame.json(),
@@ -99,7 +101,7 @@ impl Prepared {
                 .prepare_cached("INSERT OR REPLACE INTO asks (id, session) VALUES (?1, ?2)")?
                 .execute(params![ask.as_bytes(), key])?;
         }
-        for seq in &self.searchable {
+        for seq in &self.findable {
             search::index(connection, place(key, *seq))?;
         }
         Ok(())

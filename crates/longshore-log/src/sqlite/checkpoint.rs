@@ -2,9 +2,11 @@
 //!
 //! A thread with a connection of its own copies while the writer goes on appending. Under a load that never pauses it
 //! would stay a little behind for ever and the write-ahead log would grow without end; so when that has grown by
-//! [`WAL_LIMIT`], the writer copies the little that is left itself, and SQLite starts the file over.
+//! [`WAL_LIMIT`], the writer waits for the thread, copies the little that is left itself, and SQLite starts the file
+//! over. That wait is the only one, and it is what keeps a disk that is slower than the agents from filling up.
 
 use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::Connection;
@@ -12,7 +14,7 @@ use rusqlite::Connection;
 use crate::LogError;
 
 /// After how many bytes the thread is woken.
-const STEP: usize = 8 * 1024 * 1024;
+const STEP: usize = 4 * 1024 * 1024;
 /// After how many bytes the writer helps. The file is cut back to this when it starts over.
 pub(super) const WAL_LIMIT: usize = 64 * 1024 * 1024;
 /// What a commit costs beside its content: the pages that it touches are written whole.
@@ -22,6 +24,8 @@ const COMMIT_COST: usize = 16 * 1024;
 pub(super) struct Checkpointer {
     wake: Option<SyncSender<()>>,
     thread: Option<JoinHandle<()>>,
+    /// Held while somebody copies: SQLite would turn the second one away.
+    copying: Arc<Mutex<()>>,
     since_step: usize,
     since_restart: usize,
 }
@@ -31,16 +35,18 @@ impl Checkpointer {
     pub(super) fn start(connection: Connection) -> Result<Self, LogError> {
         // One wake is enough: it copies all that is there.
         let (wake, woken) = sync_channel::<()>(1);
+        let copying = Arc::<Mutex<()>>::default();
+        let held = copying.clone();
         let work = move || {
             for () in woken {
-                run(&connection);
+                run(&connection, &held);
             }
         };
         let thread = std::thread::Builder::new()
             .name("log-checkpoint".into())
             .spawn(work)
             .map_err(|error| LogError::other("starting the log", error))?;
-        Ok(Self { wake: Some(wake), thread: Some(thread), since_step: 0, since_restart: 0 })
+        Ok(Self { wake: Some(wake), thread: Some(thread), copying, since_step: 0, since_restart: 0 })
     }
 
     /// Tells that a transaction of about this many bytes was committed.
@@ -52,7 +58,7 @@ impl Checkpointer {
         }
         self.since_step = 0;
         if self.since_restart >= WAL_LIMIT {
-            if run(writer) {
+            if run(writer, &self.copying) {
                 self.since_restart = 0;
             }
         } else if let Some(wake) = &self.wake {
@@ -70,8 +76,9 @@ impl Drop for Checkpointer {
     }
 }
 
-/// Copies what can be copied without waiting for anyone; says whether that was all.
-fn run(connection: &Connection) -> bool {
+/// Copies what no reader still needs as it was; says whether that was all.
+fn run(connection: &Connection, copying: &Mutex<()>) -> bool {
+    let _turn = copying.lock().unwrap_or_else(PoisonError::into_inner);
     let done = connection.query_row("PRAGMA wal_checkpoint(passive)", [], |row| {
         Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
     });

@@ -13,7 +13,7 @@ use crate::LogError;
 pub(super) struct Folder {
     /// The database.
     pub(super) file: Arc<Path>,
-    _lock: File,
+    lock: File,
 }
 
 impl Folder {
@@ -25,7 +25,17 @@ impl Folder {
         let lock = lock(path)?;
         let file: Arc<Path> = path.join("log.db").into();
         private(&file).map_err(|error| LogError::other("opening the log", named(&file, error)))?;
-        Ok(Self { file, _lock: lock })
+        Ok(Self { file, lock })
+    }
+}
+
+impl Drop for Folder {
+    /// Said aloud: closing alone would leave the lock to a process that is being started just now and holds a copy of
+    /// the descriptor until it runs.
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "data folder not unlocked");
+        }
     }
 }
 

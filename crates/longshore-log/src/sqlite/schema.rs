@@ -143,7 +143,7 @@ mod tests {
         let file = folder.path().join("log.db");
         let mut connection = Connection::open(&file).unwrap();
         migrate(&mut connection, &file, STEPS).unwrap();
-        connection.execute("INSERT INTO events VALUES (1, 2, 0, NULL, NULL, '{}')", []).unwrap();
+        connection.execute("INSERT INTO events VALUES (1, 2, 0, 0, NULL, NULL, '{}')", []).unwrap();
 
         let steps: Vec<&str> =
             STEPS.iter().copied().chain(["UPDATE events SET at = at + 40; CREATE TABLE more (x);"]).collect();

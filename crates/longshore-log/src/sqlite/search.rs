@@ -25,8 +25,7 @@ pub(super) fn unindex(connection: &Connection, first: i64, last: i64) -> rusqlit
     connection
         .prepare_cached(
             "INSERT INTO search (search, rowid, text) \
-             SELECT 'delete', place, text FROM searchable WHERE place BETWEEN ?1 AND ?2 \
-             AND place IN (SELECT id FROM search_docsize WHERE id BETWEEN ?1 AND ?2)",
+             SELECT 'delete', place, text FROM searchable WHERE place BETWEEN ?1 AND ?2",
         )?
         .execute([first, last])?;
     Ok(())

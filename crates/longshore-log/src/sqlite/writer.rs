@@ -73,7 +73,7 @@ impl Writer {
             for job in waiting.drain(..) {
                 match job {
                     Job::Append(batch, ack) => {
-                        bytes += batch.bytes();
+                        bytes += batch.bytes;
                         group.push((batch, ack));
                         if bytes > GROUP_BYTES {
                             self.commit_group(std::mem::take(&mut group));
@@ -141,7 +141,7 @@ impl Writer {
             let head = batch.frames.last().map_or(before, |frame| frame.seq());
             ends.insert(batch.session, End { key, head });
             events += batch.frames.len() as u64;
-            bytes += batch.bytes();
+            bytes += batch.bytes;
             answers.push(Ok(()));
         }
         if ends.is_empty() {

@@ -19,14 +19,15 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_by_change ON sessions (updated_at DESC, id) WHERE info IS NOT NULL;
 CREATE INDEX sessions_unfinished ON sessions (unfinished) WHERE unfinished = 1;
 
--- json is what clients get, byte for byte. The columns before it serve compaction, which decodes nothing.
+-- json is what clients get, byte for byte. The columns before it serve compaction and search, which decode nothing.
 CREATE TABLE events (
-    place  INTEGER PRIMARY KEY,
-    at     INTEGER NOT NULL,
-    growth INTEGER NOT NULL, -- 0 fact, 1 delta, 2 final
-    item   BLOB,
-    turn   BLOB,
-    json   TEXT NOT NULL
+    place    INTEGER PRIMARY KEY,
+    at       INTEGER NOT NULL,
+    growth   INTEGER NOT NULL, -- 0 fact, 1 delta, 2 final
+    findable INTEGER NOT NULL, -- 1: its text is in the index
+    item     BLOB,
+    turn     BLOB,
+    json     TEXT NOT NULL
 ) STRICT;
 
 -- The agents' own frames, most of the bytes: compressed blocks of neighbouring events.
@@ -61,7 +62,7 @@ CREATE VIEW searchable (place, text) AS
         SELECT place,
                json_extract(replace(json, '\u0000', '\ufffd'), '$.text') AS text,
                json_extract(replace(json, '\u0000', '\ufffd'), '$.payload.command') AS command
-        FROM events
+        FROM events WHERE findable = 1
     );
 CREATE VIRTUAL TABLE search USING fts5 (
     text, content = 'searchable', content_rowid = 'place', tokenize = 'unicode61 remove_diacritics 2'
