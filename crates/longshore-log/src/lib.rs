@@ -90,7 +90,7 @@ pub struct Batch {
     /// The session.
     pub session: SessionId,
     /// Its next events; may be empty when only the row changed.
-    pub frames: Vec<Frame>,
+    pub frames: Arc<[Frame]>,
     /// Its row as it stands after these events, written with them.
     pub info: Option<Arc<SessionInfo>>,
 }
@@ -99,7 +99,7 @@ impl Batch {
     /// Whether the batch continues a session that ends at `head`.
     pub(crate) fn follows(&self, head: Seq) -> Result<(), LogError> {
         let mut expected = head.next();
-        for frame in &self.frames {
+        for frame in self.frames.iter() {
             if frame.seq() != expected {
                 return Err(LogError::Gap { session: self.session, expected, found: frame.seq() });
             }

@@ -60,14 +60,14 @@ impl Held {
         let head = self.sessions.get(&batch.session).map(Session::head).unwrap_or_default();
         batch.follows(head)?;
         let mut asks = Vec::new();
-        for frame in &batch.frames {
+        for frame in batch.frames.iter() {
             asks.extend(asked(&frame.event().map_err(unreadable)?.body));
         }
         self.asks.extend(asks.into_iter().map(|ask| (ask, batch.session)));
         self.appended += batch.frames.len() as u64;
         self.batches += 1;
         let session = self.sessions.entry(batch.session).or_default();
-        session.frames.extend(batch.frames);
+        session.frames.extend_from_slice(&batch.frames);
         if let Some(info) = batch.info {
             session.info = Some((*info).clone());
         }

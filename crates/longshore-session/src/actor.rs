@@ -282,7 +282,7 @@ impl Actor {
             .map(|(event, raw)| Frame::encode(event, raw))
             .collect::<Result<Arc<[Frame]>, _>>()
             .map_err(|error| LogError::Other { doing: "encoding an event", source: error.into() })?;
-        let batch = Batch { session: self.id, frames: frames.to_vec(), info: info.clone() };
+        let batch = Batch { session: self.id, frames: Arc::clone(&frames), info: info.clone() };
         self.hub.log.append(batch).await?;
         self.hub.counters.recorded(frames.len());
         self.tail.push(frames);

@@ -102,7 +102,7 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Agents => panic!("agents are not asked for agents"),
+                    Query::Agents | Query::Git { .. } => panic!("agents are not asked for this"),
                     Query::Models { .. } => "models".to_owned(),
                     Query::Sessions { limit, .. } => format!("sessions {limit}"),
                 });

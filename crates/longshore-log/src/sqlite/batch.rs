@@ -49,7 +49,7 @@ impl Prepared {
             batch.follows(Seq(first.seq().0.saturating_sub(1)))?;
         }
         let (mut asks, mut turns, mut findable) = (Vec::new(), Vec::new(), Vec::new());
-        for frame in &batch.frames {
+        for frame in batch.frames.iter() {
             let event = frame.event().map_err(unreadable)?;
             asks.extend(asked(&event.body));
             if let (Body::TurnFinished(_), Some(turn)) = (&event.body, event.turn) {
@@ -73,7 +73,7 @@ impl Prepared {
         let mut insert = connection.prepare_cached(
             "INSERT INTO events (place, at, growth, findable, item, turn, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         )?;
-        for frame in &self.frames {
+        for frame in self.frames.iter() {
             // `new` has read every event.
             let Ok(event) = frame.event() else { continue };
             insert.execute(params![
