@@ -1,1 +1,17 @@
-//! longshore-drivers
+//! South of the waist: the table of drivers, the anchor that holds agent processes, and the transports to them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`table`] | every driver that there is, one line each |
+//! | [`discover`] | where an agent is installed, and in which version |
+//! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
+//! | [`transport`] | a child process and its three pipes |
+
+#[deny(clippy::wildcard_enum_match_arm)]
+pub mod anchor;
+mod clock;
+pub mod discover;
+mod git;
+pub mod table;
+#[deny(clippy::wildcard_enum_match_arm)]
+pub mod transport;

@@ -9,7 +9,7 @@ use crate::capability::{AgentInfo, Mode, ModelInfo};
 use crate::command::AgentCommand;
 use crate::event::{AgentName, Draft};
 use crate::id::{QueryId, SessionId};
-use crate::lifecycle::{NativeId, Sleep};
+use crate::lifecycle::{GitState, NativeId, Sleep};
 use crate::time::Timestamp;
 
 /// From the hub.
@@ -119,6 +119,11 @@ pub enum Query {
         /// Which agent.
         agent: AgentName,
     },
+    /// Where does this work tree stand?
+    Git {
+        /// The work tree.
+        cwd: String,
+    },
     /// Which conversations does this agent remember?
     Sessions {
         /// Which agent.
@@ -143,6 +148,11 @@ pub enum Answer {
     Models {
         /// All of the agent's.
         models: Vec<ModelInfo>,
+    },
+    /// To [`Query::Git`].
+    Git {
+        /// None when it is no work tree of git.
+        git: Option<GitState>,
     },
     /// To [`Query::Sessions`].
     Sessions {

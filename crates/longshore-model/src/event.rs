@@ -253,6 +253,8 @@ pub enum Body {
         partial: bool,
     },
 
+    /// The agent begins to write a plan.
+    PlanStarted,
     /// Text: what a written plan grows by.
     PlanDelta,
     /// The plan as it now stands. Text: the written plan, or why it changed.
@@ -455,7 +457,7 @@ impl Body {
             Body::UserMessage { .. } => Category::UserMessage,
             Body::MessageStarted | Body::MessageDelta | Body::MessageDone { .. } => Category::AgentMessage,
             Body::ReasoningStarted | Body::ReasoningDelta | Body::ReasoningDone { .. } => Category::Reasoning,
-            Body::PlanDelta | Body::PlanUpdated { .. } => Category::Plan,
+            Body::PlanStarted | Body::PlanDelta | Body::PlanUpdated { .. } => Category::Plan,
             Body::ToolStarted(_)
             | Body::ToolOutputDelta
             | Body::ToolUpdated(_)

@@ -39,13 +39,15 @@ pub struct Opened {
 }
 
 /// Where a fork left its origin.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ForkPoint {
     /// The origin.
     pub session: SessionId,
     /// The last event that both have.
     pub seq: Seq,
+    /// The agent's name for the origin, which it copies its own memory from.
+    pub native: NativeId,
 }
 
 /// What the agent said of itself when it began to listen.

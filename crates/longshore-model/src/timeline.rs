@@ -1,1 +1,430 @@
-//! x
+//! The timeline: the fold of events that a client draws.
+//!
+//! Folding an event again changes nothing, folding can stop and go on at any seq, and a log without its finished
+//! deltas folds to the same. The web app has the same fold in TypeScript; both run the vectors in `tests/vectors`.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::approval::{ApprovalDecision, ApprovalRequest, QuestionAnswer, QuestionRequest};
+use crate::command::Attachment;
+use crate::event::{Actor, Body, Event, MessagePhase, NoticeLevel};
+use crate::id::{ApprovalId, ItemId, QuestionId, Seq, TurnId};
+use crate::item::{FileChange, PlanStep, ToolCall, ToolOutcome, ToolStatus};
+use crate::lifecycle::{Delegation, DelegationEnd, TurnEnd};
+use crate::time::Timestamp;
+
+/// Everything that a client draws of a session.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Timeline {
+    /// The last event that was folded in.
+    pub head: Seq,
+    /// In the order in which they began.
+    pub items: Vec<Item>,
+    #[serde(skip)]
+    index: HashMap<Key, usize>,
+}
+
+/// One thing on the timeline.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(rename = "TimelineItem")]
+pub struct Item {
+    /// Where it began.
+    pub seq: Seq,
+    /// Its item id, for things that grow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<ItemId>,
+    /// The turn that it belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnId>,
+    /// When it began.
+    pub started_at: Timestamp,
+    /// When it ended; none while it grows or waits.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
+    /// What a person reads of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub text: String,
+    /// What it is.
+    #[serde(flatten)]
+    pub content: Content,
+}
+
+/// What a thing on the timeline is.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", content = "content", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Content {
+    /// What a person said.
+    UserMessage {
+        /// What came with it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        attachments: Vec<Attachment>,
+        /// Who it was.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<Actor>,
+    },
+    /// What the agent said.
+    Message {
+        /// On the way, or in conclusion.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        phase: Option<MessagePhase>,
+        /// It was cut off.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
+    },
+    /// What the agent thought.
+    Reasoning {
+        /// It was cut off.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partial: bool,
+    },
+    /// What the agent intends.
+    Plan {
+        /// Step by step.
+        steps: Vec<PlanStep>,
+    },
+    /// What the agent did.
+    Tool {
+        /// With what.
+        call: ToolCall,
+        /// How it ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcome>,
+        /// What it changed.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changes: Vec<FileChange>,
+    },
+    /// Files that changed.
+    Diff {
+        /// Whether it is done.
+        status: ToolStatus,
+        /// File by file.
+        changes: Vec<FileChange>,
+    },
+    /// All that a turn changed. The text is the diff.
+    TurnDiff,
+    /// What the agent waited for a yes to.
+    Approval {
+        /// What.
+        request: ApprovalRequest,
+        /// How it was decided.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        decision: Option<ApprovalDecision>,
+        /// Why it no longer can be.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expired: Option<String>,
+    },
+    /// What the agent wanted to know.
+    Question {
+        /// What.
+        request: QuestionRequest,
+        /// What it was told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        answer: Option<QuestionAnswer>,
+        /// Why it no longer can be.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        expired: Option<String>,
+    },
+    /// What the agent handed to another session.
+    Delegation {
+        /// To which.
+        delegation: Delegation,
+        /// How it ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        end: Option<DelegationEnd>,
+    },
+    /// The end of a turn.
+    TurnEnd(TurnEnd),
+    /// A line between things: woken, asleep, closed, a retry, a warning.
+    Notice {
+        /// How loud.
+        level: NoticeLevel,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Key {
+    Item(ItemId),
+    TurnDiff(TurnId),
+    Delegation(ItemId),
+    Approval(ApprovalId),
+    Question(QuestionId),
+}
+
+impl Timeline {
+    /// The fold of some events.
+    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        let mut timeline = Self::default();
+        for event in events {
+            timeline.apply(event);
+        }
+        timeline
+    }
+
+    /// Takes in one event. An event that is known already changes nothing.
+    pub fn apply(&mut self, event: &Event) {
+        if event.seq <= self.head {
+            return;
+        }
+        self.head = event.seq;
+        match &event.body {
+            Body::UserMessage { attachments, by, .. } => {
+                self.push(event, Content::UserMessage { attachments: attachments.clone(), by: by.clone() });
+            }
+            Body::MessageStarted => {
+                self.grow(event, || Content::Message { phase: None, partial: false });
+            }
+            Body::MessageDelta => self.grow(event, || Content::Message { phase: None, partial: false }),
+            Body::MessageDone { phase, partial } => {
+                self.settle(event, Content::Message { phase: *phase, partial: *partial });
+            }
+            Body::ReasoningStarted | Body::ReasoningDelta => {
+                self.grow(event, || Content::Reasoning { partial: false });
+            }
+            Body::ReasoningDone { partial } => self.settle(event, Content::Reasoning { partial: *partial }),
+            Body::PlanStarted | Body::PlanDelta => self.grow(event, || Content::Plan { steps: Vec::new() }),
+            Body::PlanUpdated { steps } => self.settle(event, Content::Plan { steps: steps.clone() }),
+
+            Body::ToolStarted(call) | Body::ToolUpdated(call) => self.tool(event, call),
+            Body::ToolOutputDelta => self.grow(event, unknown_tool),
+            Body::ToolFinished(outcome) => self.tool_finished(event, outcome),
+            Body::FileDiff(diff) => self.diff(event, diff.status, &diff.changes),
+            Body::TurnDiff => {
+                if let Some(turn) = event.turn {
+                    self.upsert(Key::TurnDiff(turn), event, Content::TurnDiff);
+                }
+            }
+
+            Body::ApprovalRequested(request) => {
+                let content = Content::Approval { request: request.clone(), decision: None, expired: None };
+                self.upsert(Key::Approval(request.approval), event, content);
+            }
+            Body::ApprovalDecided { approval, decision: made } => {
+                self.answered(Key::Approval(*approval), event, |content| {
+                    if let Content::Approval { decision, .. } = content {
+                        *decision = Some(made.clone());
+                    }
+                });
+            }
+            Body::ApprovalExpired { approval } => {
+                self.answered(Key::Approval(*approval), event, |content| {
+                    if let Content::Approval { expired, .. } = content {
+                        *expired = Some(event.text().to_owned());
+                    }
+                });
+            }
+            Body::QuestionAsked(request) => {
+                let content = Content::Question { request: request.clone(), answer: None, expired: None };
+                self.upsert(Key::Question(request.question), event, content);
+            }
+            Body::QuestionAnswered { question, answer: given } => {
+                self.answered(Key::Question(*question), event, |content| {
+                    if let Content::Question { answer, .. } = content {
+                        *answer = Some(given.clone());
+                    }
+                });
+            }
+            Body::QuestionExpired { question } => {
+                self.answered(Key::Question(*question), event, |content| {
+                    if let Content::Question { expired, .. } = content {
+                        *expired = Some(event.text().to_owned());
+                    }
+                });
+            }
+
+            Body::DelegationStarted(delegation) => {
+                let content = Content::Delegation { delegation: delegation.clone(), end: None };
+                match event.item {
+                    Some(item) => self.upsert(Key::Delegation(item), event, content),
+                    None => self.push(event, content),
+                }
+            }
+            Body::DelegationFinished(ended) => self.delegation_finished(event, ended),
+            Body::TurnFinished(end) => self.push(event, Content::TurnEnd(end.clone())),
+
+            Body::SessionSleeping(_)
+            | Body::SessionRevived { .. }
+            | Body::SessionHandedOff
+            | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
+            Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
+            Body::Notice { level } => self.push(event, Content::Notice { level: *level }),
+
+            Body::TurnStarted { .. }
+            | Body::SessionOpened(_)
+            | Body::SessionReady(_)
+            | Body::PromptQueued { .. }
+            | Body::PromptCancelled { .. }
+            | Body::PromptEdited { .. }
+            | Body::QueueReordered { .. }
+            | Body::TitleChanged
+            | Body::ModelChanged { .. }
+            | Body::ModeChanged { .. }
+            | Body::GitChanged(_)
+            | Body::CommandsListed { .. }
+            | Body::UsageUpdated(_)
+            | Body::UsageLimited(_)
+            | Body::ArchiveChanged { .. }
+            | Body::Raw { .. } => {}
+        }
+    }
+
+    /// A thing that is whole as it comes.
+    fn push(&mut self, event: &Event, content: Content) {
+        let text = match &content {
+            Content::Notice { .. } if event.text.is_none() => notice_text(&event.body).to_owned(),
+            Content::Notice { .. }
+            | Content::UserMessage { .. }
+            | Content::Message { .. }
+            | Content::Reasoning { .. }
+            | Content::Plan { .. }
+            | Content::Tool { .. }
+            | Content::Diff { .. }
+            | Content::TurnDiff
+            | Content::Approval { .. }
+            | Content::Question { .. }
+            | Content::Delegation { .. }
+            | Content::TurnEnd(_) => event.text().to_owned(),
+        };
+        self.items.push(Item {
+            seq: event.seq,
+            id: event.item,
+            turn: event.turn,
+            started_at: event.at,
+            ended_at: Some(event.at),
+            text,
+            content,
+        });
+    }
+
+    fn entry(&mut self, key: Key, event: &Event, content: impl FnOnce() -> Content) -> &mut Item {
+        let at = *self.index.entry(key).or_insert_with(|| {
+            self.items.push(Item {
+                seq: event.seq,
+                id: event.item,
+                turn: event.turn,
+                started_at: event.at,
+                ended_at: None,
+                text: String::new(),
+                content: content(),
+            });
+            self.items.len() - 1
+        });
+        &mut self.items[at]
+    }
+
+    /// A thing that begins or grows. One that has ended stays as it is: its last word was the whole of it.
+    fn grow(&mut self, event: &Event, content: impl FnOnce() -> Content) {
+        let Some(id) = event.item else { return };
+        let item = self.entry(Key::Item(id), event, content);
+        if item.ended_at.is_none() {
+            item.text.push_str(event.text());
+        }
+    }
+
+    /// The final word about a thing.
+    fn settle(&mut self, event: &Event, content: Content) {
+        let Some(id) = event.item else { return self.push(event, content) };
+        let item = self.entry(Key::Item(id), event, || content.clone());
+        item.text = event.text().to_owned();
+        item.content = content;
+        item.ended_at = Some(event.at);
+    }
+
+    /// A thing of which only the newest state counts.
+    fn upsert(&mut self, key: Key, event: &Event, content: Content) {
+        let item = self.entry(key, event, || content.clone());
+        item.text = event.text().to_owned();
+        item.content = content;
+    }
+
+    fn answered(&mut self, key: Key, event: &Event, change: impl FnOnce(&mut Content)) {
+        if let Some(at) = self.index.get(&key) {
+            let item = &mut self.items[*at];
+            change(&mut item.content);
+            item.ended_at = Some(event.at);
+        }
+    }
+
+    fn tool(&mut self, event: &Event, newest: &ToolCall) {
+        let Some(id) = event.item else { return };
+        let fresh = || Content::Tool { call: newest.clone(), outcome: None, changes: Vec::new() };
+        if let Content::Tool { call, .. } = &mut self.entry(Key::Item(id), event, fresh).content {
+            *call = newest.clone();
+        }
+    }
+
+    fn tool_finished(&mut self, event: &Event, ended: &ToolOutcome) {
+        let Some(id) = event.item else { return };
+        let item = self.entry(Key::Item(id), event, unknown_tool);
+        if let Content::Tool { outcome, .. } = &mut item.content {
+            *outcome = Some(ended.clone());
+        }
+        item.text = event.text().to_owned();
+        item.ended_at = Some(event.at);
+    }
+
+    /// A diff on a tool's item is what that tool changes; any other is a thing of its own.
+    fn diff(&mut self, event: &Event, newest: ToolStatus, newer: &[FileChange]) {
+        let Some(id) = event.item else { return };
+        let fresh = || Content::Diff { status: newest, changes: newer.to_vec() };
+        let item = self.entry(Key::Item(id), event, fresh);
+        match &mut item.content {
+            Content::Tool { changes, .. } => *changes = newer.to_vec(),
+            Content::Diff { status, changes } => {
+                *status = newest;
+                // A change that was cut short names no files; those that were known stay.
+                if !newer.is_empty() {
+                    *changes = newer.to_vec();
+                }
+                item.ended_at = (newest != ToolStatus::Running).then_some(event.at);
+            }
+            Content::UserMessage { .. }
+            | Content::Message { .. }
+            | Content::Reasoning { .. }
+            | Content::Plan { .. }
+            | Content::TurnDiff
+            | Content::Approval { .. }
+            | Content::Question { .. }
+            | Content::Delegation { .. }
+            | Content::TurnEnd(_)
+            | Content::Notice { .. } => {}
+        }
+    }
+
+    fn delegation_finished(&mut self, event: &Event, ended: &DelegationEnd) {
+        let of = |item: &&mut Item| matches!(&item.content, Content::Delegation { delegation, .. } if delegation.child == ended.child);
+        if let Some(item) = self.items.iter_mut().rev().find(of) {
+            if let Content::Delegation { end, .. } = &mut item.content {
+                *end = Some(ended.clone());
+            }
+            item.text = event.text().to_owned();
+            item.ended_at = Some(event.at);
+        }
+    }
+}
+
+fn unknown_tool() -> Content {
+    let call = ToolCall {
+        name: "tool".to_owned(),
+        kind: crate::item::ToolKind::Other,
+        command: None,
+        cwd: None,
+        input: serde_json::Value::Null,
+    };
+    Content::Tool { call, outcome: None, changes: Vec::new() }
+}
+
+fn notice_text(body: &Body) -> &'static str {
+    if matches!(body, Body::SessionRevived { from_log: true }) {
+        "the agent was told what the log holds"
+    } else if matches!(body, Body::SessionRevived { .. }) {
+        "the agent is back"
+    } else if matches!(body, Body::SessionClosed) {
+        "closed"
+    } else {
+        ""
+    }
+}

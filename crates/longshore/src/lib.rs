@@ -1,5 +1,15 @@
-//! The parts of the `longshore` program that have a life outside its command line.
+//! The program `longshore`: its verbs, and the parts of them that tests want too.
 //!
-//! The binary in `main.rs` is verbs; what a verb does that a test or another verb wants too stands here.
+//! | module | holds |
+//! |---|---|
+//! | [`cli`] | the command line, one verb per file |
+//! | [`config`] | where things are and how they are set |
+//! | [`client`] | a client of a hub's socket |
+//! | [`render`] | sessions on a terminal |
+//! | [`script`] | the scripted model |
 
+pub mod cli;
+pub mod client;
+pub mod config;
 pub mod render;
+pub mod script;

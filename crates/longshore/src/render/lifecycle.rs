@@ -36,7 +36,9 @@ pub(super) fn opened(opened: &Opened, session: SessionId, style: &Style) -> Vec<
     text.push_str(&format!(" {dot} mode {}", opened.mode));
     text.extend(opened.model.iter().map(|model| format!(" {dot} {model}")));
     text.extend(opened.parent.map(|parent| format!(" {dot} delegated by {}", short_id(parent))));
-    text.extend(opened.forked_from.map(|fork| format!(" {dot} forked from {}", short_id(fork.session))));
+    text.extend(
+        opened.forked_from.as_ref().map(|fork| format!(" {dot} forked from {}", short_id(fork.session))),
+    );
     remark(&text, style)
 }
 

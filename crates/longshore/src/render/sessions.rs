@@ -114,7 +114,7 @@ pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> S
     );
     field("native", session.native.as_deref().unwrap_or_default());
     field("parent", &session.parent.map(short_id).unwrap_or_default());
-    let fork = session.forked_from.map(|fork| format!("{} at {}", short_id(fork.session), fork.seq));
+    let fork = session.forked_from.as_ref().map(|fork| format!("{} at {}", short_id(fork.session), fork.seq));
     field("forked", &fork.unwrap_or_default());
     for approval in &session.approvals {
         field(

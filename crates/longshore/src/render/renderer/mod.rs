@@ -101,6 +101,7 @@ impl Renderer {
             Body::ReasoningDelta => self.think(event),
             Body::ReasoningDone { partial } => self.thought(event, *partial),
 
+            Body::PlanStarted => self.begin(Voice::Plan, event.item),
             Body::PlanDelta => self.grow(Voice::Plan, event.item, text),
             Body::PlanUpdated { steps } if steps.is_empty() => {
                 self.complete(Voice::Plan, event.item, text, false)

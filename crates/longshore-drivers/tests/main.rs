@@ -1,0 +1,7 @@
+//! The tests of the drivers crate, in one program.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod anchor;
+mod discover;
+mod rig;
+mod transport;

@@ -1,0 +1,208 @@
+//! Remembering: how each event changes what a session knows of itself.
+
+use super::{
+    Asked, Link, OPEN_TEXT_LIMIT, OpenItem, OpenKind, PREVIEW_CHARS, Session, Taken, Turn, tail, title_of,
+};
+use crate::event::{Body, Event};
+use crate::id::ItemId;
+use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
+use crate::item::ToolStatus;
+use crate::lifecycle::FaultCode;
+
+impl Session {
+    /// Takes in one event of this session. An event that is known already changes nothing.
+    pub fn apply(&mut self, event: &Event) {
+        if event.seq <= self.head {
+            return;
+        }
+        self.head = event.seq;
+        self.updated_at = event.at;
+        match &event.body {
+            Body::UserMessage { prompt, .. } => {
+                if let Some(prompt) = prompt {
+                    self.queue.retain(|waiting| waiting.prompt != *prompt);
+                }
+                if !self.titled {
+                    self.title = title_of(event.text());
+                    self.titled = !self.title.is_empty();
+                }
+            }
+
+            Body::MessageStarted => self.begin(event, OpenKind::Message),
+            Body::MessageDelta => self.grow(event, OpenKind::Message),
+            Body::MessageDone { .. } => {
+                self.end(event.item);
+                self.last_text = tail(event.text().trim(), PREVIEW_CHARS).to_owned();
+            }
+            Body::ReasoningStarted => self.begin(event, OpenKind::Reasoning),
+            Body::ReasoningDelta => self.grow(event, OpenKind::Reasoning),
+            Body::ReasoningDone { .. } => self.end(event.item),
+            Body::PlanStarted => self.begin(event, OpenKind::Plan),
+            Body::PlanDelta => self.grow(event, OpenKind::Plan),
+            Body::PlanUpdated { .. } => self.end(event.item),
+            Body::ToolStarted(_) => self.begin(event, OpenKind::Tool),
+            Body::ToolOutputDelta => self.grow(event, OpenKind::Tool),
+            Body::ToolUpdated(_) => {}
+            Body::ToolFinished(_) => self.end(event.item),
+            Body::FileDiff(diff) => match diff.status {
+                ToolStatus::Running => self.begin(event, OpenKind::Diff),
+                ToolStatus::Completed | ToolStatus::Failed | ToolStatus::Declined | ToolStatus::Cancelled => {
+                    self.end(event.item.filter(|item| self.is_open(*item, OpenKind::Diff)));
+                }
+            },
+            Body::TurnDiff => {}
+
+            Body::ApprovalRequested(request) => {
+                let open = OpenApproval {
+                    session: self.id,
+                    turn: event.turn,
+                    item: event.item,
+                    seq: event.seq,
+                    requested_at: event.at,
+                    reason: event.text.clone(),
+                    request: request.clone(),
+                };
+                self.approvals.insert(request.approval, open);
+            }
+            Body::ApprovalDecided { approval, decision } => {
+                self.approvals.remove(approval);
+                self.approvals_past.insert(*approval, Asked::Answered(decision.clone()));
+            }
+            Body::ApprovalExpired { approval } => {
+                self.approvals.remove(approval);
+                self.approvals_past.insert(*approval, Asked::Expired(event.text().to_owned()));
+            }
+            Body::QuestionAsked(request) => {
+                let open = OpenQuestion {
+                    session: self.id,
+                    turn: event.turn,
+                    seq: event.seq,
+                    asked_at: event.at,
+                    text: event.text.clone(),
+                    request: request.clone(),
+                };
+                self.questions.insert(request.question, open);
+            }
+            Body::QuestionAnswered { question, answer } => {
+                self.questions.remove(question);
+                self.questions_past.insert(*question, Asked::Answered(answer.clone()));
+            }
+            Body::QuestionExpired { question } => {
+                self.questions.remove(question);
+                self.questions_past.insert(*question, Asked::Expired(event.text().to_owned()));
+            }
+            Body::DelegationStarted(_) | Body::DelegationFinished(_) => {}
+
+            Body::TurnStarted { .. } => {
+                self.turn = event.turn.map(|id| Turn { id, started: event.at });
+            }
+            Body::TurnFinished(end) => {
+                if self.turn.map(|turn| turn.id) == event.turn {
+                    self.turn = None;
+                }
+                self.last_outcome = Some(end.outcome);
+                if let Some(cost) = end.cost_usd {
+                    self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
+                }
+            }
+
+            Body::SessionOpened(opened) => self.opened = opened.clone(),
+            Body::SessionReady(ready) => {
+                self.link = Link::Ready;
+                self.woken = true;
+                self.forgotten = false;
+                self.native = Some(ready.native.clone());
+                self.version = ready.version.clone().or(self.version.take());
+                self.transcript = ready.transcript.clone().or(self.transcript.take());
+                self.model = ready.model.clone().or(self.model.take());
+            }
+            Body::SessionSleeping(_) => self.link = Link::Asleep,
+            Body::SessionRevived { .. } | Body::SessionHandedOff => {}
+            Body::SessionClosed => {
+                self.closed = true;
+                self.link = Link::Asleep;
+            }
+            Body::SessionError(fault) => match fault.code {
+                FaultCode::ResumeFailed => self.forgotten = true,
+                FaultCode::StartFailed
+                | FaultCode::Refused
+                | FaultCode::Timeout
+                | FaultCode::BadConfiguration => {}
+            },
+            Body::Notice { .. } => {}
+
+            Body::PromptQueued { prompt, turn_id, attachments, key, first, by } => {
+                let queued = QueuedPrompt {
+                    prompt: *prompt,
+                    turn: *turn_id,
+                    text: event.text().to_owned(),
+                    attachments: attachments.clone(),
+                    by: by.clone(),
+                };
+                if let Some(key) = key {
+                    let taken = Taken { prompt: *prompt, turn: *turn_id, seq: event.seq };
+                    self.keys.insert(key.clone(), taken);
+                }
+                match first {
+                    true => self.queue.push_front(queued),
+                    false => self.queue.push_back(queued),
+                }
+            }
+            Body::PromptCancelled { prompt } => self.queue.retain(|waiting| waiting.prompt != *prompt),
+            Body::PromptEdited { prompt } => {
+                if let Some(waiting) = self.queue.iter_mut().find(|waiting| waiting.prompt == *prompt) {
+                    waiting.text = event.text().to_owned();
+                }
+            }
+            Body::QueueReordered { order } => {
+                let place =
+                    |waiting: &QueuedPrompt| order.iter().position(|prompt| *prompt == waiting.prompt);
+                self.queue.make_contiguous().sort_by_key(|waiting| place(waiting).unwrap_or(order.len()));
+            }
+
+            Body::TitleChanged => {
+                self.title = event.text().to_owned();
+                self.titled = true;
+            }
+            Body::ModelChanged { model } => self.model = Some(model.clone()),
+            Body::ModeChanged { mode } => self.opened.mode = *mode,
+            Body::GitChanged(git) => self.git = Some(git.clone()),
+            Body::CommandsListed { commands } => self.commands.clone_from(commands),
+            Body::UsageUpdated(usage) => self.usage = *usage,
+            Body::UsageLimited(_) => {}
+            Body::ArchiveChanged { archived } => self.archived = *archived,
+            Body::Raw { .. } => {}
+        }
+    }
+
+    /// An item that has ended stays ended: what its agent says of it later is recorded and changes nothing.
+    fn begin(&mut self, event: &Event, kind: OpenKind) {
+        if let Some(item) = event.item.filter(|item| !self.ended.contains(item)) {
+            let fresh = || OpenItem { turn: event.turn, kind, text: String::new() };
+            self.open.entry(item).or_insert_with(fresh);
+        }
+    }
+
+    fn grow(&mut self, event: &Event, kind: OpenKind) {
+        self.begin(event, kind);
+        let open = event.item.and_then(|item| self.open.get_mut(&item));
+        if let Some(open) = open.filter(|open| open.text.len() < OPEN_TEXT_LIMIT) {
+            open.text.push_str(event.text());
+        }
+    }
+
+    fn end(&mut self, item: Option<ItemId>) {
+        if let Some(item) = item {
+            self.open.remove(&item);
+            self.ended.insert(item);
+        }
+    }
+
+    pub(super) fn has_begun(&self, item: ItemId) -> bool {
+        self.open.contains_key(&item) || self.ended.contains(&item)
+    }
+
+    pub(super) fn is_open(&self, item: ItemId, kind: OpenKind) -> bool {
+        self.open.get(&item).is_some_and(|open| open.kind == kind)
+    }
+}

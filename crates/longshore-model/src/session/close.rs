@@ -1,0 +1,142 @@
+//! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
+
+use super::{Link, OpenItem, OpenKind, Outcome, Session};
+use crate::event::{Body, Draft};
+use crate::id::{Context, ItemId, TurnId};
+use crate::info::QueuedPrompt;
+use crate::item::{FileDiff, ToolOutcome, ToolStatus};
+use crate::lifecycle::{Sleep, SleepCause, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
+
+impl Session {
+    /// The agent's process is gone: everything it left open ends, and the session sleeps.
+    pub(super) fn gone(&mut self, sleep: Sleep, reason: String, cx: &mut Context<'_>, out: &mut Outcome) {
+        if self.closed {
+            return;
+        }
+        let was_starting = self.link == Link::Starting;
+        self.rest(&sleep, &reason, cx, out);
+        self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
+        if was_starting {
+            self.fail_first_waiting(&reason, cx, out);
+        }
+        self.pump(cx, out);
+    }
+
+    /// Ends the turn, its items and everything that waits for an answer.
+    pub(super) fn rest(&mut self, sleep: &Sleep, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
+        let turn = self.turn;
+        let outcome = match sleep.cause {
+            SleepCause::Stopped | SleepCause::HubRestarted => TurnOutcome::Interrupted,
+            SleepCause::Exited | SleepCause::FailedToStart | SleepCause::LogFailed => TurnOutcome::Failed,
+        };
+        if let Some(turn) = turn {
+            let error = (outcome == TurnOutcome::Failed).then(|| reason.to_owned());
+            self.finish_unsaid(turn.id, outcome, error, cx, out);
+        }
+        self.close_items(|_| true, cx, out);
+        self.expire(reason, |_| true, cx, out);
+        if self.link == Link::Ready {
+            out.effects.push(super::Effect::LookAtGit);
+        }
+    }
+
+    /// A turn ends of which the agent did not say that it did.
+    pub(super) fn finish_unsaid(
+        &mut self,
+        turn: TurnId,
+        outcome: TurnOutcome,
+        error: Option<String>,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) {
+        self.close_turn(Some(turn), outcome, cx, out);
+        let started = self.turn.map(|turn| turn.started);
+        let end = TurnEnd {
+            error: error.clone().map(|message| TurnError {
+                code: TurnErrorCode::AgentGone,
+                message,
+                details: serde_json::Value::Null,
+            }),
+            duration_ms: started.map(|started| cx.now.millis_since(started)),
+            ..TurnEnd::of(outcome)
+        };
+        let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn);
+        draft.text = error;
+        self.record(draft, cx, out);
+    }
+
+    /// What a turn leaves open when it ends. Tools may run on in the background after a good end, nothing else may.
+    pub(super) fn close_turn(
+        &mut self,
+        turn: Option<TurnId>,
+        outcome: TurnOutcome,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) {
+        let in_background =
+            |open: &OpenItem| open.kind == OpenKind::Tool && outcome == TurnOutcome::Completed;
+        self.close_items(|open| open.turn == turn && !in_background(open), cx, out);
+        let reason = match outcome {
+            TurnOutcome::Completed => "the turn ended without waiting for it",
+            TurnOutcome::Failed => "the turn failed",
+            TurnOutcome::Interrupted => "the turn was interrupted",
+        };
+        self.expire(reason, |of| of == turn, cx, out);
+    }
+
+    fn close_items(&mut self, ends: impl Fn(&OpenItem) -> bool, cx: &mut Context<'_>, out: &mut Outcome) {
+        let ending: Vec<(ItemId, OpenItem)> =
+            self.open.iter().filter(|(_, open)| ends(open)).map(|(id, open)| (*id, open.clone())).collect();
+        for (item, OpenItem { turn, kind, text }) in ending {
+            let body = match kind {
+                OpenKind::Message => Body::MessageDone { phase: None, partial: true },
+                OpenKind::Reasoning => Body::ReasoningDone { partial: true },
+                OpenKind::Plan => Body::PlanUpdated { steps: Vec::new() },
+                OpenKind::Tool => Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled)),
+                OpenKind::Diff => {
+                    Body::FileDiff(FileDiff { status: ToolStatus::Cancelled, changes: Vec::new() })
+                }
+            };
+            let mut draft = Draft::new(body).turn(turn).item(item);
+            draft.text = (kind != OpenKind::Diff).then_some(text);
+            self.record(draft, cx, out);
+        }
+    }
+
+    fn expire(
+        &mut self,
+        reason: &str,
+        of: impl Fn(Option<TurnId>) -> bool,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) {
+        let approvals: Vec<_> = self.approvals.values().filter(|open| of(open.turn)).cloned().collect();
+        for open in approvals {
+            let body = Body::ApprovalExpired { approval: open.request.approval };
+            self.record(Draft::new(body).turn(open.turn).item(open.item).text(reason), cx, out);
+        }
+        let questions: Vec<_> = self.questions.values().filter(|open| of(open.turn)).cloned().collect();
+        for open in questions {
+            let body = Body::QuestionExpired { question: open.request.question };
+            self.record(Draft::new(body).turn(open.turn).text(reason), cx, out);
+        }
+    }
+
+    /// The agent could not be started: whoever waits for the next turn must hear of it.
+    fn fail_first_waiting(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
+        let Some(QueuedPrompt { prompt, turn, text, attachments, by }) = self.queue.front().cloned() else {
+            return;
+        };
+        self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);
+        let said = Body::UserMessage { prompt: Some(prompt), attachments, by: Some(by) };
+        let item = ItemId::mint(cx);
+        self.record(Draft::new(said).turn(turn).item(item).text(text), cx, out);
+        let error = TurnError {
+            code: TurnErrorCode::AgentUnavailable,
+            message: reason.to_owned(),
+            details: serde_json::Value::Null,
+        };
+        let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
+        self.record(Draft::new(Body::TurnFinished(end)).turn(turn).text(reason), cx, out);
+    }
+}
