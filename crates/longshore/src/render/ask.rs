@@ -8,7 +8,7 @@ use super::clean::{clean, reveal};
 use super::diff;
 use super::line::{Line, print};
 use super::style::{Ink, Style, ink};
-use super::wrap::{text_behind, wrap};
+use super::wrap::{behind, flow, text_behind, wrap};
 
 /// Changes that are to be decided on are folded later than those that are only told.
 const FOLD: usize = 200;
@@ -88,7 +88,7 @@ pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) ->
     }
     let first = Line::of(sign, ink).with(" ", ink::PLAIN);
     let rest = Line::of("  ", ink::PLAIN);
-    super::wrap::behind(wrap(&line, style.columns().saturating_sub(2)), &first, &rest)
+    behind(wrap(&line, style.columns().saturating_sub(2)), &first, &rest)
 }
 
 fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<Line>) {
@@ -150,8 +150,7 @@ fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
         Subject::Command { always, .. } => always.join(" "),
         Subject::Edit { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => String::new(),
     };
-    let mut lines: Vec<Line> = Vec::new();
-    for option in &request.options {
+    let choice = |option: &Decision| {
         let (key, words) = match option {
             Decision::AllowOnce => ("y", "once".to_owned()),
             Decision::AllowSession => ("s", "for this session".to_owned()),
@@ -160,16 +159,9 @@ fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
             Decision::Deny => ("n", "no".to_owned()),
             Decision::Cancel => ("c", "no, and stop the turn".to_owned()),
         };
-        let choice = Line::of(key, ink::ASK).with(&format!(" {words}"), ink::PLAIN);
-        match lines.last_mut() {
-            Some(line) if line.width() + 3 + choice.width() <= room => {
-                line.push("   ", ink::PLAIN);
-                line.append(choice);
-            }
-            _ => lines.extend(wrap(&choice, room)),
-        }
-    }
-    lines
+        Line::of(key, ink::ASK).with(&format!(" {words}"), ink::PLAIN)
+    };
+    flow(request.options.iter().map(choice).collect(), &Line::of("   ", ink::PLAIN), room)
 }
 
 /// A box that is open to the right: it stands out, copies well, and no character of odd width can break it.
@@ -196,18 +188,21 @@ impl<'a> Boxed<'a> {
 
     /// Data as readable JSON.
     pub(super) fn data(&mut self, data: &Value) {
-        match data {
-            Value::Null => {}
-            Value::Object(fields) if fields.is_empty() => {}
-            data => self.text(&reveal(&format!("{data:#}")), ink::PLAIN, "", ""),
+        let says_nothing = data.is_null() || data.as_object().is_some_and(serde_json::Map::is_empty);
+        if !says_nothing {
+            self.text(&reveal(&format!("{data:#}")), ink::PLAIN, "", "");
         }
     }
 
     pub(super) fn finish(self) -> Vec<Line> {
         let signs = self.style.signs();
-        let mut lines = vec![Line::of(&format!("{} ", signs.open), ink::ASK).with(&self.title, ink::ASK)];
+        let (open, side) = (
+            Line::of(&format!("{} ", signs.open), ink::ASK),
+            Line::of(&format!("{} ", signs.side), ink::ASK),
+        );
+        let mut lines = text_behind(&self.title, ink::ASK, self.style.columns(), &open, &side);
         for line in self.lines {
-            let mut whole = Line::of(&format!("{} ", signs.side), ink::ASK);
+            let mut whole = side.clone();
             whole.append(line);
             lines.push(whole);
         }

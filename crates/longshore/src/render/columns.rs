@@ -44,8 +44,9 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<Line>], style: &Style) -> St
         shown.retain(|(at, _)| columns[*at].rank < last);
     }
     while total(&shown) > style.columns() + 2 {
-        let cuttable = shown.iter_mut().filter(|(at, width)| *width > columns[*at].least);
-        let Some((_, width)) = cuttable.max_by_key(|(_, width)| *width) else { break };
+        let spare = |(at, width): &(usize, usize)| width.saturating_sub(columns[*at].least);
+        // When none has columns to spare, the widest one goes below its least.
+        let Some((_, width)) = shown.iter_mut().max_by_key(|column| (spare(column), column.1)) else { break };
         *width -= 1;
     }
     let row = |cells: &dyn Fn(usize) -> Line| {

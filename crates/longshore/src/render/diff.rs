@@ -158,13 +158,16 @@ fn unified(diff: &str) -> Vec<Row> {
     let mut rows = Vec::new();
     let mut hunk = Hunk::default();
     for line in diff.lines() {
-        let inside = hunk.counted && hunk.old_left + hunk.new_left > 0;
-        if !inside && line.starts_with("@@") {
+        // No line of a hunk begins so, whatever its head promised.
+        if line.starts_with("@@") {
             if !rows.is_empty() {
                 rows.push(Row::Skip);
             }
             hunk = Hunk::of(line).unwrap_or_default();
-        } else if (inside || !is_header(line)) && !line.starts_with('\\') {
+            continue;
+        }
+        let inside = hunk.counted && hunk.old_left + hunk.new_left > 0 && !line.starts_with("diff --git ");
+        if (inside || !is_header(line)) && !line.starts_with('\\') {
             rows.push(hunk.row(line));
         }
     }

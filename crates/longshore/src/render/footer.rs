@@ -8,7 +8,7 @@ use super::diff::Counts;
 use super::human::{cost, count, duration, plural};
 use super::line::Line;
 use super::style::{Style, ink};
-use super::wrap::{behind, text_behind, wrap};
+use super::wrap::{behind, flow, text_behind};
 
 /// What the renderer knows of a turn beside its end.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,13 +33,12 @@ pub(super) fn lines(end: &TurnEnd, text: &str, told: Told, style: &Style) -> Vec
         Some(millis) => format!("{word} {}", duration(millis)),
         None => word.split(' ').next().unwrap_or(word).to_owned(),
     };
-    let mut line = Line::of(&head, ink);
-    for part in parts(end, told) {
-        line.push(&format!(" {} {part}", signs.dot), ink::DIM);
-    }
+    let mut facts = vec![Line::of(&head, ink)];
+    facts.extend(parts(end, told).iter().map(|part| Line::of(part, ink::DIM)));
+    let dot = Line::of(&format!(" {} ", signs.dot), ink::DIM);
     let first = Line::of(sign, ink).with(" ", ink::PLAIN);
     let rest = Line::of("  ", ink::PLAIN);
-    let mut lines = behind(wrap(&line, style.columns().saturating_sub(2)), &first, &rest);
+    let mut lines = behind(flow(facts, &dot, style.columns().saturating_sub(2)), &first, &rest);
     if end.outcome == TurnOutcome::Failed {
         let said = end.error.as_ref().map_or(text, |error| &error.message);
         lines.extend(text_behind(&clean(said), ink::BAD, style.columns(), &rest, &rest));

@@ -149,6 +149,12 @@ pub(super) fn delegated(delegation: &Delegation, task: &str, style: &Style) -> V
     lines
 }
 
+/// What stands above the end of a delegation that did not begin right there.
+pub(super) fn delegated_before(end: &DelegationEnd, style: &Style) -> Vec<Line> {
+    let head = Line::of(style.signs().again, ink::DIM).with(" Delegate", ink::BOLD);
+    vec![head.with(&format!("  session {}", short_id(end.child)), ink::PLAIN)]
+}
+
 pub(super) fn delegation_end(end: &DelegationEnd, result: &str, style: &Style) -> Vec<Line> {
     let signs = style.signs();
     let (sign, ink, word) = match end.outcome {
@@ -156,8 +162,7 @@ pub(super) fn delegation_end(end: &DelegationEnd, result: &str, style: &Style) -
         TurnOutcome::Failed => (signs.failed, ink::BAD, "failed"),
         TurnOutcome::Interrupted => (signs.stopped, ink::WARN, "interrupted"),
     };
-    let head = format!("session {} {word}", short_id(end.child));
-    let mut lines = signed(sign, &head, ink, style);
-    lines.extend(tool::tail(clean_output(result).trim(), style));
+    let mut lines = tool::tail(clean_output(result).trim(), style);
+    lines.push(Line::of("  ", ink::PLAIN).with(sign, ink).with(&format!(" {word}"), ink::DIM));
     lines
 }

@@ -1,5 +1,8 @@
 //! One block of markdown as lines.
 
+// What is matched here is not ours: it has variants for extensions that are not enabled.
+#![allow(clippy::wildcard_enum_match_arm)]
+
 use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
 
 use super::code;
@@ -24,10 +27,14 @@ pub(super) fn lines(source: &str, width: usize, style: &Style) -> Vec<Line> {
 }
 
 /// What stands left of the lines of a list item or a quote.
+#[derive(Default)]
 struct Margin {
     first: Option<Line>,
     rest: Line,
 }
+
+/// Deeper than this nothing is set in any further: there would be no room left for words.
+const DEEPEST: usize = 12;
 
 struct Walker<'a> {
     style: &'a Style,
@@ -82,10 +89,15 @@ impl<'a> Walker<'a> {
                 let rule = self.style.signs().rule.repeat(self.room().min(40));
                 self.emit(vec![Line::of(&rule, ink::DIM)]);
             }
+            // The box stands in the place of the bullet.
             Event::TaskListMarker(done) => {
                 let signs = self.style.signs();
-                self.push(if done { signs.checked } else { signs.unchecked }, |ink| ink);
-                self.push(" ", |ink| ink);
+                let first = Line::of(if done { signs.checked } else { signs.unchecked }, ink::DIM)
+                    .with(" ", ink::PLAIN);
+                let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+                if let Some(margin) = self.margins.last_mut().filter(|margin| margin.first.is_some()) {
+                    *margin = Margin { first: Some(first), rest };
+                }
             }
             // Of extensions that are not enabled.
             other => self.text(&format!("{other:?}")),
@@ -106,8 +118,7 @@ impl<'a> Walker<'a> {
                 self.flush();
                 self.gap();
                 let bar = Line::of(&format!("{} ", self.style.signs().quote), ink::DIM);
-                self.margins.push(Margin { first: None, rest: bar });
-                self.fresh = true;
+                self.set_in(Margin { first: None, rest: bar });
             }
             Tag::CodeBlock(kind) => {
                 self.flush();
@@ -195,7 +206,11 @@ impl<'a> Walker<'a> {
         };
         let first = Line::of(&marker, ink::DIM);
         let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
-        self.margins.push(Margin { first: Some(first), rest });
+        self.set_in(Margin { first: Some(first), rest });
+    }
+
+    fn set_in(&mut self, margin: Margin) {
+        self.margins.push(if self.margins.len() < DEEPEST { margin } else { Margin::default() });
         self.fresh = true;
     }
 
@@ -254,12 +269,12 @@ impl<'a> Walker<'a> {
     }
 
     fn room(&self) -> usize {
-        let margins: usize = self.margins.iter().map(|margin| margin.rest.width()).sum();
+        let margins: usize = self.margins.iter().take(DEEPEST).map(|margin| margin.rest.width()).sum();
         self.width.saturating_sub(margins).max(8)
     }
 
     fn gap(&mut self) {
-        if !self.fresh && self.margins.iter().all(|margin| margin.first.is_none()) {
+        if !self.fresh && self.margins.iter().take(DEEPEST).all(|margin| margin.first.is_none()) {
             self.emit(vec![Line::default()]);
         }
     }
@@ -274,7 +289,7 @@ impl<'a> Walker<'a> {
     fn emit(&mut self, lines: Vec<Line>) {
         for line in lines {
             let mut whole = Line::default();
-            for margin in &mut self.margins {
+            for margin in self.margins.iter_mut().take(DEEPEST) {
                 whole.append(margin.first.take().unwrap_or_else(|| margin.rest.clone()));
             }
             whole.append(line);

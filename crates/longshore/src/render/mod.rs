@@ -40,6 +40,8 @@ mod sessions;
 mod shell;
 mod status;
 mod style;
+#[cfg(test)]
+mod tests;
 mod tool;
 mod wrap;
 

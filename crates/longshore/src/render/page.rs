@@ -62,11 +62,6 @@ pub(super) struct Page {
 }
 
 impl Page {
-    /// A page that ends with this block.
-    pub(super) fn at(block: Block) -> Self {
-        Self { last: Some(block) }
-    }
-
     /// Whether the last block told of this item, so that its name need not be said again.
     pub(super) fn stands_at(&self, item: Item) -> bool {
         item.is_some() && self.last.is_some_and(|last| last.item() == item)
@@ -75,6 +70,18 @@ impl Page {
     /// Whether this was asked right above.
     pub(super) fn just_asked(&self, ask: Ask) -> bool {
         matches!(self.last, Some(Block::Asked(last, _)) if last == ask)
+    }
+
+    /// Whether the last thing said was the answer to what this item waited for.
+    pub(super) fn just_answered(&self, item: Item) -> bool {
+        item.is_some() && matches!(self.last, Some(Block::Answered(_, last)) if last == item)
+    }
+
+    /// Prints the head of a card a second time, apart from the heads of cards that are still open.
+    pub(super) fn put_again(&mut self, item: Item, lines: Vec<Line>, style: &Style) -> String {
+        let printed = self.put(Block::Whole, lines, style);
+        self.last = Some(Block::Head(item));
+        printed
     }
 
     /// Prints a block.

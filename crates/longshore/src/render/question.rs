@@ -129,10 +129,12 @@ pub(super) fn answered(answer: &QuestionAnswer, asked: Option<&QuestionRequest>,
 }
 
 fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
+    if let Some(text) = value.as_str() {
+        text.to_owned()
+    } else if let Some(values) = value.as_array() {
+        values.iter().map(plain).collect::<Vec<_>>().join(", ")
+    } else {
+        value.to_string()
     }
 }
 

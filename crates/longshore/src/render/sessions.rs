@@ -16,7 +16,7 @@ const COLUMNS: [Column; 9] = [
     Column::left("ID", 0, 8),
     Column::left("STATUS", 0, 10),
     Column::left("AGENT", 2, 6),
-    Column::left("TITLE", 0, 12),
+    Column::left("TITLE", 0, 20),
     Column::left("WAITS FOR", 1, 8),
     Column::left("PROJECT", 4, 8),
     Column::left("BRANCH", 5, 8),

@@ -108,7 +108,7 @@ static UNICODE: Signs = Signs {
 static ASCII: Signs = Signs {
     card: "*",
     again: "\\",
-    done: "+",
+    done: "v",
     failed: "x",
     declined: "-",
     stopped: "#",

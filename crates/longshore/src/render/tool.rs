@@ -10,7 +10,7 @@ use super::line::Line;
 use super::page::Item;
 use super::shell;
 use super::style::{Ink, Style, ink};
-use super::wrap::{behind, text_behind};
+use super::wrap::{behind, text_behind, width_of, wrap};
 
 /// How many lines of output a card shows.
 const TAIL: usize = 10;
@@ -93,30 +93,28 @@ impl Tool {
     /// The head of the card.
     pub(super) fn head(&self, again: bool, style: &Style) -> Vec<Line> {
         let signs = style.signs();
-        let mut first = if again { Line::of(signs.again, ink::DIM) } else { Line::of(signs.card, ink::BUSY) };
-        first.push(" ", ink::PLAIN);
-        first.push(&self.verb, ink::BOLD);
-        let mut detail = self.detail.clone();
-        if self.twin > 1 {
-            detail.push_str(&format!(" #{}", self.twin));
-        }
-        let total = detail.lines().count();
+        let sign = if again { Line::of(signs.again, ink::DIM) } else { Line::of(signs.card, ink::BUSY) };
+        let (sign, width) = (sign.with(" ", ink::PLAIN), style.columns());
+        // A short verb lets the lines below stand under what it is done to.
+        let indent = Line::of(&" ".repeat((width_of(&self.verb) + 4).min(8)), ink::PLAIN);
         let shown = if again { 1 } else { COMMAND_LINES };
-        let kept: Vec<&str> = detail.lines().take(shown).collect();
-        first.push("  ", ink::PLAIN);
-        let rest = Line::of(&" ".repeat(first.width().min(8)), ink::PLAIN);
-        let mut lines = if kept.is_empty() {
-            vec![first]
-        } else {
-            text_behind(&kept.join("\n"), ink::PLAIN, style.columns(), &first, &rest)
-        };
-        let mut after = Vec::new();
-        if total > shown && !again {
-            after.push(format!("{} {}", signs.more, plural(total - shown, "more line")));
+        let mut details = self.detail.lines();
+        let mut first = Line::of(&self.verb, ink::BOLD).with("  ", ink::PLAIN);
+        first.push(details.next().unwrap_or_default(), ink::PLAIN);
+        if self.twin > 1 {
+            first.push(&format!(" #{}", self.twin), ink::DIM);
         }
-        after.extend(self.cwd.iter().filter(|_| !again).map(|cwd| format!("in {}", clean(cwd))));
-        for text in after {
-            lines.extend(text_behind(&text, ink::DIM, style.columns(), &rest, &rest));
+        let mut lines = behind(wrap(&first, width.saturating_sub(indent.width())), &sign, &indent);
+        for detail in details.by_ref().take(shown - 1) {
+            lines.extend(text_behind(detail, ink::PLAIN, width, &indent, &indent));
+        }
+        let (hidden, cwd) = (details.count(), self.cwd.as_deref());
+        if hidden > 0 && !again {
+            let more = format!("{} {}", signs.more, plural(hidden, "more line"));
+            lines.extend(text_behind(&more, ink::DIM, width, &indent, &indent));
+        }
+        if let Some(cwd) = cwd.filter(|_| !again) {
+            lines.extend(text_behind(&format!("in {}", clean(cwd)), ink::DIM, width, &indent, &indent));
         }
         lines
     }
@@ -231,16 +229,14 @@ pub(super) fn words(call: &ToolCall, text: &str) -> (String, String) {
 
 /// Arguments in a line: `path: a.rs, limit: 3`.
 fn brief_input(input: &Value) -> String {
-    let brief = |value: &Value| match value {
-        Value::String(text) => text.lines().next().unwrap_or_default().chars().take(80).collect(),
-        other => other.to_string().chars().take(80).collect::<String>(),
+    let brief = |value: &Value| -> String {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.lines().next().unwrap_or_default().chars().take(80).collect()
     };
-    match input {
-        Value::Null => String::new(),
-        Value::Object(fields) => {
-            let field = |(key, value): (&String, &Value)| format!("{key}: {}", brief(value));
-            fields.iter().take(4).map(field).collect::<Vec<_>>().join(", ")
-        }
-        other => brief(other),
+    if input.is_null() {
+        return String::new();
     }
+    let Some(fields) = input.as_object() else { return brief(input) };
+    let field = |(key, value): (&String, &Value)| format!("{key}: {}", brief(value));
+    fields.iter().take(4).map(field).collect::<Vec<_>>().join(", ")
 }

@@ -110,25 +110,53 @@ pub(super) fn wrap(paragraph: &Line, width: usize) -> Vec<Line> {
     lines
 }
 
-/// A line broken wherever it is full: for code and output, where spaces mean something.
+/// A line broken where it is full, spaces kept: for code, where they mean something. Breaks between words if there
+/// is a space not far from the edge.
 pub(super) fn chop(line: &Line, width: usize) -> Vec<Line> {
     if line.width() <= width {
         return vec![line.clone()];
     }
     let width = width.max(2);
+    let inked = |span: &Span| {
+        let ink = span.ink();
+        clusters(span.text()).map(|(cluster, columns)| (cluster.to_owned(), columns, ink)).collect::<Vec<_>>()
+    };
+    let cells: Vec<(String, usize, Ink)> = line.spans().iter().flat_map(inked).collect();
     let mut lines = Vec::new();
-    let (mut current, mut used) = (Line::default(), 0);
-    for span in line.spans() {
-        for (cluster, columns) in clusters(span.text()) {
-            if used > 0 && used + columns > width {
-                lines.push(std::mem::take(&mut current));
-                used = 0;
+    let mut rest = cells.as_slice();
+    while !rest.is_empty() {
+        let (mut end, mut used, mut after_space) = (0, 0, None);
+        for (cluster, columns, _) in rest {
+            if end > 0 && used + columns > width {
+                break;
             }
-            current.push(cluster, span.ink());
-            used += columns;
+            (end, used) = (end + 1, used + columns);
+            if cluster == " " && used > width - width / 4 {
+                after_space = Some(end);
+            }
+        }
+        if end < rest.len() {
+            end = after_space.unwrap_or(end);
+        }
+        let (row, left) = rest.split_at(end);
+        lines.push(row.iter().fold(Line::default(), |line, (cluster, _, ink)| line.with(cluster, *ink)));
+        rest = left;
+    }
+    lines
+}
+
+/// Parts side by side, as many in a line as fit, never broken between if they fit at all.
+pub(super) fn flow(parts: Vec<Line>, between: &Line, width: usize) -> Vec<Line> {
+    let mut lines: Vec<Line> = Vec::new();
+    for part in parts {
+        match lines.last_mut() {
+            Some(line) if line.width() + between.width() + part.width() <= width => {
+                line.append(between.clone());
+                line.append(part);
+            }
+            _ => lines.extend(wrap(&part, width)),
         }
     }
-    lines.push(current);
     lines
 }
 
@@ -206,6 +234,14 @@ mod tests {
         assert_eq!(wrapped("aé👩‍👩‍👧🇩🇪", 4), ["aé👩‍👩‍👧", "🇩🇪"]);
         let chopped = chop(&Line::of("漢字x", ink::PLAIN), 3);
         assert_eq!(chopped.iter().map(Line::width).collect::<Vec<_>>(), [2, 3]);
+    }
+
+    #[test]
+    fn code_keeps_its_spaces() {
+        let chopped = chop(&Line::of("    let long = first + second;", ink::PLAIN), 16);
+        assert_eq!(chopped, ["    let long = ", "first + second;"].map(|text| Line::of(text, ink::PLAIN)));
+        let unbroken = chop(&Line::of("aaaa bbbbbbbbbbbbbbbbbbbb", ink::PLAIN), 16);
+        assert_eq!(unbroken, ["aaaa bbbbbbbbbbb", "bbbbbbbbb"].map(|text| Line::of(text, ink::PLAIN)));
     }
 
     #[test]

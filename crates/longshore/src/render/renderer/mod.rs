@@ -1,23 +1,22 @@
 //! The renderer: one event in, the text to print now out.
 
-use longshore_model::approval::{ApprovalRequest, QuestionRequest};
-use longshore_model::command::Attachment;
+mod talk;
+mod work;
+
+use longshore_model::approval::QuestionRequest;
 use longshore_model::event::{Body, Event};
-use longshore_model::item::{FileChange, FileDiff, PlanStep, ToolStatus};
+use longshore_model::item::{FileChange, PlanStep, ToolStatus};
 use longshore_model::time::Timestamp;
 
-use super::clean::clean;
 use super::diff::{self, Counts};
 use super::footer::{self, Told};
-use super::human::{elapsed, short_id};
 use super::line::Line;
 use super::page::{Ask, Block, Item, Page, Voice};
-use super::prose::{Prose, Rest};
+use super::prose::Prose;
 use super::status::{self, Doing};
-use super::style::{Show, Style, ink};
+use super::style::{Show, Style};
 use super::tool::Tool;
-use super::wrap::{behind, text_behind};
-use super::{ask, lifecycle, plan, question, tool};
+use super::{ask, lifecycle, question};
 
 /// Draws the events of one session as they come. Pure: what it prints is a function of what it was given.
 ///
@@ -88,7 +87,7 @@ impl Renderer {
         let (style, text) = (self.style, event.text());
         match &event.body {
             Body::UserMessage { attachments, by, .. } => {
-                self.put(Block::Whole, user_message(text, attachments, by.as_deref(), &style))
+                self.put(Block::Whole, talk::user_message(text, attachments, by.as_deref(), &style))
             }
 
             Body::MessageStarted => self.begin(Voice::Message, event.item),
@@ -107,7 +106,7 @@ impl Renderer {
             Body::PlanUpdated { steps } if steps.is_empty() => {
                 self.complete(Voice::Plan, event.item, text, false)
             }
-            Body::PlanUpdated { steps } => self.plan(steps, text),
+            Body::PlanUpdated { steps } => self.plan(event.item, steps, text),
 
             Body::ToolStarted(call) => {
                 let mut tool = Tool::new(event.item, event.at, call, text, &self.cwd);
@@ -128,15 +127,7 @@ impl Renderer {
                 }
                 self.tool_head(event.item, false)
             }
-            Body::ToolFinished(outcome) => {
-                let at = self.tools.iter().position(|tool| tool.item == event.item);
-                let tool = at.map(|at| self.tools.remove(at));
-                let tool = tool.unwrap_or_else(|| Tool::unknown(event.item, event.at));
-                let mut printed = self.head_if_needed(&tool);
-                printed
-                    .push_str(&self.put(Block::Body(event.item), tool.end(outcome, text, event.at, &style)));
-                printed
-            }
+            Body::ToolFinished(outcome) => self.tool_end(event, outcome),
 
             Body::FileDiff(diff) => self.file_diff(event, diff),
             Body::TurnDiff => {
@@ -172,7 +163,16 @@ impl Renderer {
                 self.put(Block::Head(event.item), lifecycle::delegated(delegation, text, &style))
             }
             Body::DelegationFinished(end) => {
-                self.put(Block::Body(event.item), lifecycle::delegation_end(end, text, &style))
+                let mut printed = String::new();
+                if !self.page.stands_at(event.item) {
+                    let head = lifecycle::delegated_before(end, &style);
+                    printed.push_str(&self.page.put_again(event.item, head, &style));
+                }
+                let lines = lifecycle::delegation_end(end, text, &style);
+                // Under its head, also where the delegation is no item.
+                let block = if event.item.is_some() { Block::Body(event.item) } else { Block::Head(None) };
+                printed.push_str(&self.put(block, lines));
+                printed
             }
 
             Body::TurnStarted { .. } => {
@@ -185,6 +185,7 @@ impl Renderer {
                 let took = self.turn.take().map(|since| event.at.millis_since(since));
                 let told = Told { took, context: self.context, changed: self.changed.take() };
                 self.diffs.clear();
+                self.thoughts.clear();
                 self.put(Block::Whole, footer::lines(end, text, told, &style))
             }
 
@@ -317,247 +318,4 @@ impl Renderer {
         self.thoughts.clear();
         self.diffs.clear();
     }
-}
-
-/// Texts that grow.
-impl Renderer {
-    fn room(&self, voice: Voice) -> usize {
-        match voice {
-            Voice::Message | Voice::Plan => self.style.columns(),
-            Voice::Thought => self.style.columns() - 2,
-        }
-    }
-
-    fn voiced(&self, voice: Voice, lines: Vec<Line>) -> Vec<Line> {
-        match voice {
-            Voice::Message | Voice::Plan => lines,
-            Voice::Thought => {
-                let bar = Line::of(&format!("{} ", self.style.signs().gutter), ink::DIM);
-                let dimmed = lines.into_iter().map(|line| line.over(ink::DIM.italic())).collect();
-                behind(dimmed, &bar, &bar)
-            }
-        }
-    }
-
-    fn prose_of(&mut self, voice: Voice, item: Item) -> usize {
-        let at = self.prose.iter().position(|(v, i, _)| (*v, *i) == (voice, item));
-        at.unwrap_or_else(|| {
-            self.prose.push((voice, item, Prose::default()));
-            self.prose.len() - 1
-        })
-    }
-
-    fn begin(&mut self, voice: Voice, item: Item) -> String {
-        self.prose_of(voice, item);
-        String::new()
-    }
-
-    fn grow(&mut self, voice: Voice, item: Item, text: &str) -> String {
-        let (at, room) = (self.prose_of(voice, item), self.room(voice));
-        let lines = self.prose[at].2.push(text, room, &self.style);
-        let lines = self.voiced(voice, lines);
-        self.put(Block::Prose(voice, item), lines)
-    }
-
-    fn complete(&mut self, voice: Voice, item: Item, whole: &str, partial: bool) -> String {
-        let at = self.prose_of(voice, item);
-        let (_, _, prose) = self.prose.remove(at);
-        let mut printed = match prose.done(whole, self.room(voice), &self.style) {
-            Rest::Continues(lines) => {
-                let lines = self.voiced(voice, lines);
-                self.put(Block::Prose(voice, item), lines)
-            }
-            Rest::Differs(lines) => {
-                let note = lifecycle::remark("parts got lost on the way; here is all of it:", &self.style);
-                let mut printed = self.put(Block::Whole, note);
-                let lines = self.voiced(voice, lines);
-                printed.push_str(&self.put(Block::Prose(voice, item), lines));
-                printed
-            }
-        };
-        if partial {
-            printed.push_str(&self.remark("cut off here: the agent did not finish"));
-        }
-        printed
-    }
-
-    fn think(&mut self, event: &Event) -> String {
-        if !self.thoughts.iter().any(|(item, _)| *item == event.item) {
-            self.thoughts.push((event.item, event.at));
-        }
-        String::new()
-    }
-
-    fn thought(&mut self, event: &Event, partial: bool) -> String {
-        let at = self.thoughts.iter().position(|(item, _)| *item == event.item);
-        let since = at.map(|at| self.thoughts.remove(at).1);
-        match self.style.reasoning {
-            Show::Hidden => String::new(),
-            Show::Full => self.complete(Voice::Thought, event.item, event.text(), partial),
-            Show::Folded => {
-                let gist = gist(event.text());
-                let took = since.map(|since| event.at.millis_since(since)).filter(|took| *took >= 1_000);
-                let took = took.map(|took| format!(" for {}", elapsed(took))).unwrap_or_default();
-                if gist.is_empty() {
-                    return String::new();
-                }
-                let line = Line::of(&format!("{} thought{took}: ", self.style.signs().dot), ink::DIM);
-                let line = line.with(&gist, ink::DIM.italic());
-                let line = line.cut(self.style.columns(), self.style.signs().more);
-                self.put(Block::Remark, vec![line])
-            }
-        }
-    }
-
-    fn plan(&mut self, steps: &[PlanStep], why: &str) -> String {
-        if self.plan == steps {
-            return String::new();
-        }
-        self.plan = steps.to_vec();
-        let lines = plan::lines(steps, why, &self.style);
-        self.put(Block::Whole, lines)
-    }
-}
-
-/// Tools, changes, approvals.
-impl Renderer {
-    /// The head of a card, once there is something to say; `again` when it was said otherwise before.
-    fn tool_head(&mut self, item: Item, again: bool) -> String {
-        let style = self.style;
-        let Some(tool) = self.tools.iter_mut().find(|tool| tool.item == item) else { return String::new() };
-        if (tool.shown && !again) || !tool.is_telling() {
-            return String::new();
-        }
-        let lines = tool.head(again, &style);
-        tool.shown = true;
-        self.put(Block::Head(item), lines)
-    }
-
-    /// The end of a call stands under its head; when something else was printed since, it is named again.
-    fn head_if_needed(&mut self, tool: &Tool) -> String {
-        if tool.shown && self.page.stands_at(tool.item) {
-            return String::new();
-        }
-        let lines = tool.head(tool.shown, &self.style);
-        let mut printed = String::new();
-        if tool.shown {
-            // A blank line tells it from heads of calls that still run.
-            printed.push_str(&self.put(Block::Whole, lines));
-            self.page = Page::at(Block::Head(tool.item));
-        } else {
-            printed.push_str(&self.put(Block::Head(tool.item), lines));
-        }
-        printed
-    }
-
-    fn file_diff(&mut self, event: &Event, diff: &FileDiff) -> String {
-        let (style, item) = (self.style, event.item);
-        let of_tool = self.tools.iter().any(|tool| tool.item == item && tool.shown);
-        let (sign, sign_ink) = tool::sign(diff.status, &style);
-        let seen = self.diffs.iter().position(|(of, _, changes)| *of == item && *changes == diff.changes);
-        if let Some(seen) = seen {
-            let before = std::mem::replace(&mut self.diffs[seen].1, diff.status);
-            if before == diff.status || of_tool {
-                return String::new();
-            }
-            let word = match diff.status {
-                ToolStatus::Running => return String::new(),
-                ToolStatus::Completed => "applied",
-                ToolStatus::Failed => "not applied",
-                ToolStatus::Declined => "declined",
-                ToolStatus::Cancelled => "cancelled",
-            };
-            let mut line =
-                Line::of("  ", ink::PLAIN).with(sign, sign_ink).with(&format!(" {word}"), ink::DIM);
-            if !self.page.stands_at(item) {
-                let paths: Vec<_> = diff.changes.iter().map(|change| clean(&change.path)).collect();
-                line = Line::of(sign, sign_ink).with(&format!(" {word}: {}", paths.join(", ")), ink::DIM);
-                line = line.cut(style.columns(), style.signs().more);
-            }
-            return self.put(Block::Body(item), vec![line]);
-        }
-        self.diffs.retain(|(of, ..)| *of != item);
-        self.diffs.push((item, diff.status, diff.changes.clone()));
-        let head = |change: &FileChange| {
-            let mut line = if of_tool {
-                Line::of("  ", ink::PLAIN)
-            } else {
-                Line::of(sign, sign_ink)
-                    .with(" ", ink::PLAIN)
-                    .with(diff::verb(change), ink::BOLD)
-                    .with("  ", ink::PLAIN)
-            };
-            line.append(diff::title(change, &style));
-            super::wrap::wrap(&line, style.columns())
-        };
-        let hint = format!(" (longshore show {})", short_id(event.session));
-        let lines = diff::lines(&diff.changes, diff::FOLD, &hint, &style, head);
-        let block = if of_tool && self.page.stands_at(item) { Block::Body(item) } else { Block::Head(item) };
-        self.put(block, lines)
-    }
-
-    fn approval(&mut self, event: &Event, request: &ApprovalRequest) -> String {
-        let ask = Ask::Approval(request.approval);
-        let changes = match &request.subject {
-            longshore_model::approval::Subject::Edit { changes, .. } => Some(changes),
-            longshore_model::approval::Subject::Command { .. }
-            | longshore_model::approval::Subject::Tool { .. }
-            | longshore_model::approval::Subject::Permissions { .. } => None,
-        };
-        let diff_above = self.page.stands_at(event.item)
-            && changes.is_some_and(|asked| {
-                self.diffs
-                    .iter()
-                    .any(|(of, _, shown)| *of == event.item && shown == asked && diff::fits(shown))
-            });
-        let brief = ask::brief(&request.subject);
-        self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: None });
-        let lines = ask::approval_lines(request, event.text.as_deref(), diff_above, &self.style);
-        self.put(Block::Asked(ask, event.item), lines)
-    }
-
-    /// Takes an open question away; gives what it was about, unless that stands right above.
-    fn close(&mut self, ask: Ask) -> (String, Item) {
-        let at = self.asks.iter().position(|open| open.ask == ask);
-        let open = at.map(|at| self.asks.remove(at));
-        let item = open.as_ref().and_then(|open| open.item);
-        let above = self.page.just_asked(ask);
-        let brief = open.filter(|_| !above).map(|open| open.brief).unwrap_or_default();
-        (brief, item)
-    }
-
-    fn expire(&mut self, ask: Ask, noun: &str, why: &str) -> String {
-        let (what, item) = self.close(ask);
-        let mut text = format!("the {noun} is void");
-        if !what.is_empty() {
-            text.push_str(&format!(" ({what})"));
-        }
-        if !why.is_empty() {
-            text.push_str(&format!(": {why}"));
-        }
-        let lines = lifecycle::remark(&text, &self.style);
-        self.put(Block::Answered(ask, item), lines)
-    }
-}
-
-fn user_message(text: &str, attachments: &[Attachment], by: Option<&str>, style: &Style) -> Vec<Line> {
-    let first = Line::of("> ", ink::PERSON);
-    let rest = Line::of("  ", ink::PLAIN);
-    let mut lines = text_behind(&clean(text), ink::BOLD, style.columns(), &first, &rest);
-    for attachment in attachments {
-        let name = attachment.name.as_deref().unwrap_or("attachment");
-        let text = format!("+ {name} ({})", attachment.media_type);
-        lines.extend(text_behind(&clean(&text), ink::DIM, style.columns(), &rest, &rest));
-    }
-    if let Some(by) = by.filter(|by| *by != "owner") {
-        lines.extend(text_behind(&format!("from {}", clean(by)), ink::DIM, style.columns(), &rest, &rest));
-    }
-    lines
-}
-
-/// The first thing that a thought says, without its markup.
-fn gist(thought: &str) -> String {
-    let thought = clean(thought);
-    let line = thought.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.trim_matches(['*', '#', '_', ' ']).to_owned()
 }
