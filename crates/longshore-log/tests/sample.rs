@@ -117,7 +117,7 @@ impl Talk {
     }
 
     pub(crate) fn batch(&self, frames: Vec<Frame>) -> Batch {
-        Batch { session: self.session, frames, info: None }
+        Batch { session: self.session, frames: frames.into(), info: None }
     }
 }
 

@@ -61,7 +61,10 @@ impl Hub {
             );
         }
         let info = Arc::new(session.info());
-        self.inner.log.append(Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) }).await?;
+        self.inner
+            .log
+            .append(Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) })
+            .await?;
         self.inner.changed(Arc::clone(&info));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };

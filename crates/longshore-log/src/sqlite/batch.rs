@@ -24,7 +24,7 @@ const EVENT_COST: usize = 64;
 #[derive(Debug)]
 pub(super) struct Prepared {
     pub(super) session: SessionId,
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Arc<[Frame]>,
     pub(super) row: Option<Row>,
     blocks: Vec<Block>,
     asks: Vec<Uuid>,
