@@ -5,6 +5,7 @@ use std::path::Path;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
+use crate::codex;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_codex};
 
 /// One agent that Longshore can drive.
@@ -30,21 +31,17 @@ pub struct DriverSpec {
 
 /// Every driver that there is.
 pub fn all() -> &'static [DriverSpec] {
-    // JOIN: one line per driver, as soon as the codex driver is here:
-    //     codex(crate::codex::capabilities, || Box::new(crate::codex::Codex::new())),
-    &[]
+    &[CODEX]
 }
 
 /// Codex, through its `app-server`.
-pub const fn codex(capabilities: fn() -> Capabilities, driver: fn() -> Box<dyn Driver>) -> DriverSpec {
-    DriverSpec {
-        name: "codex",
-        title: "Codex",
-        install: "npm install -g @openai/codex",
-        login: Some("codex login"),
-        capabilities,
-        find: find_codex,
-        arguments: |_| vec!["app-server".to_owned()],
-        driver,
-    }
-}
+const CODEX: DriverSpec = DriverSpec {
+    name: "codex",
+    title: "Codex",
+    install: "npm install -g @openai/codex",
+    login: Some("codex login"),
+    capabilities: codex::capabilities,
+    find: find_codex,
+    arguments: |_| vec!["app-server".to_owned()],
+    driver: || Box::new(codex::Codex::new()),
+};

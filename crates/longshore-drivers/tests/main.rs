@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod anchor;
+mod codex;
 mod discover;
 mod rig;
 mod transport;

@@ -1,0 +1,60 @@
+//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`wire`] | their JSON with their names |
+//! | [`translate`] | the driver |
+//! | [`replay`] | what a recorded client of theirs would have been in our words |
+
+pub mod replay;
+pub mod translate;
+pub mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::event::AgentName;
+
+pub use translate::Codex;
+
+/// What clients call it.
+pub const NAME: &str = "codex";
+/// What people call it.
+pub const TITLE: &str = "Codex";
+/// The program.
+pub const PROGRAM: &str = "codex";
+/// What makes the program listen on stdin.
+pub const ARGUMENTS: &[&str] = &["app-server"];
+/// The variable that names another program.
+pub const PATH_VARIABLE: &str = "CODEX_PATH";
+/// The command that installs it.
+pub const INSTALL: &str = "npm install -g @openai/codex";
+/// The command that logs in to it.
+pub const LOGIN: &str = "codex login";
+
+/// [`NAME`], as events carry it.
+pub fn name() -> AgentName {
+    Arc::from(NAME)
+}
+
+/// What it can do.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        list_sessions: true,
+        open_session: true,
+        send_prompt: true,
+        streaming: true,
+        attachments: true,
+        approvals: true,
+        multi_turn: true,
+        filtering: false,
+        pagination: true,
+        interrupt: true,
+        steer: true,
+        fork: true,
+        modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
+        models: true,
+        custom: BTreeMap::new(),
+    }
+}

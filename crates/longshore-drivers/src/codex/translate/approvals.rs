@@ -1,0 +1,318 @@
+//! May it? What codex asks before it acts, and how a decision reads in its words.
+//!
+//! Five kinds: a command, a patch (whose changes are in its item), wider permissions, a tool of an MCP server (which
+//! comes as an elicitation), and the first two again in the words of the first version. Codex of old asks without an id
+//! and is answered with a request that names the item.
+//!
+//! `decline` and `acceptForSession` work although codex does not always list them among `availableDecisions`.
+
+use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{ApprovalId, Context, ItemId, PromptId};
+use longshore_model::item::FileChange;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use super::requests::{Ask, Asker, Request, Way, reply};
+use super::threads::What;
+use super::tools::unwrapped;
+use super::{Codex, Misshapen, diffs};
+use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};
+
+impl Codex {
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn may_i(
+        &mut self,
+        id: &RpcId,
+        method: &str,
+        params: &RawValue,
+        asker: Asker,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let may: MayI = serde_json::from_str(params.get())?;
+        let approval = ApprovalId::mint(cx);
+        let (item, subject) = self.subject(method, &may, &asker, cx);
+        let amendment = may.proposed_execpolicy_amendment.filter(|words| !words.is_empty());
+        let mut options = vec![Decision::AllowOnce, Decision::AllowSession];
+        let what = match method {
+            "item/fileChange/requestApproval" => Ask::Edit { approval },
+            "item/permissions/requestApproval" => Ask::Permissions { approval, permissions: may.permissions },
+            "execCommandApproval" => Ask::OldCommand { approval },
+            "applyPatchApproval" => Ask::OldEdit { approval },
+            _ => {
+                options.extend(amendment.is_some().then_some(Decision::AllowAlways));
+                Ask::Command { approval, amendment }
+            }
+        };
+        options.extend([Decision::Deny, Decision::Cancel]);
+        self.ask_approval(
+            id,
+            asker,
+            what,
+            item,
+            may.reason,
+            ApprovalRequest { approval, subject, options },
+            raw,
+            out,
+        );
+        Ok(())
+    }
+
+    /// May this tool of an MCP server be called?
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn may_call_tool(
+        &mut self,
+        id: &RpcId,
+        asked: Elicitation,
+        meta: ElicitationMeta,
+        asker: Asker,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let approval = ApprovalId::mint(cx);
+        let call = self
+            .threads
+            .get(&asker.thread)
+            .and_then(|thread| thread.mcp_call(&asked.server_name, Some(&meta.tool_params)));
+        let tool = match (call, &meta.tool_name) {
+            (Some((_, tool)), _) => tool,
+            (None, Some(tool)) => tool,
+            // Codex names the tool in its question and nowhere else.
+            (None, None) => asked.message.split('"').nth(1).unwrap_or("tool"),
+        };
+        let subject =
+            Subject::Tool { name: format!("{}.{tool}", asked.server_name), input: meta.tool_params };
+        let offers = |word: &str| match &meta.persist {
+            Value::Array(words) => words.iter().any(|offered| offered == word),
+            offered => offered == word,
+        };
+        let mut options = vec![Decision::AllowOnce];
+        options.extend(offers("session").then_some(Decision::AllowSession));
+        options.extend(offers("always").then_some(Decision::AllowAlways));
+        options.extend([Decision::Deny, Decision::Cancel]);
+        let item = call.map(|(item, _)| item);
+        let request = ApprovalRequest { approval, subject, options };
+        self.ask_approval(id, asker, Ask::McpTool { approval }, item, Some(asked.message), request, raw, out);
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn ask_approval(
+        &mut self,
+        id: &RpcId,
+        asker: Asker,
+        what: Ask,
+        item: Option<ItemId>,
+        reason: Option<String>,
+        request: ApprovalRequest,
+        raw: &Raw,
+        out: &mut Output,
+    ) {
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
+        draft.text = reason;
+        out.say(asker.session, draft.raw(raw.clone()));
+        self.asked.add(id.clone(), asker.request(what));
+    }
+
+    /// An approval without an id, as codex of old asked.
+    pub(super) fn old_approval(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let may: MayI = serde_json::from_str(params.get())?;
+        let place: Place<'_> = serde_json::from_str(params.get())?;
+        let (session, turn_name) = self.place(&place);
+        let Some(session) = session.or(self.home).filter(|_| !may.item_id.is_empty()) else {
+            return Ok(());
+        };
+        let native = self.natives.get(&session).cloned().unwrap_or_default();
+        let running = self.threads.get(&native).and_then(|thread| thread.active.clone());
+        let turn =
+            if place.turn_id.is_empty() { running.unwrap_or_default() } else { place.turn_id.into_owned() };
+        let turn_name = turn_name.or_else(|| self.threads.get(&native)?.turns.get(&turn)?.id);
+        let asker = Asker { thread: native, turn, session, turn_name };
+        let (item, subject) = self.subject(method, &may, &asker, cx);
+        let approval = ApprovalId::mint(cx);
+        let options = vec![Decision::AllowOnce, Decision::Deny, Decision::Cancel];
+        let request = ApprovalRequest { approval, subject, options };
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
+        draft.text = may.reason;
+        out.say(session, draft.raw(raw.clone()));
+        let way = Way::Item { session, thread: asker.thread, turn: asker.turn, item: may.item_id };
+        self.asked.add_by_item(approval, way);
+        Ok(())
+    }
+
+    /// What a request is about, joined with what its item said.
+    fn subject(
+        &mut self,
+        method: &str,
+        may: &MayI,
+        asker: &Asker,
+        cx: &mut Context<'_>,
+    ) -> (Option<ItemId>, Subject) {
+        let mut id = None;
+        let mut changes: Vec<FileChange> = Vec::new();
+        let mut told: Option<(Option<String>, Option<String>)> = None;
+        let mut cwd = String::new();
+        if let Some(thread) = self.threads.get_mut(&asker.thread).filter(|_| !may.item_id.is_empty()) {
+            cwd.clone_from(&thread.cwd);
+            // Permissions are asked for outside of any item.
+            if !asker.turn.is_empty() && method != "item/permissions/requestApproval" {
+                let (item, _) = thread.turn(&asker.turn).item(&may.item_id, cx);
+                id = Some(item.id);
+                match &item.what {
+                    What::Edit(known) => changes.clone_from(known),
+                    What::Tool(call) => told = Some((call.command.clone(), call.cwd.clone())),
+                    What::Plain | What::Thought(_) | What::Mcp { .. } => {}
+                }
+            }
+        }
+        let subject = match method {
+            "item/permissions/requestApproval" => {
+                Subject::Permissions { permissions: may.permissions.clone() }
+            }
+            "applyPatchApproval" | "item/fileChange/requestApproval" => {
+                if changes.is_empty() {
+                    changes = diffs::old_changes(&may.file_changes, &cwd);
+                }
+                Subject::Edit { changes, grant_root: may.grant_root.clone() }
+            }
+            _ => {
+                let (known, at) = told.unwrap_or_default();
+                let asked = command_line(&may.command).or_else(|| command_line(&may.parsed_cmd));
+                let command = asked.or(known).unwrap_or_default();
+                let always = may.proposed_execpolicy_amendment.clone().unwrap_or_default();
+                Subject::Command {
+                    always: if says_no_more(&always, &command) { Vec::new() } else { always },
+                    command,
+                    cwd: may.cwd.clone().or(at),
+                }
+            }
+        };
+        (id, subject)
+    }
+
+    /// Somebody decided. An approval that is gone by now is left alone.
+    pub(super) fn decide(
+        &mut self,
+        approval: ApprovalId,
+        decision: ApprovalDecision,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let ApprovalDecision { decision, message, .. } = decision;
+        let (session, thread, turn, stops_turn) = match self.asked.approval(approval) {
+            None => return,
+            Some(Way::Item { session, thread, turn, item }) => {
+                let word = if decision.allows() { "accept" } else { "decline" };
+                let params = json!({"itemId": item, "decision": word});
+                self.calls.send("item/approve", params, Call::Tell { session, vital: true }, cx, out);
+                (session, thread, turn, false)
+            }
+            Some(Way::Answer(id)) => {
+                let Some(Request { thread, turn, session, what, .. }) = self.asked.take(&id) else { return };
+                let (answer, stops_turn) = answer_of(&what, decision);
+                reply(&id, answer, out);
+                (session, thread, turn, stops_turn)
+            }
+        };
+        if decision == Decision::Cancel && !stops_turn && !turn.is_empty() {
+            self.interrupt(thread, turn, cx, out);
+        } else if let Some(message) = message.filter(|text| decision == Decision::Deny && !text.is_empty()) {
+            // Codex takes no word with a no, so the word is said into the turn.
+            let params = json!({
+                "threadId": thread,
+                "expectedTurnId": turn,
+                "clientUserMessageId": PromptId::mint(cx).to_string(),
+                "input": [{"type": "text", "text": message}],
+            });
+            self.calls.send("turn/steer", params, Call::Tell { session, vital: true }, cx, out);
+        }
+    }
+}
+
+/// A decision in their words, and whether it stops the turn where it should.
+fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
+    match what {
+        Ask::Command { amendment, .. } => {
+            let word = match (decision, amendment) {
+                (Decision::AllowAlways, Some(amendment)) => {
+                    json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}})
+                }
+                (decision, _) => json!(word_of(decision)),
+            };
+            (json!({"decision": word}), true)
+        }
+        Ask::Edit { .. } => (json!({"decision": word_of(decision)}), true),
+        Ask::OldCommand { .. } | Ask::OldEdit { .. } => {
+            let word = match decision {
+                Decision::AllowOnce => "approved",
+                Decision::AllowSession | Decision::AllowAlways => "approved_for_session",
+                Decision::Deny => "denied",
+                Decision::Cancel => "abort",
+            };
+            (json!({"decision": word}), true)
+        }
+        Ask::Permissions { permissions, .. } => {
+            let granted = if decision.allows() { permissions.clone() } else { json!({}) };
+            let scope = match decision {
+                Decision::AllowSession | Decision::AllowAlways => "session",
+                Decision::AllowOnce | Decision::Deny | Decision::Cancel => "turn",
+            };
+            (json!({"permissions": granted, "scope": scope}), false)
+        }
+        Ask::McpTool { .. } => {
+            let (action, persist) = match decision {
+                Decision::AllowOnce => ("accept", None),
+                Decision::AllowSession => ("accept", Some("session")),
+                Decision::AllowAlways => ("accept", Some("always")),
+                Decision::Deny => ("decline", None),
+                Decision::Cancel => ("cancel", None),
+            };
+            let content = if decision.allows() { json!({}) } else { Value::Null };
+            let meta = persist.map_or(Value::Null, |persist| json!({"persist": persist}));
+            (json!({"action": action, "content": content, "_meta": meta}), false)
+        }
+        // A question is answered and not decided.
+        Ask::UserInput { .. } | Ask::Form { .. } => (json!({"answers": {}}), true),
+    }
+}
+
+fn word_of(decision: Decision) -> &'static str {
+    match decision {
+        Decision::AllowOnce => "accept",
+        Decision::AllowSession | Decision::AllowAlways => "acceptForSession",
+        Decision::Deny => "decline",
+        Decision::Cancel => "cancel",
+    }
+}
+
+/// A command line, from a line or from its words.
+fn command_line(command: &Value) -> Option<String> {
+    match command {
+        Value::String(line) => Some(unwrapped(line)),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [] => None,
+                [shell, "-c" | "-lc", inner] if shell.ends_with("sh") => Some((*inner).to_owned()),
+                words => Some(words.join(" ")),
+            }
+        }
+        _ => None,
+    }
+}
+
+/// Whether what would be allowed for ever is this very command.
+fn says_no_more(always: &[String], command: &str) -> bool {
+    always.last().is_some_and(|last| always.len() == 3 && last == command) || always.join(" ") == command
+}

@@ -1,0 +1,175 @@
+//! Requests of ours: their numbers, what each was for, and how long its answer may take.
+
+use std::collections::BTreeMap;
+
+use longshore_model::anchor::Launch;
+use longshore_model::capability::ModelInfo;
+use longshore_model::command::Attachment;
+use longshore_model::driver::Output;
+use longshore_model::id::{Context, PromptId, QueryId, SessionId, TurnId};
+use longshore_model::time::Timestamp;
+use serde_json::{Value, json};
+
+use crate::codex::wire::RpcId;
+
+/// How long codex may take to acknowledge a request. A turn may take for ever; starting one may not.
+pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
+
+/// What a request was for, and so what its answer means.
+#[derive(Debug)]
+pub(super) enum Call {
+    /// `initialize`.
+    Greet,
+    /// `thread/start` or `thread/fork`.
+    Open(Box<Launch>),
+    /// `thread/resume`.
+    Resume { wish: Wish, unarchived: bool },
+    /// `thread/unarchive`, on the way to a second `thread/resume`.
+    Unarchive { wish: Wish },
+    /// `turn/start`.
+    Start { thread: String, said: Said, reloaded: bool },
+    /// `turn/steer` into a turn of theirs.
+    Steer { thread: String, turn: String, said: Said },
+    /// `turn/interrupt` of a turn of theirs.
+    Interrupt { thread: String, turn: String },
+    /// Something that is done when it is answered. `vital` when a refusal is worth a line.
+    Tell { session: SessionId, vital: bool },
+    /// `model/list`, with the pages that came before.
+    Models { query: QueryId, models: Vec<ModelInfo>, pages: u32 },
+    /// `thread/list`.
+    Sessions { query: QueryId },
+}
+
+/// Why a thread is resumed.
+#[derive(Debug)]
+pub(super) enum Wish {
+    /// A session begins with it.
+    Open(Box<Launch>),
+    /// It was unloaded, and somebody has something to say to it.
+    Say { thread: String, said: Said },
+}
+
+/// Something that a person says.
+#[derive(Clone, Debug)]
+pub(super) struct Said {
+    /// The turn that it begins; none when the session does not know yet that it begins one.
+    pub turn: Option<TurnId>,
+    pub prompt: PromptId,
+    pub text: String,
+    pub attachments: Vec<Attachment>,
+}
+
+/// A request that has no answer yet.
+#[derive(Debug)]
+pub(super) struct Pending {
+    pub method: &'static str,
+    pub call: Call,
+    due: Timestamp,
+}
+
+/// All requests that have no answer yet.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    last: i64,
+    pending: BTreeMap<i64, Pending>,
+}
+
+impl Calls {
+    /// Writes a request.
+    pub(super) fn send(
+        &mut self,
+        method: &'static str,
+        params: Value,
+        call: Call,
+        cx: &Context<'_>,
+        out: &mut Output,
+    ) {
+        self.last += 1;
+        let due = cx.now.plus_millis(ANSWER_WITHIN_MS);
+        self.pending.insert(self.last, Pending { method, call, due });
+        out.lines.push(json!({"id": self.last, "method": method, "params": params}).to_string());
+    }
+
+    /// The request that an answer is to.
+    pub(super) fn answered(&mut self, id: &RpcId) -> Option<Pending> {
+        match id {
+            RpcId::Number(number) => self.pending.remove(number),
+            RpcId::Text(_) => None,
+        }
+    }
+
+    /// A request whose answer is overdue.
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<Pending> {
+        let late = *self.pending.iter().find(|(_, pending)| pending.due <= now)?.0;
+        self.pending.remove(&late)
+    }
+
+    /// When the next answer is due.
+    pub(super) fn due(&self) -> Option<Timestamp> {
+        self.pending.values().map(|pending| pending.due).min()
+    }
+
+    /// Whether this turn was asked for and not answered yet.
+    pub(super) fn is_starting(&self, turn: TurnId) -> bool {
+        self.pending.values().any(|pending| match &pending.call {
+            Call::Start { said, .. } => said.turn == Some(turn),
+            Call::Resume { wish: Wish::Say { said, .. }, .. }
+            | Call::Unarchive { wish: Wish::Say { said, .. } } => said.turn == Some(turn),
+            Call::Greet
+            | Call::Open(_)
+            | Call::Resume { wish: Wish::Open(_), .. }
+            | Call::Unarchive { wish: Wish::Open(_) }
+            | Call::Steer { .. }
+            | Call::Interrupt { .. }
+            | Call::Tell { .. }
+            | Call::Models { .. }
+            | Call::Sessions { .. } => false,
+        })
+    }
+
+    /// Nobody will answer the questions that wait.
+    pub(super) fn fail_queries(&mut self, reason: &str, out: &mut Output) {
+        self.pending.retain(|_, pending| match &pending.call {
+            Call::Models { query, .. } | Call::Sessions { query } => {
+                out.answers.push((*query, Err(reason.to_owned())));
+                false
+            }
+            Call::Greet
+            | Call::Open(_)
+            | Call::Resume { .. }
+            | Call::Unarchive { .. }
+            | Call::Start { .. }
+            | Call::Steer { .. }
+            | Call::Interrupt { .. }
+            | Call::Tell { .. } => true,
+        });
+    }
+
+    /// Whether nothing waits for an answer.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pending.is_empty()
+    }
+
+    /// The first session that is being opened by a request on its way.
+    pub(super) fn opening(&self) -> Option<SessionId> {
+        self.openings().next()
+    }
+
+    /// The sessions that are being opened by requests on their way.
+    pub(super) fn openings(&self) -> impl Iterator<Item = SessionId> {
+        self.pending.values().filter_map(|pending| match &pending.call {
+            Call::Open(launch)
+            | Call::Resume { wish: Wish::Open(launch), .. }
+            | Call::Unarchive { wish: Wish::Open(launch) } => Some(launch.session),
+            Call::Greet
+            | Call::Resume { wish: Wish::Say { .. }, .. }
+            | Call::Unarchive { wish: Wish::Say { .. } }
+            | Call::Start { .. }
+            | Call::Steer { .. }
+            | Call::Interrupt { .. }
+            | Call::Tell { .. }
+            | Call::Models { .. }
+            | Call::Sessions { .. } => None,
+        })
+    }
+}

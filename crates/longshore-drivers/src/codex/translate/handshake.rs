@@ -1,0 +1,308 @@
+//! From the first line to a session that is ready, or why it never will be.
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, SessionId};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::calls::{Call, Wish};
+use super::modes::Policy;
+use super::threads::Thread;
+use super::{Codex, Misshapen, Phase};
+use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
+
+/// How a warning begins that says codex threw its configuration away and would run on with its defaults, which
+/// means with another model at another provider.
+const INVALID_CONFIGURATION: &str = "Invalid configuration";
+
+impl Codex {
+    pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
+        self.home.get_or_insert(launch.session);
+        match &self.phase {
+            Phase::Listening => self.begin(launch, cx, out),
+            Phase::Refused(reason) => {
+                let fault = SessionFault { code: FaultCode::StartFailed };
+                let draft = Draft::new(Body::SessionError(fault)).text(reason.clone());
+                out.say(launch.session, draft);
+                out.finished = Some(reason.clone());
+            }
+            Phase::Silent | Phase::Greeting => {
+                self.openings.push_back(launch);
+                self.greet(cx, out);
+            }
+        }
+    }
+
+    /// Says hello, once.
+    pub(super) fn greet(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        if self.phase != Phase::Silent {
+            return;
+        }
+        self.phase = Phase::Greeting;
+        let params = json!({
+            "clientInfo": {"name": "longshore", "title": "Longshore", "version": env!("CARGO_PKG_VERSION")},
+            "capabilities": {"experimentalApi": true, "requestAttestation": false},
+        });
+        self.calls.send("initialize", params, Call::Greet, cx, out);
+    }
+
+    /// An answer to a request of ours. Says which request that was.
+    pub(super) fn answered(
+        &mut self,
+        id: &RpcId,
+        result: Option<&RawValue>,
+        error: Option<RpcError>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Option<&'static str> {
+        let pending = self.calls.answered(id)?;
+        if let Phase::Refused(_) = self.phase {
+            return Some(pending.method);
+        }
+        let answer = match error {
+            Some(error) => Err(error.message),
+            None => Ok(result.map_or("null", RawValue::get)),
+        };
+        match pending.call {
+            Call::Greet => self.greeted(answer, raw, cx, out),
+            Call::Open(launch) => self.opened(*launch, answer, raw, out),
+            Call::Resume { wish, unarchived } => self.resumed(wish, unarchived, answer, raw, cx, out),
+            Call::Unarchive { wish } => match answer {
+                Ok(_) => self.resume(wish, true, cx, out),
+                Err(message) => self.not_resumed(wish, message, raw, out),
+            },
+            Call::Start { thread, said, reloaded } => {
+                self.turn_answered(&thread, said, reloaded, answer, raw, cx, out);
+            }
+            Call::Steer { thread, turn, said } => {
+                if let Err(message) = answer {
+                    self.not_steered(&thread, &turn, said, &message, raw, cx, out);
+                }
+            }
+            Call::Interrupt { thread, turn } => {
+                if answer.is_err() {
+                    self.not_interrupted(&thread, &turn, raw, out);
+                }
+            }
+            Call::Tell { session, vital } => {
+                if let (Err(message), true) = (answer, vital) {
+                    let text = format!("Codex refused {}: {message}", pending.method);
+                    Self::notice(Some(session), None, NoticeLevel::Warning, text, raw, out);
+                }
+            }
+            Call::Models { query, models, pages } => {
+                self.models_answered(query, models, pages, answer, cx, out);
+            }
+            Call::Sessions { query } => self.sessions_answered(query, answer, out),
+        }
+        Some(pending.method)
+    }
+
+    fn greeted(&mut self, answer: Result<&str, String>, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+        let greeting = match answer {
+            Ok(greeting) => serde_json::from_str::<Greeting>(greeting).unwrap_or_default(),
+            Err(message) => {
+                return self.refuse(
+                    FaultCode::StartFailed,
+                    format!("Codex refused to begin: {message}"),
+                    Some(raw),
+                    out,
+                );
+            }
+        };
+        self.version = version_in(&greeting.user_agent);
+        self.phase = Phase::Listening;
+        out.lines.push(json!({"method": "initialized"}).to_string());
+        while let Some(launch) = self.openings.pop_front() {
+            self.begin(launch, cx, out);
+        }
+        while let Some((id, query)) = self.queries.pop_front() {
+            self.ask(id, query, cx, out);
+        }
+    }
+
+    /// Asks for the thread that a session is to be.
+    fn begin(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
+        match &launch.start {
+            Start::New | Start::Told { .. } => {
+                let params = thread_params(&launch, None);
+                self.calls.send("thread/start", params, Call::Open(Box::new(launch)), cx, out);
+            }
+            Start::Fork { native } => {
+                let params = thread_params(&launch, Some(native));
+                self.calls.send("thread/fork", params, Call::Open(Box::new(launch)), cx, out);
+            }
+            Start::Resume { .. } => self.resume(Wish::Open(Box::new(launch)), false, cx, out),
+        }
+    }
+
+    /// Has codex read a thread back into memory.
+    pub(super) fn resume(&mut self, wish: Wish, unarchived: bool, cx: &mut Context<'_>, out: &mut Output) {
+        let params = match &wish {
+            Wish::Open(launch) => thread_params(launch, native_of(&launch.start)),
+            Wish::Say { thread, .. } => json!({"threadId": thread, "excludeTurns": true}),
+        };
+        self.calls.send("thread/resume", params, Call::Resume { wish, unarchived }, cx, out);
+    }
+
+    fn opened(&mut self, launch: Launch, answer: Result<&str, String>, raw: &Raw, out: &mut Output) {
+        match answer.map(serde_json::from_str::<Opened>) {
+            Ok(Ok(opened)) => self.ready(launch, opened, raw, out),
+            Ok(Err(error)) => {
+                let text = format!("Codex opened a thread in words that are not understood: {error}");
+                self.not_opened(launch.session, FaultCode::StartFailed, text, Some(raw), out);
+            }
+            Err(message) => {
+                let code = match launch.start {
+                    Start::Fork { .. } | Start::Resume { .. } => FaultCode::ResumeFailed,
+                    Start::New | Start::Told { .. } => FaultCode::StartFailed,
+                };
+                self.not_opened(launch.session, code, message, Some(raw), out);
+            }
+        }
+    }
+
+    fn resumed(
+        &mut self,
+        wish: Wish,
+        unarchived: bool,
+        answer: Result<&str, String>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        match (answer, wish) {
+            (Ok(answer), Wish::Open(launch)) => self.opened(*launch, Ok(answer), raw, out),
+            (Ok(_), Wish::Say { thread, said }) => {
+                if let Some(known) = self.threads.get_mut(&thread) {
+                    known.loaded = true;
+                }
+                self.start_turn(&thread, said, true, cx, out);
+            }
+            (Err(message), wish) if message.contains("is archived") && !unarchived => {
+                let thread = match &wish {
+                    Wish::Open(launch) => native_of(&launch.start).unwrap_or_default().to_owned(),
+                    Wish::Say { thread, .. } => thread.clone(),
+                };
+                let params = json!({"threadId": thread});
+                self.calls.send("thread/unarchive", params, Call::Unarchive { wish }, cx, out);
+            }
+            (Err(message), wish) => self.not_resumed(wish, message, raw, out),
+        }
+    }
+
+    fn not_resumed(&mut self, wish: Wish, message: String, raw: &Raw, out: &mut Output) {
+        match wish {
+            Wish::Open(launch) => {
+                self.not_opened(launch.session, FaultCode::ResumeFailed, message, Some(raw), out);
+            }
+            Wish::Say { thread, said } => self.not_started(&thread, &said, message, Some(raw), out),
+        }
+    }
+
+    fn ready(&mut self, launch: Launch, opened: Opened, raw: &Raw, out: &mut Output) {
+        let Opened { thread: told, model, cwd, collaboration_mode } = opened;
+        let model = model.or(told.model);
+        let cwd = cwd.or(told.cwd).unwrap_or(launch.cwd);
+        let mut thread = Thread::new(launch.session, cwd, launch.mode, model.clone());
+        thread.planning = collaboration_mode.is_some_and(|mode| mode.mode == "plan");
+        thread.title = told.name;
+        match launch.start {
+            Start::New => {}
+            Start::Told { story } => thread.story = Some(story),
+            Start::Resume { .. } | Start::Fork { .. } => thread.recorded = true,
+        }
+        self.natives.insert(launch.session, told.id.clone());
+        self.threads.insert(told.id.clone(), thread);
+        let ready = Ready { native: told.id, version: self.version.clone(), model, transcript: told.path };
+        out.say(launch.session, Draft::new(Body::SessionReady(ready)).raw(raw.clone()));
+    }
+
+    /// A session does not come to be. Without any other the process is of no more use.
+    pub(super) fn not_opened(
+        &mut self,
+        session: SessionId,
+        code: FaultCode,
+        text: String,
+        raw: Option<&Raw>,
+        out: &mut Output,
+    ) {
+        let draft = Draft::new(Body::SessionError(SessionFault { code })).text(text.clone());
+        out.say(session, draft.raw(raw.cloned()));
+        if self.threads.is_empty() && self.calls.is_empty() && self.openings.is_empty() {
+            out.finished = Some(text);
+        }
+    }
+
+    /// The process cannot be used at all.
+    pub(super) fn refuse(&mut self, code: FaultCode, text: String, raw: Option<&Raw>, out: &mut Output) {
+        let mut raw = raw.cloned();
+        let mut sessions: Vec<SessionId> = self.natives.keys().copied().collect();
+        sessions.extend(self.openings.drain(..).map(|launch| launch.session));
+        sessions.extend(self.calls.openings());
+        sessions.sort_unstable();
+        sessions.dedup();
+        for session in sessions {
+            let draft = Draft::new(Body::SessionError(SessionFault { code })).text(text.clone());
+            out.say(session, draft.raw(raw.take()));
+        }
+        for (id, _) in self.queries.drain(..) {
+            out.answers.push((id, Err(text.clone())));
+        }
+        self.calls.fail_queries(&text, out);
+        self.phase = Phase::Refused(text.clone());
+        out.finished = Some(text);
+    }
+
+    pub(super) fn config_warning(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let words: Words = serde_json::from_str(params.get())?;
+        let summary = words.summary.unwrap_or_default();
+        let text = match words.details {
+            Some(details) if !details.is_empty() => format!("{summary}\n{details}"),
+            Some(_) | None => summary,
+        };
+        if text.starts_with(INVALID_CONFIGURATION) {
+            self.refuse(FaultCode::BadConfiguration, text, Some(raw), out);
+        } else {
+            Self::notice(self.nearest(), None, NoticeLevel::Warning, text, raw, out);
+        }
+        Ok(())
+    }
+}
+
+/// The parameters of `thread/start`, `thread/resume` and `thread/fork`.
+fn thread_params(launch: &Launch, native: Option<&str>) -> Value {
+    let policy = Policy::of(launch.mode);
+    let mut params = json!({"cwd": launch.cwd, "approvalPolicy": policy.approval, "sandbox": policy.sandbox});
+    if let Some(native) = native {
+        params["threadId"] = json!(native);
+        // Our log holds the turns already.
+        params["excludeTurns"] = json!(true);
+    }
+    if let Some(model) = &launch.model {
+        params["model"] = json!(model);
+    }
+    params
+}
+
+fn native_of(start: &Start) -> Option<&str> {
+    match start {
+        Start::Resume { native } | Start::Fork { native } => Some(native),
+        Start::New | Start::Told { .. } => None,
+    }
+}
+
+/// `longshore/0.166.0 (Debian ...)` says 0.166.0.
+fn version_in(user_agent: &str) -> Option<String> {
+    let version = user_agent.split_once('/')?.1.split_whitespace().next()?;
+    (!version.is_empty()).then(|| version.to_owned())
+}

@@ -1,0 +1,306 @@
+//! What a turn is made of: messages, thoughts, plans; tools and changes as far as they are items.
+//!
+//! An item's last word is the truth: codex loses pieces on the way, above all the first of a command's output.
+//!
+//! A thought has two texts, a summary meant for people and the raw content. One of them is told: while it grows the
+//! one that came first, in the end the summary if there is one.
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, MessagePhase, NoticeLevel, Raw};
+use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::item::FileDiff;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::threads::{Voice, What};
+use super::tools::{call_of, outcome_of, status_of, title_of};
+use super::{Codex, Misshapen, diffs};
+use crate::codex::wire;
+
+/// What people are told when codex shortened its memory.
+pub(super) const COMPACTED: &str = "Codex compacted the conversation to make room.";
+
+impl Codex {
+    /// An item grows: the line that comes by the thousand, so nothing here makes a copy but the text itself.
+    pub(super) fn grew(
+        &mut self,
+        body: Body,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
+        if !self.threads.contains_key(delta.thread_id.as_ref()) {
+            self.adopt_stranger("item/delta", params, cx, out);
+        }
+        let Some(thread) = self.threads.get_mut(delta.thread_id.as_ref()) else { return Ok(()) };
+        let session = thread.session;
+        let turn = match thread.turns.contains_key(delta.turn_id.as_ref()) {
+            true => thread.turns.get_mut(delta.turn_id.as_ref()),
+            false => Some(thread.turn(&delta.turn_id)),
+        };
+        let Some(turn) = turn else { return Ok(()) };
+        turn.network_due = None;
+        let item = match turn.items.get(delta.item_id.as_ref()) {
+            Some(item) => item.id,
+            None => turn.item(&delta.item_id, cx).0.id,
+        };
+        let (turn, text, raw) = (turn.id, Some(delta.delta.into_owned()), Some(raw.clone()));
+        out.say(session, Draft { turn, item: Some(item), text, body, raw });
+        Ok(())
+    }
+
+    pub(super) fn thought_grew(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
+        let heard = if method.ends_with("summaryTextDelta") { Voice::Summary } else { Voice::Content };
+        let Some((session, turn, item, voice)) =
+            self.voice(&delta.thread_id, &delta.turn_id, &delta.item_id, heard, cx)
+        else {
+            return Ok(());
+        };
+        if voice == heard {
+            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
+            out.say(session, draft.text(delta.delta));
+        }
+        Ok(())
+    }
+
+    /// A summary has parts, between which stands an empty line.
+    pub(super) fn thought_part(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let part: wire::SummaryPart = serde_json::from_str(params.get())?;
+        if part.summary_index == 0 {
+            return Ok(());
+        }
+        let voice = self.voice(&part.thread_id, &part.turn_id, &part.item_id, Voice::Summary, cx);
+        if let Some((session, turn, item, Voice::Summary)) = voice {
+            let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
+            out.say(session, draft.text("\n\n"));
+        }
+        Ok(())
+    }
+
+    /// Which text of a thought is told: the first that is heard.
+    fn voice(
+        &mut self,
+        thread: &str,
+        turn: &str,
+        item: &str,
+        heard: Voice,
+        cx: &mut Context<'_>,
+    ) -> Option<(longshore_model::id::SessionId, Option<TurnId>, ItemId, Voice)> {
+        let thread = self.threads.get_mut(thread)?;
+        let session = thread.session;
+        let turn = thread.turn(turn);
+        turn.network_due = None;
+        let id = turn.id;
+        let (item, _) = turn.item(item, cx);
+        let voice = match &mut item.what {
+            What::Thought(voice) => *voice.get_or_insert(heard),
+            what @ What::Plain => {
+                *what = What::Thought(Some(heard));
+                heard
+            }
+            What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
+        };
+        Some((session, id, item.id, voice))
+    }
+
+    /// Somebody typed into a command that runs.
+    pub(super) fn typed(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
+        // Nothing typed is only a look at what the command says by now.
+        if !typed.delta.is_empty() {
+            let session = thread.session;
+            let turn = thread.turn(&typed.turn_id);
+            let id = turn.id;
+            let item = turn.item(&typed.item_id, cx).0.id;
+            let text = format!("Codex typed {:?} into the command.", typed.delta);
+            let draft = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(id).item(item).text(text);
+            out.say(session, draft.raw(raw.clone()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn item_started(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
+        let (session, cwd) = (thread.session, thread.cwd.clone());
+        let turn = thread.turn(&turn_id);
+        turn.network_due = None;
+        let (turn_name, prompted) = (turn.id, turn.prompted);
+        let (known, fresh) = turn.item(&item.id, cx);
+        let id = known.id;
+        let unknown = fresh || matches!(known.what, What::Plain);
+        let draft = match item.kind.as_str() {
+            // The session took its own prompts down when it sent them.
+            "userMessage" if fresh && !prompted => user_message(&item),
+            "agentMessage" if fresh => Draft::new(Body::MessageStarted),
+            "plan" if fresh => Draft::new(Body::PlanStarted),
+            "reasoning" if fresh => {
+                known.what = What::Thought(None);
+                Draft::new(Body::ReasoningStarted)
+            }
+            "fileChange" if unknown => {
+                let changes = diffs::changes(&item.changes, &cwd);
+                known.what = What::Edit(changes.clone());
+                Draft::new(Body::FileDiff(FileDiff { status: status_of(&item, true), changes }))
+            }
+            "subAgentActivity" => {
+                self.sub_agent_moved(&thread_id, turn_name, id, &item, cx, out);
+                return Ok(());
+            }
+            _ => match call_of(&item) {
+                Some(call) if unknown => {
+                    known.what = match item.kind.as_str() {
+                        "mcpToolCall" => What::Mcp {
+                            server: item.server.clone(),
+                            tool: item.tool.clone(),
+                            arguments: item.arguments.clone(),
+                        },
+                        _ => What::Tool(call.clone()),
+                    };
+                    let title = title_of(&item, &call);
+                    Draft::new(Body::ToolStarted(call)).text(title)
+                }
+                Some(_) | None => return Ok(()),
+            },
+        };
+        out.say(session, draft.turn(turn_name).item(id).raw(raw.clone()));
+        if item.kind == "collabAgentToolCall" {
+            self.collaboration_moved(&thread_id, turn_name, id, &item, cx, out);
+        }
+        Ok(())
+    }
+
+    pub(super) fn item_completed(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
+        let (session, cwd) = (thread.session, thread.cwd.clone());
+        let turn = thread.turn(&turn_id);
+        turn.network_due = None;
+        let (turn_name, prompted) = (turn.id, turn.prompted);
+        let (known, fresh) = turn.item(&item.id, cx);
+        if !known.open {
+            return Ok(());
+        }
+        let id = known.id;
+        known.open = false;
+        let draft = match item.kind.as_str() {
+            "userMessage" if fresh && !prompted => user_message(&item),
+            "agentMessage" => {
+                turn.last_message.clone_from(&item.text);
+                let body = Body::MessageDone { phase: phase_of(item.phase.as_deref()), partial: false };
+                Draft::new(body).text(item.text)
+            }
+            "exitedReviewMode" => {
+                let body = Body::MessageDone { phase: Some(MessagePhase::FinalAnswer), partial: false };
+                Draft::new(body).text(item.review.unwrap_or_default())
+            }
+            "plan" => Draft::new(Body::PlanUpdated { steps: Vec::new() }).text(item.text),
+            "reasoning" => {
+                let content = item.content.iter().filter_map(Value::as_str).collect::<Vec<_>>();
+                let text =
+                    if item.summary.is_empty() { content.join("\n\n") } else { item.summary.join("\n\n") };
+                Draft::new(Body::ReasoningDone { partial: false }).text(text)
+            }
+            "fileChange" => {
+                let diff = FileDiff {
+                    status: status_of(&item, false),
+                    changes: diffs::changes(&item.changes, &cwd),
+                };
+                Draft::new(Body::FileDiff(diff))
+            }
+            "contextCompaction" => {
+                Self::notice(Some(session), turn_name, NoticeLevel::Info, COMPACTED.to_owned(), raw, out);
+                return Ok(());
+            }
+            "subAgentActivity" => {
+                self.sub_agent_moved(&thread_id, turn_name, id, &item, cx, out);
+                return Ok(());
+            }
+            _ => {
+                let Some(call) = call_of(&item) else { return Ok(()) };
+                // Some tools say what they do only when they have done it.
+                let late = match &known.what {
+                    What::Plain => Some(Body::ToolStarted(call.clone())),
+                    What::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
+                    What::Tool(_) | What::Mcp { .. } | What::Thought(_) | What::Edit(_) => None,
+                };
+                if let Some(body) = late {
+                    let title = title_of(&item, &call);
+                    out.say(session, Draft::new(body).turn(turn_name).item(id).text(title));
+                }
+                if item.kind == "collabAgentToolCall" {
+                    self.collaboration_moved(&thread_id, turn_name, id, &item, cx, out);
+                }
+                let (outcome, text) = outcome_of(item);
+                let mut draft = Draft::new(Body::ToolFinished(outcome));
+                draft.text = text;
+                draft
+            }
+        };
+        out.say(session, draft.turn(turn_name).item(id).raw(raw.clone()));
+        Ok(())
+    }
+}
+
+fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
+    match phase {
+        Some("commentary") => Some(MessagePhase::Commentary),
+        Some("final_answer") => Some(MessagePhase::FinalAnswer),
+        Some(_) | None => None,
+    }
+}
+
+/// What somebody else than our session said to the agent.
+fn user_message(item: &wire::Item) -> Draft {
+    let mut words = Vec::new();
+    let mut attachments = Vec::new();
+    for input in &item.content {
+        let field = |name: &str| input[name].as_str().map(str::to_owned);
+        let image = |source| Attachment { name: None, media_type: "image/*".to_owned(), source };
+        match input["type"].as_str() {
+            Some("text") => words.extend(field("text")),
+            Some("image") => attachments.extend(field("url").map(|url| image(AttachmentSource::Url(url)))),
+            Some("localImage") => {
+                attachments.extend(field("path").map(|path| image(AttachmentSource::Path(path))));
+            }
+            Some(_) | None => {}
+        }
+    }
+    Draft::new(Body::UserMessage { prompt: None, attachments, by: None }).text(words.join("\n"))
+}

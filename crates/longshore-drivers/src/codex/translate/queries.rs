@@ -1,0 +1,126 @@
+//! Questions that concern no session: which models there are, which conversations codex remembers.
+//!
+//! `thread/read` is not needed here: what a conversation held is in our own log, and codex reads its memory by itself
+//! when a thread is resumed.
+
+use longshore_model::anchor::{Answer, NativeSession, Query};
+use longshore_model::capability::ModelInfo;
+use longshore_model::driver::Output;
+use longshore_model::id::{Context, QueryId};
+use longshore_model::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use super::{Codex, Phase};
+use crate::codex::wire::{ModelPage, ThreadPage};
+
+/// The kinds of threads that are conversations with people; by itself codex leaves out those of `codex exec`.
+const SOURCE_KINDS: &[&str] = &["cli", "vscode", "exec", "appServer", "unknown"];
+/// How many pages of models are asked for at most.
+const MODEL_PAGES: u32 = 20;
+
+impl Codex {
+    pub(super) fn ask(&mut self, id: QueryId, query: Query, cx: &mut Context<'_>, out: &mut Output) {
+        match &self.phase {
+            Phase::Refused(reason) => return out.answers.push((id, Err(reason.clone()))),
+            Phase::Silent | Phase::Greeting => {
+                self.queries.push_back((id, query));
+                return self.greet(cx, out);
+            }
+            Phase::Listening => {}
+        }
+        match query {
+            Query::Models { .. } => self.ask_models(id, Vec::new(), 0, &Value::Null, cx, out),
+            Query::Sessions { cursor, limit, .. } => {
+                let mut params = json!({"limit": limit, "sourceKinds": SOURCE_KINDS});
+                if let Some(cursor) = cursor {
+                    params["cursor"] = json!(cursor);
+                }
+                self.calls.send("thread/list", params, Call::Sessions { query: id }, cx, out);
+            }
+            Query::Agents | Query::Git { .. } => {
+                out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
+                self.finish_if_idle(out);
+            }
+        }
+    }
+
+    fn ask_models(
+        &mut self,
+        query: QueryId,
+        models: Vec<ModelInfo>,
+        pages: u32,
+        cursor: &Value,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
+        self.calls.send("model/list", params, Call::Models { query, models, pages }, cx, out);
+    }
+
+    pub(super) fn models_answered(
+        &mut self,
+        query: QueryId,
+        mut models: Vec<ModelInfo>,
+        pages: u32,
+        answer: Result<&str, String>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let page = match understood::<ModelPage>(answer) {
+            Ok(page) => page,
+            Err(reason) => {
+                out.answers.push((query, Err(reason)));
+                return self.finish_if_idle(out);
+            }
+        };
+        models.extend(page.data.into_iter().map(|model| ModelInfo {
+            title: if model.display_name.is_empty() { model.id.clone() } else { model.display_name },
+            id: if model.model.is_empty() { model.id } else { model.model },
+            description: model.description,
+            default: model.is_default,
+        }));
+        match page.next_cursor {
+            Some(cursor) if pages + 1 < MODEL_PAGES => {
+                self.ask_models(query, models, pages + 1, &json!(cursor), cx, out);
+            }
+            Some(_) | None => {
+                out.answers.push((query, Ok(Answer::Models { models })));
+                self.finish_if_idle(out);
+            }
+        }
+    }
+
+    pub(super) fn sessions_answered(
+        &mut self,
+        query: QueryId,
+        answer: Result<&str, String>,
+        out: &mut Output,
+    ) {
+        let answer = understood::<ThreadPage>(answer).map(|page| {
+            let sessions = page.data.into_iter().map(|thread| NativeSession {
+                native: thread.id,
+                title: thread.name.or(thread.preview).unwrap_or_default(),
+                cwd: thread.cwd,
+                updated_at: thread
+                    .updated_at
+                    .map(|seconds| Timestamp::from_micros(seconds.saturating_mul(1_000_000))),
+            });
+            Answer::Sessions { sessions: sessions.collect(), next: page.next_cursor }
+        });
+        out.answers.push((query, answer));
+        self.finish_if_idle(out);
+    }
+
+    /// A process that was started for questions alone has done its work once they are answered.
+    pub(super) fn finish_if_idle(&self, out: &mut Output) {
+        if self.home.is_none() && self.queries.is_empty() && self.calls.is_empty() {
+            out.finished = Some("all questions are answered".to_owned());
+        }
+    }
+}
+
+fn understood<'a, T: serde::Deserialize<'a>>(answer: Result<&'a str, String>) -> Result<T, String> {
+    serde_json::from_str(answer?)
+        .map_err(|error| format!("Codex answered in words that are not understood: {error}"))
+}

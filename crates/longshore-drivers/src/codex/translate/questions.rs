@@ -1,0 +1,182 @@
+//! What codex, or an MCP server through it, wants to know.
+
+use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{Context, QuestionId};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+use super::requests::{Ask, Asker, reply};
+use super::{Codex, Misshapen};
+use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
+
+impl Codex {
+    /// `item/tool/requestUserInput`: the agent itself asks.
+    pub(super) fn asks_user(
+        &mut self,
+        id: &RpcId,
+        params: &RawValue,
+        asker: Asker,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let asked: UserInputAsked = serde_json::from_str(params.get())?;
+        let question = QuestionId::mint(cx);
+        let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
+        let fields = asked.questions.into_iter().map(field_of).collect();
+        let request = QuestionRequest { question, source: None, fields };
+        let draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name).text(text);
+        out.say(asker.session, draft.raw(raw.clone()));
+        self.asked.add(id.clone(), asker.request(Ask::UserInput { question }));
+        Ok(())
+    }
+
+    /// `mcpServer/elicitation/request`: a server asks, or codex asks whether a server's tool may be called.
+    pub(super) fn elicits(
+        &mut self,
+        id: &RpcId,
+        params: &RawValue,
+        asker: Asker,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let mut asked: Elicitation = serde_json::from_str(params.get())?;
+        if let Some(meta) = asked.meta.take().filter(|meta| meta.codex_approval_kind.is_some()) {
+            self.may_call_tool(id, asked, meta, asker, raw, cx, out);
+            return Ok(());
+        }
+        let question = QuestionId::mint(cx);
+        let text = match asked.url {
+            Some(url) => format!("{}\n{url}", asked.message),
+            None => asked.message,
+        };
+        let fields = fields_of(&asked.requested_schema);
+        let request = QuestionRequest { question, source: Some(asked.server_name), fields };
+        let draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name).text(text);
+        out.say(asker.session, draft.raw(raw.clone()));
+        self.asked.add(id.clone(), asker.request(Ask::Form { question }));
+        Ok(())
+    }
+
+    /// Somebody answered. A question that is gone by now is left alone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+        let Some(id) = self.asked.question(question) else { return };
+        let Some(request) = self.asked.take(&id) else { return };
+        let accepted = answer.action == AnswerAction::Accept;
+        let result = match request.what {
+            Ask::Form { .. } => {
+                let action = match answer.action {
+                    AnswerAction::Accept => "accept",
+                    AnswerAction::Decline => "decline",
+                    AnswerAction::Cancel => "cancel",
+                };
+                let content = if accepted { json!(answer.answers) } else { Value::Null };
+                json!({"action": action, "content": content, "_meta": null})
+            }
+            Ask::UserInput { .. }
+            | Ask::Command { .. }
+            | Ask::Edit { .. }
+            | Ask::Permissions { .. }
+            | Ask::McpTool { .. }
+            | Ask::OldCommand { .. }
+            | Ask::OldEdit { .. } => {
+                let mut answers = Map::new();
+                for (field, value) in answer.answers.iter().filter(|_| accepted) {
+                    answers.insert(field.clone(), json!({"answers": words_of(value)}));
+                }
+                json!({"answers": answers})
+            }
+        };
+        reply(&id, result, out);
+    }
+}
+
+/// Their answers are always words.
+fn words_of(value: &Value) -> Vec<String> {
+    match value {
+        Value::Array(values) => values.iter().flat_map(words_of).collect(),
+        Value::String(word) => vec![word.clone()],
+        Value::Null => Vec::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => vec![value.to_string()],
+    }
+}
+
+fn field_of(question: Question) -> Field {
+    let choices: Vec<Choice> = question
+        .options
+        .into_iter()
+        .map(|option| Choice { label: option.label, description: option.description })
+        .collect();
+    Field {
+        id: question.id,
+        label: question.header,
+        text: question.question,
+        kind: if choices.is_empty() { FieldKind::Text } else { FieldKind::One },
+        open: question.is_other && !choices.is_empty(),
+        choices,
+        secret: question.is_secret,
+        optional: false,
+    }
+}
+
+/// The fields of a form: the properties of a flat schema, required ones first as a person would fill them in.
+fn fields_of(schema: &Value) -> Vec<Field> {
+    let required: Vec<&str> =
+        schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let Some(properties) = schema["properties"].as_object() else { return Vec::new() };
+    let mut fields: Vec<Field> = properties
+        .iter()
+        .map(|(id, property)| {
+            let word = |name: &str| property[name].as_str().unwrap_or_default().to_owned();
+            let (kind, choices) = kind_of(property);
+            let label = match word("title") {
+                empty if empty.is_empty() => id.clone(),
+                title => title,
+            };
+            Field {
+                id: id.clone(),
+                label,
+                text: word("description"),
+                kind,
+                choices,
+                open: false,
+                secret: property["format"] == "password" || property["writeOnly"] == true,
+                optional: !required.contains(&id.as_str()),
+            }
+        })
+        .collect();
+    fields.sort_by_key(|field| required.iter().position(|id| *id == field.id).unwrap_or(required.len()));
+    fields
+}
+
+fn kind_of(property: &Value) -> (FieldKind, Vec<Choice>) {
+    let one = choices_of(property);
+    if !one.is_empty() {
+        return (FieldKind::One, one);
+    }
+    match property["type"].as_str() {
+        Some("number") => (FieldKind::Number, one),
+        Some("integer") => (FieldKind::Integer, one),
+        Some("boolean") => (FieldKind::Boolean, one),
+        Some("array") => (FieldKind::Many, choices_of(&property["items"])),
+        Some(_) | None => (FieldKind::Text, one),
+    }
+}
+
+/// `enum` with its `enumNames`, or `oneOf` / `anyOf` of `const` and `title`.
+fn choices_of(property: &Value) -> Vec<Choice> {
+    let choice = |label: &Value, name: &Value| {
+        let label = label.as_str()?.to_owned();
+        let description = name.as_str().filter(|name| *name != label).unwrap_or_default().to_owned();
+        Some(Choice { label, description })
+    };
+    if let Some(labels) = property["enum"].as_array() {
+        let names = &property["enumNames"];
+        return labels.iter().enumerate().filter_map(|(at, label)| choice(label, &names[at])).collect();
+    }
+    let titled = property["oneOf"].as_array().or_else(|| property["anyOf"].as_array());
+    titled.into_iter().flatten().filter_map(|one| choice(&one["const"], &one["title"])).collect()
+}

@@ -1,0 +1,203 @@
+//! Items that are calls of tools.
+
+use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use serde_json::{Value, json};
+
+use crate::codex::wire::Item;
+
+/// The call that an item is; none for items that are none.
+pub(super) fn call_of(item: &Item) -> Option<ToolCall> {
+    let call =
+        |name: &str, kind, input| ToolCall { name: name.to_owned(), kind, command: None, cwd: None, input };
+    Some(match item.kind.as_str() {
+        "commandExecution" => ToolCall {
+            name: if item.source == "userShell" { "user_shell" } else { "exec_command" }.to_owned(),
+            kind: command_kind(item),
+            command: Some(unwrapped(&item.command)),
+            cwd: item.cwd.clone(),
+            input: json!({"command": item.command}),
+        },
+        "mcpToolCall" => {
+            call(&format!("{}.{}", item.server, item.tool), ToolKind::Other, item.arguments.clone())
+        }
+        "dynamicToolCall" => {
+            let name = match &item.namespace {
+                Some(namespace) => format!("{namespace}.{}", item.tool),
+                None => item.tool.clone(),
+            };
+            call(&name, ToolKind::Other, item.arguments.clone())
+        }
+        "collabAgentToolCall" => {
+            let mut input = json!({"prompt": item.prompt});
+            if !item.receiver_thread_ids.is_empty() {
+                input["receiverThreadIds"] = json!(item.receiver_thread_ids);
+            }
+            call(&item.tool, ToolKind::Delegate, input)
+        }
+        "webSearch" => {
+            let opens = matches!(item.action["type"].as_str(), Some("openPage" | "findInPage"));
+            let kind = if opens { ToolKind::Fetch } else { ToolKind::Search };
+            call("web_search", kind, json!({"query": item.query, "action": item.action}))
+        }
+        "imageView" => call("view_image", ToolKind::Read, json!({"path": item.path})),
+        "imageGeneration" => {
+            call("image_generation", ToolKind::Other, json!({"prompt": item.revised_prompt}))
+        }
+        "sleep" => call("sleep", ToolKind::Other, json!({"durationMs": item.duration_ms})),
+        _ => return None,
+    })
+}
+
+/// What a call does, in a line.
+pub(super) fn title_of(item: &Item, call: &ToolCall) -> String {
+    match item.kind.as_str() {
+        "commandExecution" => call.command.clone().unwrap_or_default(),
+        "collabAgentToolCall" => item.prompt.clone().unwrap_or_else(|| item.tool.clone()),
+        "webSearch" if !item.query.is_empty() => item.query.clone(),
+        "imageView" => item.path.clone().unwrap_or_default(),
+        _ => call.name.clone(),
+    }
+}
+
+/// How a call ended, and its output.
+pub(super) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
+    let mut outcome = ToolOutcome {
+        status: status_of(&item, false),
+        exit_code: item.exit_code,
+        duration_ms: item.duration_ms,
+        result: Value::Null,
+    };
+    let text = match item.kind.as_str() {
+        "commandExecution" => item.aggregated_output,
+        "mcpToolCall" => match item.error {
+            Some(error) => Some(error.message),
+            None => {
+                let content = item.result["content"].as_array().map_or(&[][..], Vec::as_slice);
+                let data = &item.result["structuredContent"];
+                outcome.result = match data {
+                    // Words alone are no data: they are the text.
+                    Value::Null if content.iter().all(|part| part["type"] == "text") => Value::Null,
+                    Value::Null => Value::Array(content.to_vec()),
+                    data => data.clone(),
+                };
+                Some(texts(content))
+            }
+        },
+        "dynamicToolCall" => {
+            if item.success == Some(false) {
+                outcome.status = ToolStatus::Failed;
+            }
+            item.content_items.map(|content| texts(&content))
+        }
+        "collabAgentToolCall" => {
+            let said: Vec<String> =
+                item.agents_states.into_values().filter_map(|state| state.message).collect();
+            (!said.is_empty()).then(|| said.join("\n\n"))
+        }
+        "imageGeneration" => item.saved_path,
+        _ => None,
+    };
+    (outcome, text)
+}
+
+/// Where an item stands.
+pub(super) fn status_of(item: &Item, started: bool) -> ToolStatus {
+    match item.status.as_str() {
+        "inProgress" => ToolStatus::Running,
+        "failed" => ToolStatus::Failed,
+        "declined" => ToolStatus::Declined,
+        "interrupted" => ToolStatus::Cancelled,
+        "" if started => ToolStatus::Running,
+        _ => ToolStatus::Completed,
+    }
+}
+
+fn texts(content: &[Value]) -> String {
+    content.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+}
+
+/// Codex parses what a command does; a command is only as harmless as the worst of its parts.
+fn command_kind(item: &Item) -> ToolKind {
+    let kinds = item.command_actions.iter().map(|action| match action.kind.as_str() {
+        "read" => ToolKind::Read,
+        "search" | "listFiles" => ToolKind::Search,
+        _ => ToolKind::Execute,
+    });
+    let worst = kinds.reduce(|one, other| match (one, other) {
+        (ToolKind::Execute, _) | (_, ToolKind::Execute) => ToolKind::Execute,
+        (ToolKind::Read, ToolKind::Read) => ToolKind::Read,
+        (_, _) => ToolKind::Search,
+    });
+    worst.unwrap_or(ToolKind::Execute)
+}
+
+/// The command that a shell is started for: `/bin/bash -lc 'ls -la'` says `ls -la`.
+pub(super) fn unwrapped(command: &str) -> String {
+    let words = split(command);
+    match words.as_deref() {
+        Some([shell, flag, inner])
+            if shell.ends_with("sh") && matches!(flag.as_str(), "-c" | "-lc" | "-ic" | "-lic") =>
+        {
+            inner.clone()
+        }
+        Some(_) | None => command.to_owned(),
+    }
+}
+
+/// The words of a command line as a shell reads them; none when a quote is left open.
+fn split(line: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut letters = line.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            ' ' | '\t' | '\n' => words.extend(word.take()),
+            '\'' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '\'' => break,
+                        quoted => word.push(quoted),
+                    }
+                }
+            }
+            '"' => {
+                let word = word.get_or_insert_default();
+                loop {
+                    match letters.next()? {
+                        '"' => break,
+                        '\\' => match letters.next()? {
+                            special @ ('"' | '\\' | '$' | '`') => word.push(special),
+                            other => word.extend(['\\', other]),
+                        },
+                        quoted => word.push(quoted),
+                    }
+                }
+            }
+            '\\' => word.get_or_insert_default().push(letters.next()?),
+            plain => word.get_or_insert_default().push(plain),
+        }
+    }
+    words.extend(word);
+    Some(words)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_is_taken_off_and_nothing_else() {
+        for (whole, inner) in [
+            ("/bin/bash -lc 'ls -la && echo done > out.txt'", "ls -la && echo done > out.txt"),
+            (r#"/bin/zsh -lc "echo \"hi\" '$HOME'""#, r#"echo "hi" '$HOME'"#),
+            (r#"bash -c 'echo '"'"'x'"'"''"#, "echo 'x'"),
+            ("/bin/bash -lc pwd", "pwd"),
+            ("/bin/bash -lc 'open quote", "/bin/bash -lc 'open quote"),
+            ("git push", "git push"),
+            ("", ""),
+        ] {
+            assert_eq!(unwrapped(whole), inner, "of {whole}");
+        }
+    }
+}

@@ -1,0 +1,452 @@
+//! Turns begin, fail and end; what they use; and the words about a whole thread.
+
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::item::{PlanStatus, PlanStep};
+use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome, UsageLimit};
+use longshore_model::usage::Usage;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::calls::{Said, Wish};
+use super::{Codex, Misshapen};
+use crate::codex::wire;
+
+/// How long codex may wait for a network that is gone; by itself it would for ever.
+const NETWORK_WITHIN_MS: i64 = 120_000;
+/// How codex says so.
+const WAITING_FOR_NETWORK: &str = "waiting for network";
+
+impl Codex {
+    /// The answer to `turn/start`, which names the turn.
+    #[allow(clippy::too_many_arguments)]
+    pub(super) fn turn_answered(
+        &mut self,
+        native: &str,
+        said: Said,
+        reloaded: bool,
+        answer: Result<&str, String>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        match answer.map(serde_json::from_str::<wire::TurnMoved>) {
+            Ok(Ok(moved)) => self.turn_named(native, &moved.turn.id, &said, raw, cx, out),
+            Ok(Err(error)) => {
+                let text = format!("Codex began a turn in words that are not understood: {error}");
+                self.turn_lost(native, said.turn, TurnErrorCode::Other, &text, Some(raw), out);
+            }
+            Err(message) if message.starts_with("thread not found") && !reloaded => {
+                if let Some(thread) = self.threads.get_mut(native) {
+                    thread.loaded = false;
+                }
+                self.resume(Wish::Say { thread: native.to_owned(), said }, false, cx, out);
+            }
+            Err(message) => self.not_started(native, &said, message, Some(raw), out),
+        }
+    }
+
+    pub(super) fn not_started(
+        &mut self,
+        native: &str,
+        said: &Said,
+        message: String,
+        raw: Option<&Raw>,
+        out: &mut Output,
+    ) {
+        self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, raw, out);
+    }
+
+    fn turn_named(
+        &mut self,
+        native: &str,
+        turn: &str,
+        said: &Said,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(thread) = self.threads.get_mut(native) else { return };
+        thread.story = None;
+        thread.changed = false;
+        thread.planning = thread.mode == longshore_model::capability::Mode::Plan;
+        match (thread.turns.get_mut(turn), said.turn) {
+            (None, Some(id)) => thread.begin(turn, id, true),
+            (None, None) => {
+                // It was meant for a turn that had just ended, so the session does not know of this one.
+                let id = TurnId::mint(cx);
+                thread.begin(turn, id, true);
+                let started = Body::TurnStarted { prompt: Some(said.prompt) };
+                out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+            }
+            (Some(known), Some(id)) if known.id != Some(id) => {
+                // Codex was busy with a turn of its own and took the prompt into that one, which goes on under the
+                // name that the session gave it.
+                let before = if known.over { Some(id) } else { known.id.replace(id) };
+                known.prompted = true;
+                if let Some(before) = before {
+                    let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
+                    out.say(thread.session, Draft::new(end).turn(before).raw(raw.clone()));
+                }
+            }
+            (Some(_), _) => {}
+        }
+        self.tell_held(native, cx, out);
+    }
+
+    pub(super) fn turn_started(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
+        thread.loaded = true;
+        if !thread.turns.contains_key(&moved.turn.id) {
+            let id = TurnId::mint(cx);
+            thread.begin(&moved.turn.id, id, false);
+            let started = Body::TurnStarted { prompt: None };
+            out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+        }
+        let session = thread.session;
+        if let Some(title) = thread.untold_title.take() {
+            self.set_title(session, &moved.thread_id, &title, cx, out);
+        }
+        self.asked.forget_before(&moved.thread_id, &moved.turn.id);
+        Ok(())
+    }
+
+    pub(super) fn turn_completed(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        _cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
+        let Some(turn) = thread.turns.get_mut(&moved.turn.id).filter(|turn| !turn.over) else {
+            return Ok(());
+        };
+        let outcome = match moved.turn.status.as_str() {
+            "failed" => TurnOutcome::Failed,
+            "interrupted" => TurnOutcome::Interrupted,
+            _ => TurnOutcome::Completed,
+        };
+        let error = match (&moved.turn.error, outcome) {
+            (Some(error), _) => Some(turn_error(error)),
+            (None, TurnOutcome::Failed) => Some(turn_error(&wire::TurnError::default())),
+            (None, TurnOutcome::Completed | TurnOutcome::Interrupted) => None,
+        };
+        let usage = thread.usage.filter(|_| turn.used).map(|total| match &turn.usage_before {
+            Some(before) => total.since(before),
+            None => total,
+        });
+        let end = TurnEnd { outcome, error, usage, cost_usd: None, duration_ms: moved.turn.duration_ms };
+        let (id, result) = (turn.id, std::mem::take(&mut turn.last_message));
+        let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(id).raw(raw.clone());
+        draft.text = end.error.map(|error| error.message);
+        let told = draft.text.clone();
+        out.say(thread.session, draft);
+        thread.end(&moved.turn.id);
+        self.delegated_turn_ended(&moved.thread_id, outcome, told.unwrap_or(result), out);
+        Ok(())
+    }
+
+    /// `error`: a failed attempt, or the news that the turn is about to fail.
+    pub(super) fn went_wrong(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let wrong: wire::ErrorSaid = serde_json::from_str(params.get())?;
+        let thread = self.threads.get_mut(&wrong.thread_id);
+        let session = thread.as_ref().map(|thread| thread.session);
+        let turn = thread.and_then(|thread| thread.turns.get_mut(&wrong.turn_id));
+        let id = turn.as_ref().and_then(|turn| turn.id);
+        let running = turn.filter(|turn| !turn.over);
+        let text = error_text(&wrong.error);
+        if wrong.will_retry {
+            if let Some(turn) = running
+                && wrong.error.message.contains(WAITING_FOR_NETWORK)
+            {
+                turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+            }
+            Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Warning, text, raw, out);
+        } else if running.is_none() {
+            Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Error, text, raw, out);
+        }
+        // What fails a running turn is told when that turn ends, a moment later and in the same words.
+        Ok(())
+    }
+
+    /// Gives up turns that have waited for the network long enough.
+    pub(super) fn stop_waiting_for_network(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        let mut late: Vec<(String, String)> = Vec::new();
+        for (native, thread) in &self.threads {
+            for (turn, known) in &thread.turns {
+                if known.network_due.is_some_and(|due| due <= cx.now) {
+                    late.push((native.clone(), turn.clone()));
+                }
+            }
+        }
+        late.sort_unstable();
+        for (native, turn) in late {
+            let Some(thread) = self.threads.get_mut(&native) else { continue };
+            let id = thread.turns.get(&turn).and_then(|turn| turn.id);
+            thread.end(&turn);
+            let text = format!("Codex could not reach the model for {} s.", NETWORK_WITHIN_MS / 1_000);
+            out.say(thread.session, failed(TurnErrorCode::Network, &text).turn(id));
+            self.interrupt(native, turn, cx, out);
+        }
+    }
+
+    pub(super) fn plan_updated(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let plan: wire::PlanUpdated = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&plan.thread_id) else { return Ok(()) };
+        let session = thread.session;
+        let turn = thread.turn(&plan.turn_id);
+        turn.network_due = None;
+        let item = *turn.plan.get_or_insert_with(|| ItemId::mint(cx));
+        let steps = plan.plan.into_iter().map(|step| PlanStep {
+            status: match step.status.as_str() {
+                "completed" => PlanStatus::Completed,
+                "inProgress" => PlanStatus::InProgress,
+                _ => PlanStatus::Pending,
+            },
+            text: step.step,
+        });
+        let body = Body::PlanUpdated { steps: steps.collect() };
+        let mut draft = Draft::new(body).turn(turn.id).item(item).raw(raw.clone());
+        draft.text = plan.explanation;
+        out.say(session, draft);
+        Ok(())
+    }
+
+    pub(super) fn diff_updated(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let update: wire::DiffUpdated = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&update.thread_id) else { return Ok(()) };
+        let session = thread.session;
+        let turn = thread.turn(&update.turn_id);
+        // Codex repeats it after every answer of the model.
+        if turn.diff.as_deref() != Some(update.diff.as_str()) {
+            turn.diff = Some(update.diff.clone());
+            out.say(session, Draft::new(Body::TurnDiff).turn(turn.id).text(update.diff).raw(raw.clone()));
+        }
+        Ok(())
+    }
+
+    pub(super) fn tokens_used(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let wire::TokenUsage { thread_id, turn_id, token_usage } = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
+        let wire::Tokens { total, last, model_context_window } = token_usage;
+        let used = usage_of(total, model_context_window, last.total_tokens);
+        if thread.usage == Some(used) {
+            return Ok(());
+        }
+        thread.usage = Some(used);
+        let turn = thread.turns.get_mut(&turn_id);
+        let id = turn.as_ref().and_then(|turn| turn.id);
+        if let Some(turn) = turn {
+            // A thread that was resumed has used tokens before, of which this is the first word.
+            turn.usage_before.get_or_insert_with(|| used.since(&usage_of(last, None, 0)));
+            turn.used = true;
+        }
+        out.say(thread.session, Draft::new(Body::UsageUpdated(used)).turn(id).raw(raw.clone()));
+        Ok(())
+    }
+
+    pub(super) fn rate_limits(
+        &mut self,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let wire::RateLimitsUpdated { rate_limits } = serde_json::from_str(params.get())?;
+        let Some(session) = self.nearest() else { return Ok(()) };
+        let base = rate_limits.limit_name.or(rate_limits.limit_id).unwrap_or_else(|| "account".to_owned());
+        let mut raw = Some(raw.clone());
+        for window in [rate_limits.primary, rate_limits.secondary].into_iter().flatten() {
+            let name = match window.window_duration_mins {
+                Some(minutes) => format!("{base} {}", span(minutes)),
+                None => base.clone(),
+            };
+            let now = (window.used_percent, window.resets_at);
+            if self.limits.insert(name.clone(), now) != Some(now) {
+                let limit =
+                    UsageLimit { name, used_percent: window.used_percent, resets_at: window.resets_at };
+                out.say(session, Draft::new(Body::UsageLimited(limit)).raw(raw.take()));
+            }
+        }
+        Ok(())
+    }
+
+    /// What is said about a whole thread.
+    pub(super) fn thread_changed(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let words: wire::Words = serde_json::from_str(params.get())?;
+        let Some(thread) = self.threads.get_mut(&words.thread_id) else { return Ok(()) };
+        // What the session wished for itself it has taken down already.
+        let draft = match method {
+            "thread/status/changed" => {
+                thread.loaded = words.status["type"] != "notLoaded";
+                return Ok(());
+            }
+            "thread/closed" => {
+                thread.loaded = false;
+                return Ok(());
+            }
+            "thread/name/updated" if thread.title != words.thread_name => {
+                thread.title = words.thread_name;
+                let Some(title) = thread.title.clone() else { return Ok(()) };
+                Draft::new(Body::TitleChanged).text(title)
+            }
+            "thread/archived" | "thread/unarchived" => {
+                let archived = method == "thread/archived";
+                if thread.archived == archived {
+                    return Ok(());
+                }
+                thread.archived = archived;
+                Draft::new(Body::ArchiveChanged { archived })
+            }
+            "thread/settings/updated" | "model/rerouted" => {
+                let model = words.to_model.or(words.thread_settings.and_then(|settings| settings.model));
+                if model.is_none() || model == thread.model {
+                    return Ok(());
+                }
+                thread.model = model.clone();
+                let turn = thread.turns.get(&words.turn_id).and_then(|turn| turn.id);
+                let mut draft =
+                    Draft::new(Body::ModelChanged { model: model.unwrap_or_default() }).turn(turn);
+                draft.text = words.reason;
+                draft
+            }
+            _ => return Ok(()),
+        };
+        out.say(thread.session, draft.raw(raw.clone()));
+        Ok(())
+    }
+
+    /// Words for people that change nothing.
+    pub(super) fn remarked(
+        &mut self,
+        method: &str,
+        params: &RawValue,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let words: wire::Words = serde_json::from_str(params.get())?;
+        let thread = self.threads.get(&words.thread_id);
+        let session = thread.map(|thread| thread.session).or_else(|| self.nearest());
+        let turn = thread.and_then(|thread| thread.turns.get(&words.turn_id)).and_then(|turn| turn.id);
+        let (level, text) = match method {
+            "mcpServer/startupStatus/updated" if words.status == "failed" => {
+                let name = words.name.unwrap_or_default();
+                let why = words.error.map(|error| format!(": {error}")).unwrap_or_default();
+                (NoticeLevel::Warning, format!("The MCP server {name} did not start{why}"))
+            }
+            "mcpServer/startupStatus/updated" => return Ok(()),
+            "thread/compacted" => (NoticeLevel::Info, super::items::COMPACTED.to_owned()),
+            "modelProvider/authRecoveryStarted" => (NoticeLevel::Info, words.message.unwrap_or_default()),
+            _ => (NoticeLevel::Warning, words.message.unwrap_or_default()),
+        };
+        Self::notice(session, turn, level, text, raw, out);
+        Ok(())
+    }
+}
+
+/// A turn that failed, in our own words.
+pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
+    let error = TurnError { code, message: text.to_owned(), details: Value::Null };
+    let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
+    Draft::new(Body::TurnFinished(end)).text(text)
+}
+
+/// Why a turn failed, in a word that is the same for every agent.
+fn turn_error(error: &wire::TurnError) -> TurnError {
+    let (word, status) = match &error.codex_error_info {
+        Value::String(word) => (word.as_str(), None),
+        Value::Object(only) => match only.iter().next() {
+            Some((word, more)) => (word.as_str(), more["httpStatusCode"].as_u64()),
+            None => ("", None),
+        },
+        _ => ("", None),
+    };
+    let code = match (word, status) {
+        ("usageLimitExceeded" | "sessionBudgetExceeded", _) => TurnErrorCode::UsageLimit,
+        ("rateLimitExceeded", _) | (_, Some(429)) => TurnErrorCode::RateLimited,
+        ("serverOverloaded" | "flexUnavailable", _) | (_, Some(503 | 529)) => TurnErrorCode::Overloaded,
+        ("contextWindowExceeded", _) => TurnErrorCode::ContextWindow,
+        ("unauthorized", _) | (_, Some(401 | 403)) => TurnErrorCode::Unauthorized,
+        // What codex says of any HTTP 500.
+        _ if error.message.contains("experiencing high demand") => TurnErrorCode::Overloaded,
+        (
+            "httpConnectionFailed"
+            | "responseStreamConnectionFailed"
+            | "responseStreamDisconnected"
+            | "responseTooManyFailedAttempts",
+            None,
+        ) => TurnErrorCode::Network,
+        // A stream that was cut, of which codex says no more than `other`.
+        _ if error.message.contains("stream closed before response.completed") => TurnErrorCode::Network,
+        _ => TurnErrorCode::Other,
+    };
+    let message = match error_text(error) {
+        empty if empty.is_empty() => "Codex did not say why.".to_owned(),
+        text => text,
+    };
+    TurnError { code, message, details: error.codex_error_info.clone() }
+}
+
+fn error_text(error: &wire::TurnError) -> String {
+    match &error.additional_details {
+        Some(details) if !details.is_empty() => format!("{} ({details})", error.message),
+        Some(_) | None => error.message.clone(),
+    }
+}
+
+fn usage_of(count: wire::TokenCount, window: Option<u64>, context: u64) -> Usage {
+    Usage {
+        input: Some(count.input_tokens),
+        cached_input: Some(count.cached_input_tokens),
+        output: Some(count.output_tokens),
+        reasoning: Some(count.reasoning_output_tokens),
+        context_window: window,
+        context_used: Some(context),
+    }
+}
+
+/// 300 minutes are `5 h`.
+fn span(minutes: u64) -> String {
+    match minutes {
+        days if days > 0 && days % 1_440 == 0 => format!("{} d", days / 1_440),
+        hours if hours > 0 && hours % 60 == 0 => format!("{} h", hours / 60),
+        minutes => format!("{minutes} min"),
+    }
+}
