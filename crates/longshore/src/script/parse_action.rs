@@ -55,7 +55,12 @@ fn say(fields: &mut Fields) -> Result<Action, Fault> {
             return Err(wrong("say", "a text or a list of pieces", &found));
         }
     };
-    Ok(Action::Say(Say { text, id: fields.text("id")?, phase: fields.text("phase")? }))
+    let unfinished = match fields.value("unfinished") {
+        None | Some(Value::Bool(false)) => false,
+        Some(Value::Bool(true)) => true,
+        Some(found) => return Err(wrong("unfinished", "true or false", &found)),
+    };
+    Ok(Action::Say(Say { text, id: fields.text("id")?, phase: fields.text("phase")?, unfinished }))
 }
 
 fn reason(fields: &mut Fields) -> Result<Action, Fault> {

@@ -116,7 +116,7 @@ fn exhausted() -> Arc<Step> {
             when: None,
             repeat: Repeat::Forever,
             play: Play::Stream {
-                actions: vec![Action::Say(Say { text, id: None, phase: None })],
+                actions: vec![Action::Say(Say { text, id: None, phase: None, unfinished: false })],
                 usage: Usage::default(),
                 headers: Default::default(),
             },

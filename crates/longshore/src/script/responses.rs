@@ -109,6 +109,9 @@ impl Writer<'_> {
         self.begin_item(&item, json!({"content": []}));
         self.at(&place, "response.content_part.added", json!({"part": part("")}));
         self.deltas(&place, "response.output_text.delta", &say.text);
+        if say.unfinished {
+            return;
+        }
         self.at(&place, "response.output_text.done", json!({"text": text}));
         self.at(&place, "response.content_part.done", json!({"part": part(&text)}));
         item["status"] = json!("completed");

@@ -133,6 +133,8 @@ pub struct Say {
     pub id: Option<String>,
     /// What the message is to the turn (`commentary`, `final_answer`), where the API knows that.
     pub phase: Option<String>,
+    /// It is broken off: nothing says that it is whole.
+    pub unfinished: bool,
 }
 
 /// Thoughts of the model.

@@ -1,4 +1,7 @@
 //! One file per thing that is tested.
 
+mod codex_control;
+mod codex_turns;
+mod rig;
 mod script;
 mod script_server;

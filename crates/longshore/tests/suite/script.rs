@@ -103,7 +103,7 @@ fn a_fault_names_its_place_and_what_to_write() {
         ),
         (
             json!([{"do": [{"say": "x", "chunk": 3}]}]),
-            "step 1, action 1: \"chunk\" is not known here; known are chunks, delay_ms, id, phase, say",
+            "step 1, action 1: \"chunk\" is not known here; known are chunks, delay_ms, id, phase, say, unfinished",
         ),
         (
             json!([{"do": [{"say": ["x", 1]}]}]),

@@ -1,0 +1,183 @@
+//! The real codex: interrupted, steered, queued, killed, revived, forked, recorded.
+
+use longshore_model::event::Body;
+use longshore_model::info::Activity;
+use longshore_model::item::ToolStatus;
+use longshore_model::lifecycle::TurnOutcome;
+use serde_json::{Value, json};
+
+use super::rig::Rig;
+
+fn long_talk() -> Value {
+    json!({ "say": "word ".repeat(400), "chunks": "words", "delay_ms": 20 })
+}
+
+#[tokio::test]
+async fn an_interrupt_during_text_keeps_what_was_said() {
+    let rig = Rig::with(json!([{ "do": [long_talk()] }, { "do": [{ "say": "Next." }] }])).await;
+    let mut talk = rig.talk("full", "talk").await;
+    talk.until_event("it speaks", |event| matches!(event.body, Body::MessageDelta)).await;
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Interrupted);
+    let partial =
+        talk.events.iter().find(|event| matches!(event.body, Body::MessageDone { partial: true, .. }));
+    let said = partial.expect("the message is brought to an end").text().to_owned();
+    assert!(said.starts_with("word") && said.len() < 2_000);
+    let turn = talk.prompt("go on").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
+    assert_eq!(talk.messages().last(), Some(&"Next."));
+}
+
+#[tokio::test]
+async fn an_interrupt_during_a_command_closes_it() {
+    let rig = Rig::with(json!([{ "do": [{ "call": "exec_command", "args": { "cmd": "echo begun; sleep 30", "yield_time_ms": 30000 } }] }])).await;
+    let mut talk = rig.talk("full", "run").await;
+    talk.until_event("it runs", |event| matches!(event.body, Body::ToolStarted(_))).await;
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(talk.last_turn()).await, TurnOutcome::Interrupted);
+    let closed = talk.events.iter().any(
+        |event| matches!(&event.body, Body::ToolFinished(outcome) if outcome.status == ToolStatus::Cancelled),
+    );
+    assert!(closed, "{}", talk.story());
+}
+
+#[tokio::test]
+async fn a_steering_message_reaches_the_running_turn() {
+    let rig = Rig::with(json!([
+        { "do": [{ "call": "exec_command", "args": { "cmd": "sleep 1", "yield_time_ms": 5000 } }] },
+        { "do": [{ "say": "As you say." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "run").await;
+    talk.until_event("it runs", |event| matches!(event.body, Body::ToolStarted(_))).await;
+    let (turn, steered) = (talk.last_turn(), talk.prompt_when("rather do this", "steer").await);
+    assert_eq!(turn, steered, "it is the same turn");
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
+    let heard = rig.heard_by_model(2).await;
+    assert!(heard.contains("rather do this"));
+}
+
+#[tokio::test]
+async fn prompts_wait_for_their_turn() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 50 }] },
+        { "do": [{ "say": "Two." }] },
+        { "do": [{ "say": "Three." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "first").await;
+    talk.prompt("second").await;
+    let last = talk.prompt("third").await;
+    talk.until_turn_ends(last).await;
+    assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
+    assert_eq!(talk.said(|body| matches!(body, Body::UserMessage { .. })), ["first", "second", "third"]);
+}
+
+#[tokio::test]
+async fn a_codex_that_is_killed_in_mid_turn_is_revived_and_remembers() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "The word is heron." }] },
+        { "do": [long_talk()] },
+        { "do": [{ "say": "It was heron." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "remember a word").await;
+    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    let turn = talk.prompt("talk").await;
+    talk.until("it speaks", |talk| {
+        talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
+    })
+    .await;
+    kill_children(rig.pid());
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed);
+    talk.until_event(
+        "it sleeps",
+        |event| matches!(&event.body, Body::SessionSleeping(sleep) if sleep.signal == Some(9)),
+    )
+    .await;
+    assert_eq!(talk.info().await.activity, Activity::Sleeping);
+
+    let turn = talk.prompt("what was the word?").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
+    let revived =
+        talk.events.iter().any(|event| matches!(event.body, Body::SessionRevived { from_log: false }));
+    assert!(revived, "{}", talk.story());
+    let heard = rig.heard_by_model(3).await;
+    assert!(heard.contains("The word is heron."), "codex read its own memory");
+}
+
+#[tokio::test]
+async fn a_codex_that_has_forgotten_says_so_and_goes_on_from_the_log() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "The word is heron." }] },
+        { "do": [{ "say": "It was heron." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "remember a word").await;
+    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    kill_children(rig.pid());
+    talk.until_event("it sleeps", |event| matches!(event.body, Body::SessionSleeping(_))).await;
+    for memory in ["sessions", "state_5.sqlite", "thread_history_1.sqlite"] {
+        let path = rig.folder.path().join("codex").join(memory);
+        let _ = std::fs::remove_dir_all(&path).or_else(|_| std::fs::remove_file(&path));
+    }
+    let turn = talk.prompt("what was the word?").await;
+    assert_eq!(
+        talk.until_turn_ends(turn).await,
+        TurnOutcome::Failed,
+        "it does not pretend\n{}",
+        talk.story()
+    );
+    talk.call("revive", json!({ "fromLog": true })).await.unwrap();
+    let turn = talk.prompt("what was the word?").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
+    let heard = rig.heard_by_model(2).await;
+    assert!(heard.contains("The word is heron."), "codex was told what the log holds");
+}
+
+#[tokio::test]
+async fn a_fork_remembers_and_goes_its_own_way() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "The word is heron." }] },
+        { "do": [{ "say": "Heron, says the fork." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "remember a word").await;
+    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    let fork = talk.call("fork", json!({})).await.unwrap();
+    let fork = serde_json::from_value(fork["sessionId"].clone()).unwrap();
+    let mut fork = rig.follow(fork, longshore_model::id::Seq::ZERO).await;
+    let turn = fork.prompt("what was the word?").await;
+    assert_eq!(fork.until_turn_ends(turn).await, TurnOutcome::Completed);
+    assert_eq!(fork.messages(), ["The word is heron.", "Heron, says the fork."]);
+    let heard = rig.heard_by_model(2).await;
+    assert!(heard.contains("The word is heron."));
+    assert_eq!(talk.info().await.head, talk.events.last().unwrap().seq, "the origin has heard nothing of it");
+}
+
+#[tokio::test]
+async fn codex_tells_its_models() {
+    let rig = Rig::with(json!([])).await;
+    let known: Value = rig.client().await.call("agents", json!({})).await.unwrap();
+    let codex = &known["agents"][0];
+    assert_eq!(codex["version"], "0.166.0");
+    assert!(codex["models"].as_array().is_some_and(|models| !models.is_empty()), "{known}");
+    assert_eq!(codex["capabilities"]["modes"], json!(["plan", "ask", "auto-edit", "full"]));
+}
+
+/// Kills what a hub has started, which is codex.
+fn kill_children(hub: u32) {
+    let children = std::fs::read_to_string(format!("/proc/{hub}/task/{hub}/children")).unwrap_or_default();
+    let mut all: Vec<i32> = children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
+    for task in std::fs::read_dir(format!("/proc/{hub}/task")).unwrap() {
+        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
+        all.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+    }
+    all.sort_unstable();
+    all.dedup();
+    assert!(!all.is_empty(), "the hub runs no agent");
+    for pid in all {
+        let pid = rustix::process::Pid::from_raw(pid).unwrap();
+        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+    }
+}

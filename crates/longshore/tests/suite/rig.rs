@@ -1,0 +1,315 @@
+//! The whole program on a stage of its own: a real hub, a real codex, a scripted model; nothing outside is touched.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use longshore::client::{Client, News};
+use longshore::script::{Model, Script};
+use longshore_drivers::capture::Narrator;
+use longshore_model::event::{Body, Draft, Event};
+use longshore_model::id::{Seq, SessionId, TurnId};
+use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::timeline::Timeline;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::process::{Child, Command};
+use tokio::sync::oneshot;
+
+/// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
+pub(crate) const WITHIN: Duration = Duration::from_secs(60);
+const TOKEN: &str = "the-token-of-the-tests";
+
+pub(crate) struct Rig {
+    pub(crate) folder: TempDir,
+    pub(crate) model: Model,
+    pub(crate) url: String,
+    hub: Option<Child>,
+    _serving: oneshot::Sender<()>,
+}
+
+/// The real codex, as `npm ci` laid it down.
+pub(crate) fn codex() -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules/.bin/codex");
+    assert!(path.exists(), "codex is not there: run `npm ci --prefix tests/agents` (`make test` does)");
+    path
+}
+
+impl Rig {
+    /// A hub, and a model that plays `steps`.
+    pub(crate) async fn with(steps: Value) -> Self {
+        Self::with_config(steps, "").await
+    }
+
+    /// The same, with lines added to codex's configuration.
+    pub(crate) async fn with_config(steps: Value, more: &str) -> Self {
+        let model = Model::new(Script::from_value(steps).unwrap());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let base = format!("http://{}/v1", listener.local_addr().unwrap());
+        let (serving, stop) = oneshot::channel::<()>();
+        let served = model.clone();
+        tokio::spawn(async move {
+            let stop = async {
+                let _ = stop.await;
+            };
+            served.serve(listener, stop).await.unwrap();
+        });
+        // Not below the system's temporary folder, where codex refuses to make its own programs.
+        let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        for name in ["home", "codex", "tmp", "work"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        std::fs::write(folder.path().join("codex/config.toml"), codex_config(&base, more)).unwrap();
+        let mut rig = Self { folder, model, url: String::new(), hub: None, _serving: serving };
+        rig.start().await;
+        rig
+    }
+
+    pub(crate) fn work(&self) -> PathBuf {
+        self.folder.path().join("work").canonicalize().unwrap()
+    }
+
+    /// A verb of the program, in the same surroundings as the hub.
+    pub(crate) fn longshore(&self) -> Command {
+        let at = |name: &str| self.folder.path().join(name);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longshore"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", at("home"))
+            .env("TMPDIR", at("tmp"))
+            .env("CODEX_HOME", at("codex"))
+            .env("CODEX_PATH", codex())
+            .env("LONGSHORE_HOME", at("longshore"))
+            .env("LONGSHORE_TOKEN", TOKEN)
+            .current_dir(self.work())
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+
+    /// Starts the hub (again) on whatever port is free.
+    pub(crate) async fn start(&mut self) {
+        let note = self.folder.path().join("longshore/data/hub.json");
+        let _ = std::fs::remove_file(&note);
+        let log = std::fs::OpenOptions::new().create(true).append(true).open(self.hub_log()).unwrap();
+        let mut hub = self
+            .longshore()
+            .args(["up", "--bind", "127.0.0.1:0"])
+            .stdout(log.try_clone().unwrap())
+            .stderr(log)
+            .spawn()
+            .unwrap();
+        let mut pace = tokio::time::interval(Duration::from_millis(5));
+        let up = async {
+            loop {
+                pace.tick().await;
+                if let Some(status) = hub.try_wait().unwrap() {
+                    panic!("the hub ended at once: {status}");
+                }
+                let said = std::fs::read_to_string(&note).unwrap_or_default();
+                if let Ok(running) = serde_json::from_str::<Value>(&said) {
+                    return running["url"].as_str().unwrap().to_owned();
+                }
+            }
+        };
+        self.url = tokio::time::timeout(WITHIN, up).await.expect("the hub did not come up");
+        self.hub = Some(hub);
+    }
+
+    /// Ends the hub as a power cut would.
+    pub(crate) async fn kill(&mut self) {
+        let mut hub = self.hub.take().unwrap();
+        hub.kill().await.unwrap();
+    }
+
+    /// What the model was told in its `count`th request, once that has come.
+    pub(crate) async fn heard_by_model(&self, count: usize) -> String {
+        let waiting = self.model.requests_when(|heard| heard.requests.len() >= count);
+        let heard = tokio::time::timeout(WITHIN, waiting).await.expect("the model was not asked so often");
+        serde_json::to_string(&heard.requests[count - 1].body).unwrap()
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.hub.as_ref().unwrap().id().unwrap()
+    }
+
+    pub(crate) fn hub_log(&self) -> PathBuf {
+        self.folder.path().join("hub.log")
+    }
+
+    pub(crate) async fn client(&self) -> Client {
+        Client::connect(&self.url, TOKEN).await.unwrap()
+    }
+
+    /// Opens a session, subscribes to it and says something.
+    pub(crate) async fn talk(&self, mode: &str, prompt: &str) -> Talk {
+        let mut talk = self.open(mode).await;
+        talk.prompt(prompt).await;
+        talk
+    }
+
+    pub(crate) async fn open(&self, mode: &str) -> Talk {
+        let mut client = self.client().await;
+        let open = json!({ "agent": "codex", "cwd": self.work(), "mode": mode });
+        let info: SessionInfo = client.call("open", open).await.unwrap();
+        self.follow(info.session_id, Seq::ZERO).await
+    }
+
+    /// Follows a session from a seq on.
+    pub(crate) async fn follow(&self, session: SessionId, after: Seq) -> Talk {
+        let mut client = self.client().await;
+        let _: Value = client.call("subscribe", json!({ "session": session, "after": after })).await.unwrap();
+        Talk { client, session, events: Vec::new(), timeline: Timeline::default() }
+    }
+}
+
+fn codex_config(base: &str, more: &str) -> String {
+    format!(
+        r#"model = "gpt-5.5"
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "Scripted"
+base_url = "{base}"
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 1
+stream_max_retries = 1
+[analytics]
+enabled = false
+[tools.update_plan]
+enabled = true
+{more}"#
+    )
+}
+
+/// A client that folds what it hears: tests wait for what should be true and never for a while.
+pub(crate) struct Talk {
+    pub(crate) client: Client,
+    pub(crate) session: SessionId,
+    pub(crate) events: Vec<Event>,
+    pub(crate) timeline: Timeline,
+}
+
+impl Talk {
+    pub(crate) async fn prompt(&mut self, text: &str) -> TurnId {
+        self.prompt_when(text, "queue").await
+    }
+
+    pub(crate) async fn prompt_when(&mut self, text: &str, when: &str) -> TurnId {
+        #[derive(Deserialize)]
+        struct Prompted {
+            turn: TurnId,
+        }
+        let params = json!({ "session": self.session, "content": text, "when": when });
+        let Prompted { turn } = self.client.call("prompt", params).await.unwrap();
+        turn
+    }
+
+    pub(crate) async fn call(&mut self, method: &str, more: Value) -> anyhow::Result<Value> {
+        let mut params = json!({ "session": self.session });
+        params.as_object_mut().unwrap().extend(more.as_object().cloned().unwrap_or_default());
+        self.client.call(method, params).await
+    }
+
+    pub(crate) async fn info(&mut self) -> SessionInfo {
+        self.client.call("session", json!({ "session": self.session })).await.unwrap()
+    }
+
+    /// Takes in one event.
+    pub(crate) async fn hear(&mut self) -> anyhow::Result<()> {
+        if let News::Event(_, event) = self.client.news().await? {
+            let expected = self.events.last().map(|last| last.seq.next());
+            assert!(
+                expected.is_none_or(|expected| event.seq == expected),
+                "a gap or a double at {}",
+                event.seq
+            );
+            self.timeline.apply(&event);
+            self.events.push(*event);
+        }
+        Ok(())
+    }
+
+    /// Hears until something is true, and says what was heard when it never is.
+    pub(crate) async fn until(&mut self, what: &str, is_so: impl Fn(&Talk) -> bool) {
+        let waiting = async {
+            while !is_so(self) {
+                self.hear().await.unwrap();
+            }
+        };
+        if tokio::time::timeout(WITHIN, waiting).await.is_err() {
+            panic!("never: {what}\n{}", self.story());
+        }
+    }
+
+    pub(crate) async fn until_event(&mut self, what: &str, fits: impl Fn(&Event) -> bool) {
+        self.until(what, |talk| talk.events.iter().any(&fits)).await;
+    }
+
+    /// Hears until the turn has ended; how it did.
+    pub(crate) async fn until_turn_ends(&mut self, turn: TurnId) -> TurnOutcome {
+        self.until("the turn ends", |talk| talk.end_of(turn).is_some()).await;
+        self.end_of(turn).unwrap()
+    }
+
+    fn end_of(&self, turn: TurnId) -> Option<TurnOutcome> {
+        self.events.iter().find_map(|event| match &event.body {
+            Body::TurnFinished(end) if event.turn == Some(turn) => Some(end.outcome),
+            _ => None,
+        })
+    }
+
+    pub(crate) fn last_turn(&self) -> TurnId {
+        let started = |event: &Event| matches!(event.body, Body::TurnStarted { .. });
+        self.events.iter().rev().find(|event| started(event)).and_then(|event| event.turn).unwrap()
+    }
+
+    /// Hears until so many approvals wait, and gives them in the order in which they were asked.
+    pub(crate) async fn until_asked(&mut self, count: usize) -> Vec<OpenApproval> {
+        let asked = |event: &Event| matches!(event.body, Body::ApprovalRequested(_));
+        self.until("approvals wait", |talk| talk.events.iter().filter(|event| asked(event)).count() >= count)
+            .await;
+        self.info().await.approvals
+    }
+
+    pub(crate) async fn until_question(&mut self) -> OpenQuestion {
+        self.until_event("a question waits", |event| matches!(event.body, Body::QuestionAsked(_))).await;
+        self.info().await.questions.remove(0)
+    }
+
+    pub(crate) async fn decide(&mut self, open: &OpenApproval, decision: &str) -> anyhow::Result<Value> {
+        let params = json!({ "approval": open.request.approval, "decision": decision });
+        self.client.call("decide", params).await
+    }
+
+    /// The texts of all finished things of a kind.
+    pub(crate) fn said(&self, fits: impl Fn(&Body) -> bool) -> Vec<&str> {
+        self.events.iter().filter(|event| fits(&event.body)).map(Event::text).collect()
+    }
+
+    pub(crate) fn messages(&self) -> Vec<&str> {
+        self.said(|body| matches!(body, Body::MessageDone { .. }))
+    }
+
+    /// All that was heard, a line each.
+    pub(crate) fn story(&self) -> String {
+        let mut narrator = Narrator::new();
+        let tell = |event: &Event| {
+            let draft = Draft {
+                turn: event.turn,
+                item: event.item,
+                text: event.text.clone(),
+                body: event.body.clone(),
+                raw: None,
+            };
+            format!("{:4} {}\n", event.seq, narrator.event(event.session, &draft))
+        };
+        self.events.iter().map(tell).collect()
+    }
+}
