@@ -23,7 +23,8 @@ pub(super) async fn run() -> Result<ExitCode> {
     let mut pace = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..TRIES {
         pace.tick().await;
-        if test_kill_process(pid).is_err() {
+        // It takes its note away when all is done; one that was killed on the way leaves it behind.
+        if !places.running().exists() || test_kill_process(pid).is_err() {
             println!("the hub has stopped; its sessions sleep");
             return Ok(ExitCode::SUCCESS);
         }

@@ -2,6 +2,8 @@
 
 mod codex_control;
 mod codex_turns;
+mod crash;
 mod rig;
 mod script;
 mod script_server;
+mod slow;
