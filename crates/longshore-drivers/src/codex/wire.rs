@@ -76,9 +76,18 @@ pub struct Place<'a> {
     /// The turn.
     #[serde(borrow)]
     pub turn_id: Cow<'a, str>,
-    /// The item.
+    /// The turn, where it is told with the place.
     #[serde(borrow)]
-    pub item_id: Cow<'a, str>,
+    pub turn: Option<PlaceTurn<'a>>,
+}
+
+/// A turn, of which only the name matters.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct PlaceTurn<'a> {
+    /// Its name.
+    #[serde(borrow)]
+    pub id: Cow<'a, str>,
 }
 
 /// `item/agentMessage/delta` and all its kin: the line that comes by the thousand.

@@ -100,10 +100,12 @@ impl Codex {
         let mut kind = head.method.as_ref();
         let handled = match (&head.id, head.params) {
             (Some(id), _) if kind.is_empty() => {
-                let method = self.answered(id, head.result, head.error, raw, cx, out);
-                let kind =
-                    method.map_or_else(|| "response".to_owned(), |method| format!("response:{method}"));
-                return self.keep_unless_said(before, raw, &kind, None, head.result, out);
+                let (method, session) = self.answered(id, head.result, head.error, raw, cx, out);
+                if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+                    let kind = method.map_or_else(|| "response".to_owned(), |to| format!("response:{to}"));
+                    self.keep_in(session, raw, &kind, None, head.result, out);
+                }
+                return;
             }
             (None, _) if kind.is_empty() => {
                 kind = if head.kind.is_empty() { "line" } else { head.kind.as_ref() };
@@ -113,8 +115,9 @@ impl Codex {
             (None, Some(params)) => self.notified(kind, params, raw, cx, out),
             (None, None) => Ok(()),
         };
-        let fault = handled.err().map(|_| RawFault::Malformed);
-        self.keep_unless_said(before, raw, kind, fault, head.params, out);
+        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+            self.keep(raw, kind, handled.err().map(|_| RawFault::Malformed), head.params, out);
+        }
     }
 
     /// Something happened that nobody has to answer.
@@ -170,21 +173,6 @@ impl Codex {
         }
     }
 
-    /// Keeps a line that no handler had a word for.
-    fn keep_unless_said(
-        &self,
-        before: usize,
-        raw: &Raw,
-        kind: &str,
-        fault: Option<RawFault>,
-        params: Option<&RawValue>,
-        out: &mut Output,
-    ) {
-        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
-            self.keep(raw, kind, fault, params, out);
-        }
-    }
-
     /// Keeps a line as it came, in the session that it names or else in the first one.
     fn keep(
         &self,
@@ -194,9 +182,25 @@ impl Codex {
         params: Option<&RawValue>,
         out: &mut Output,
     ) {
+        self.keep_in(None, raw, kind, fault, params, out);
+    }
+
+    fn keep_in(
+        &self,
+        session: Option<SessionId>,
+        raw: &Raw,
+        kind: &str,
+        fault: Option<RawFault>,
+        params: Option<&RawValue>,
+        out: &mut Output,
+    ) {
         let place = params.and_then(|params| serde_json::from_str::<Place<'_>>(params.get()).ok());
-        let (session, turn) = place.map_or((None, None), |place| self.place(&place));
-        if let Some(session) = session.or_else(|| self.calls.opening()).or(self.home) {
+        let mut place = place.unwrap_or_default();
+        if let Some(native) = session.and_then(|session| self.natives.get(&session)) {
+            place.thread_id = native.into();
+        }
+        let (named, turn) = self.place(&place);
+        if let Some(session) = session.or(named).or_else(|| self.nearest()) {
             let body = Body::Raw { kind: kind.to_owned(), fault };
             out.say(session, Draft::new(body).turn(turn).raw(raw.clone()));
         }
@@ -206,7 +210,8 @@ impl Codex {
     fn place(&self, place: &Place<'_>) -> (Option<SessionId>, Option<TurnId>) {
         let native = if place.thread_id.is_empty() { &place.conversation_id } else { &place.thread_id };
         let Some(thread) = self.threads.get(native.as_ref()) else { return (None, None) };
-        (Some(thread.session), thread.turns.get(place.turn_id.as_ref()).and_then(|turn| turn.id))
+        let turn = place.turn.as_ref().map_or(&place.turn_id, |turn| &turn.id);
+        (Some(thread.session), thread.turns.get(turn.as_ref()).and_then(|turn| turn.id))
     }
 
     /// The session that a line without a thread is told to: the first one.

@@ -72,7 +72,13 @@ impl Codex {
         thread.changed = false;
         thread.planning = thread.mode == longshore_model::capability::Mode::Plan;
         match (thread.turns.get_mut(turn), said.turn) {
-            (None, Some(id)) => thread.begin(turn, id, true),
+            (None, Some(id)) => {
+                // A turn that was taken for this one was codex's own.
+                if let Some(other) = thread.turns.values_mut().find(|turn| turn.id == Some(id)) {
+                    other.id = None;
+                }
+                thread.begin(turn, id, true);
+            }
             (None, None) => {
                 // It was meant for a turn that had just ended, so the session does not know of this one.
                 let id = TurnId::mint(cx);
@@ -106,10 +112,21 @@ impl Codex {
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         thread.loaded = true;
         if !thread.turns.contains_key(&moved.turn.id) {
-            let id = TurnId::mint(cx);
-            thread.begin(&moved.turn.id, id, false);
-            let started = Body::TurnStarted { prompt: None };
-            out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+            // The answer to `turn/start` may come after this, though mostly it comes before.
+            let mut starting = self.calls.starting(&moved.thread_id);
+            let said = starting.find(|said| said.turn.is_none_or(|id| thread.running(id).is_none()));
+            let (id, started) = match said {
+                Some(Said { turn: Some(id), .. }) => (*id, None),
+                Some(Said { turn, prompt, .. }) => {
+                    (*turn.insert(TurnId::mint(cx)), Some(Body::TurnStarted { prompt: Some(*prompt) }))
+                }
+                None => (TurnId::mint(cx), Some(Body::TurnStarted { prompt: None })),
+            };
+            let prompted = !matches!(started, Some(Body::TurnStarted { prompt: None }));
+            thread.begin(&moved.turn.id, id, prompted);
+            if let Some(started) = started {
+                out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+            }
         }
         let session = thread.session;
         if let Some(title) = thread.untold_title.take() {
