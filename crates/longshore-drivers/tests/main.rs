@@ -1,4 +1,8 @@
-//! The tests of the drivers, in one binary.
+//! The tests of the drivers crate, in one program.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod anchor;
 mod codex;
+mod discover;
+mod rig;
+mod transport;

@@ -499,33 +499,106 @@ impl Body {
 
     /// How it stands to its item.
     pub fn growth(&self) -> Growth {
-        if matches!(self, Body::MessageDelta | Body::ReasoningDelta | Body::PlanDelta | Body::ToolOutputDelta)
-        {
-            Growth::Delta
-        } else if matches!(
-            self,
+        match self {
+            Body::MessageDelta | Body::ReasoningDelta | Body::PlanDelta | Body::ToolOutputDelta => {
+                Growth::Delta
+            }
             Body::MessageDone { .. }
-                | Body::ReasoningDone { .. }
-                | Body::PlanUpdated { .. }
-                | Body::ToolFinished(_)
-        ) {
-            Growth::Final
-        } else {
-            Growth::Fact
+            | Body::ReasoningDone { .. }
+            | Body::PlanUpdated { .. }
+            | Body::ToolFinished(_) => Growth::Final,
+            Body::UserMessage { .. }
+            | Body::MessageStarted
+            | Body::ReasoningStarted
+            | Body::PlanStarted
+            | Body::ToolStarted(_)
+            | Body::ToolUpdated(_)
+            | Body::FileDiff(_)
+            | Body::TurnDiff
+            | Body::ApprovalRequested(_)
+            | Body::ApprovalDecided { .. }
+            | Body::ApprovalExpired { .. }
+            | Body::QuestionAsked(_)
+            | Body::QuestionAnswered { .. }
+            | Body::QuestionExpired { .. }
+            | Body::DelegationStarted(_)
+            | Body::DelegationFinished(_)
+            | Body::TurnStarted { .. }
+            | Body::TurnFinished(_)
+            | Body::SessionOpened(_)
+            | Body::SessionReady(_)
+            | Body::SessionSleeping(_)
+            | Body::SessionRevived { .. }
+            | Body::SessionHandedOff
+            | Body::SessionClosed
+            | Body::SessionError(_)
+            | Body::Notice { .. }
+            | Body::PromptQueued { .. }
+            | Body::PromptCancelled { .. }
+            | Body::PromptEdited { .. }
+            | Body::QueueReordered { .. }
+            | Body::TitleChanged
+            | Body::ModelChanged { .. }
+            | Body::ModeChanged { .. }
+            | Body::GitChanged(_)
+            | Body::CommandsListed { .. }
+            | Body::UsageUpdated(_)
+            | Body::UsageLimited(_)
+            | Body::ArchiveChanged { .. }
+            | Body::Raw { .. } => Growth::Fact,
         }
     }
 
     /// Whether its text is worth finding again: what people and agents said, what tools ran and printed.
     pub fn is_searchable(&self) -> bool {
-        matches!(
-            self,
+        match self {
             Body::UserMessage { .. }
-                | Body::MessageDone { .. }
-                | Body::ReasoningDone { .. }
-                | Body::PlanUpdated { .. }
-                | Body::ToolStarted(_)
-                | Body::ToolFinished(_)
-                | Body::TitleChanged
-        )
+            | Body::MessageDone { .. }
+            | Body::ReasoningDone { .. }
+            | Body::PlanUpdated { .. }
+            | Body::ToolStarted(_)
+            | Body::ToolFinished(_)
+            | Body::TitleChanged => true,
+            Body::MessageStarted
+            | Body::MessageDelta
+            | Body::ReasoningStarted
+            | Body::ReasoningDelta
+            | Body::PlanStarted
+            | Body::PlanDelta
+            | Body::ToolOutputDelta
+            | Body::ToolUpdated(_)
+            | Body::FileDiff(_)
+            | Body::TurnDiff
+            | Body::ApprovalRequested(_)
+            | Body::ApprovalDecided { .. }
+            | Body::ApprovalExpired { .. }
+            | Body::QuestionAsked(_)
+            | Body::QuestionAnswered { .. }
+            | Body::QuestionExpired { .. }
+            | Body::DelegationStarted(_)
+            | Body::DelegationFinished(_)
+            | Body::TurnStarted { .. }
+            | Body::TurnFinished(_)
+            | Body::SessionOpened(_)
+            | Body::SessionReady(_)
+            | Body::SessionSleeping(_)
+            | Body::SessionRevived { .. }
+            | Body::SessionHandedOff
+            | Body::SessionClosed
+            | Body::SessionError(_)
+            | Body::Notice { .. }
+            | Body::PromptQueued { .. }
+            | Body::PromptCancelled { .. }
+            | Body::PromptEdited { .. }
+            | Body::QueueReordered { .. }
+            | Body::ModelChanged { .. }
+            | Body::ModeChanged { .. }
+            | Body::GitChanged(_)
+            | Body::CommandsListed { .. }
+            | Body::UsageUpdated(_)
+            | Body::UsageLimited(_)
+            | Body::ArchiveChanged { .. }
+            | Body::Raw { .. } => false,
+        }
     }
 }

@@ -1,1 +1,29 @@
-//! longshore-session
+//! The running waist: one task per session, and the [`Hub`] that facades hold.
+//!
+//! ```text
+//!   facade --wish--> actor: machine, then log, then tail --frames--> subscription --> facade
+//!   anchor --said-->   |
+//!                      +--effects--> anchor
+//! ```
+//!
+//! The order is the promise: an event is durable before anyone sees it, and before the agent hears of it.
+
+mod actor;
+mod counters;
+mod error;
+mod fork;
+mod hub;
+mod import;
+mod inbox;
+mod registry;
+mod story;
+mod subscription;
+mod tail;
+
+pub use counters::Counters;
+pub use error::HubError;
+pub use hub::{Hub, OpenRequest};
+pub use inbox::Inbox;
+pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
+pub use subscription::Subscription;
+pub use tail::Frames;

@@ -256,6 +256,11 @@ impl Session {
         }
     }
 
+    /// Takes down something that happened in the session that this one was forked from.
+    pub fn take_over(&mut self, draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) {
+        self.record(draft, cx, out);
+    }
+
     /// Gives a draft its seq, remembers it, and puts it among the events to record.
     fn record(&mut self, draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) -> Seq {
         let Draft { turn, item, text, body, raw } = draft;
@@ -339,6 +344,16 @@ impl Session {
     /// The agent's name for the conversation.
     pub fn native(&self) -> Option<&NativeId> {
         self.native.as_ref()
+    }
+
+    /// The work tree.
+    pub fn cwd(&self) -> &str {
+        &self.opened.cwd
+    }
+
+    /// Whether prompts wait for an agent that sleeps.
+    pub fn is_waiting(&self) -> bool {
+        self.link == Link::Asleep && !self.closed && !self.queue.is_empty()
     }
 
     /// Whether a turn runs.

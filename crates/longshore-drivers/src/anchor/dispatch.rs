@@ -1,0 +1,230 @@
+//! The anchor's own task: takes what the hub says and passes it to the process that it is for.
+//!
+//! It never waits for a single session or agent: a process that takes no more messages is stopped, and what it
+//! has to say itself is said by tasks of their own.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use longshore_model::anchor::{FromAnchor, Launch, Query, ToAnchor};
+use longshore_model::id::{QueryId, SessionId};
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::{Id, JoinSet};
+use tokio::time::{Instant, timeout_at};
+
+use super::agent::{Job, Purpose};
+use super::ending::{Cause, Ending};
+use super::query::Queries;
+use super::routes::{Message, ProcessId, Route, Routes};
+use super::{AnchorConfig, Deliver};
+
+/// How many questions may be open; more are answered with a refusal.
+const QUERIES: usize = 64;
+
+/// How many messages of its own may wait for the hub, one per session or question, before it takes no more from
+/// the hub: then the hub is not listening at all.
+const REPLIES: usize = 1024;
+
+pub(crate) struct Dispatch {
+    config: Arc<AnchorConfig>,
+    deliver: Deliver,
+    routes: Arc<Routes>,
+    queries: Arc<Queries>,
+    processes: u64,
+    agents: JoinSet<()>,
+    agent_of: HashMap<Id, ProcessId>,
+    answers: JoinSet<()>,
+    query_of: HashMap<Id, QueryId>,
+    replies: JoinSet<Option<SessionId>>,
+    /// The sessions that are about to be told that no agent runs for them; once is enough.
+    replied: HashSet<SessionId>,
+}
+
+impl Dispatch {
+    pub(crate) fn new(config: AnchorConfig, deliver: Deliver) -> Self {
+        let config = Arc::new(config);
+        Self {
+            queries: Arc::new(Queries::new(Arc::clone(&config), Arc::clone(&deliver))),
+            config,
+            deliver,
+            routes: Arc::default(),
+            processes: 0,
+            agents: JoinSet::new(),
+            agent_of: HashMap::new(),
+            answers: JoinSet::new(),
+            query_of: HashMap::new(),
+            replies: JoinSet::new(),
+            replied: HashSet::new(),
+        }
+    }
+
+    /// Until it is shut down, or nobody can speak to it any more.
+    pub(crate) async fn run(
+        mut self,
+        mut from_hub: mpsc::Receiver<ToAnchor>,
+        mut shutdown: oneshot::Receiver<()>,
+    ) {
+        loop {
+            tokio::select! {
+                biased;
+                _ = &mut shutdown => break,
+                Some(ended) = self.agents.join_next_with_id() => match ended {
+                    Ok((task, ())) => drop(self.agent_of.remove(&task)),
+                    Err(error) => self.agent_task_failed(error.id()),
+                },
+                Some(ended) = self.answers.join_next_with_id() => match ended {
+                    Ok((task, ())) => drop(self.query_of.remove(&task)),
+                    Err(error) => self.query_task_failed(error.id()),
+                },
+                Some(ended) = self.replies.join_next() => {
+                    if let Ok(Some(session)) = ended {
+                        self.replied.remove(&session);
+                    }
+                }
+                message = from_hub.recv(), if self.replies.len() < REPLIES => match message {
+                    Some(message) => self.take(message),
+                    None => break,
+                },
+            }
+        }
+        self.shut_down(from_hub).await;
+    }
+
+    fn take(&mut self, message: ToAnchor) {
+        match message {
+            ToAnchor::Open(launch) => self.open(launch),
+            ToAnchor::Tell { session, command } => self.pass(session, Message::Tell(session, command)),
+            ToAnchor::Stop { session } => match self.routes.of(session) {
+                Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
+                Some(_) | None => self.pass(session, Message::LetGo(session)),
+            },
+            ToAnchor::Ask { id, query } => self.ask(id, query),
+        }
+    }
+
+    fn open(&mut self, launch: Launch) {
+        let session = launch.session;
+        let spec = self.config.drivers.iter().find(|spec| spec.name == &*launch.agent);
+        let Some(spec) = spec.copied() else {
+            let reason = self.config.unknown_agent(&launch.agent);
+            return self.gone(session, Ending::not_started(reason));
+        };
+        self.processes += 1;
+        let process = ProcessId(self.processes);
+        let (route, end) = Route::new(process, Some(session));
+        // From here on messages for the session go to the new process, which starts when the old one is gone.
+        let mut predecessor = self.routes.lead(session, route.clone());
+        match &predecessor {
+            Some(old) if old.root == Some(session) => old.stop(Cause::Asked),
+            Some(host) => {
+                if let Err(TrySendError::Full(_)) = host.messages.try_send(Message::LetGo(session)) {
+                    host.stop(Cause::Overrun);
+                }
+                predecessor = None;
+            }
+            None => {}
+        }
+        let job = Job {
+            config: Arc::clone(&self.config),
+            spec,
+            purpose: Purpose::Session(launch),
+            process,
+            route,
+            end,
+            routes: Arc::clone(&self.routes),
+            predecessor,
+            deliver: Arc::clone(&self.deliver),
+        };
+        let task = self.agents.spawn(async move { drop(job.run().await) });
+        self.agent_of.insert(task.id(), process);
+    }
+
+    /// Passes a message to the process that hosts a session.
+    fn pass(&mut self, session: SessionId, message: Message) {
+        let Some(route) = self.routes.of(session) else { return self.gone(session, Ending::not_running()) };
+        match route.messages.try_send(message) {
+            Ok(()) => {}
+            Err(TrySendError::Full(_)) => route.stop(Cause::Overrun),
+            Err(TrySendError::Closed(_)) => self.gone(session, Ending::not_running()),
+        }
+    }
+
+    fn ask(&mut self, id: QueryId, query: Query) {
+        if self.answers.len() >= QUERIES {
+            let answer = Err("too many questions are open; ask again later".to_owned());
+            return self.reply(FromAnchor::Answer { id, answer }, None);
+        }
+        let queries = Arc::clone(&self.queries);
+        let task = self.answers.spawn(async move { queries.answer(id, query).await });
+        self.query_of.insert(task.id(), id);
+    }
+
+    fn gone(&mut self, session: SessionId, ending: Ending) {
+        if self.replied.insert(session) {
+            let Ending { sleep, reason } = ending;
+            self.reply(FromAnchor::Gone { session, sleep, reason }, Some(session));
+        }
+    }
+
+    fn reply(&mut self, message: FromAnchor, session: Option<SessionId>) {
+        let delivery = (self.deliver)(message);
+        self.replies.spawn(async move {
+            delivery.await;
+            session
+        });
+    }
+
+    /// The task of an agent panicked. Its process died with it; its sessions have to hear of it.
+    fn agent_task_failed(&mut self, task: Id) {
+        let Some(process) = self.agent_of.remove(&task) else { return };
+        tracing::error!(process = process.0, "the task of an agent failed");
+        for session in self.routes.forget(process) {
+            let mut ending = Ending::not_running();
+            ending.reason = "the agent was stopped by a fault of Longshore".to_owned();
+            self.gone(session, ending);
+        }
+    }
+
+    fn query_task_failed(&mut self, task: Id) {
+        let Some(id) = self.query_of.remove(&task) else { return };
+        let answer = Err("the question failed by a fault of Longshore".to_owned());
+        self.reply(FromAnchor::Answer { id, answer }, None);
+    }
+
+    /// Stops all agents, each with its grace, and kills those that are left.
+    async fn shut_down(mut self, mut from_hub: mpsc::Receiver<ToAnchor>) {
+        let limits = &self.config.limits;
+        let patience = limits.after_eof + limits.after_term * 2 + limits.after_exit * 2;
+        let deadline = Instant::now() + patience;
+        self.answers.abort_all();
+        from_hub.close();
+        while let Ok(message) = from_hub.try_recv() {
+            match message {
+                ToAnchor::Open(Launch { session, .. }) => {
+                    self.gone(session, Ending::stopped_before_start(&Cause::Shutdown));
+                }
+                ToAnchor::Tell { .. } | ToAnchor::Stop { .. } => self.take(message),
+                ToAnchor::Ask { id, .. } => {
+                    let answer = Err("Longshore is shutting down".to_owned());
+                    self.reply(FromAnchor::Answer { id, answer }, None);
+                }
+            }
+        }
+        for route in self.routes.all() {
+            route.stop(Cause::Shutdown);
+        }
+        let all_gone = async {
+            while self.agents.join_next().await.is_some() {}
+            while self.replies.join_next().await.is_some() {}
+        };
+        if timeout_at(deadline, all_gone).await.is_err() {
+            tracing::warn!(
+                left = self.agents.len(),
+                "agents or the hub took too long; what is left is killed"
+            );
+        }
+        self.agents.shutdown().await;
+        self.answers.shutdown().await;
+    }
+}

@@ -1,0 +1,118 @@
+//! The anchor: holds agent processes, one task each, and speaks with the hub in two enums and nothing else.
+//!
+//! | queue | bound | when it is full |
+//! |---|---|---|
+//! | hub to anchor | 256 messages | [`Anchor::send`] waits; the anchor's task itself never waits for an agent |
+//! | anchor to one process | 64 messages | the agent takes nothing in: it is stopped, with that reason |
+//! | to an agent's stdin | [`Limits::outgoing`] | nothing is read from agent or session; after [`Limits::stuck`] without a byte taken it is stopped |
+//! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
+//! | stderr | [`Limits::stderr`] | the oldest goes |
+//! | questions | 64 open, 4 processes | refused; made to wait within their deadline |
+
+mod agent;
+mod dispatch;
+mod ending;
+mod outbox;
+mod query;
+mod routes;
+mod translator;
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_model::anchor::{FromAnchor, ToAnchor};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::discover::{AgentSettings, Surroundings};
+use crate::table::{self, DriverSpec};
+use crate::transport::Limits;
+
+/// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
+/// the agent that said it.
+pub type Deliver = Arc<dyn Fn(FromAnchor) -> Pin<Box<dyn Future<Output = ()> + Send>> + Send + Sync>;
+
+/// How many messages of the hub may wait.
+const FROM_HUB: usize = 256;
+
+/// How an anchor works.
+#[derive(Clone, Debug)]
+pub struct AnchorConfig {
+    /// The agents that it can run.
+    pub drivers: &'static [DriverSpec],
+    /// What a person set for them, by name.
+    pub settings: BTreeMap<String, AgentSettings>,
+    /// Where it looks for them.
+    pub surroundings: Surroundings,
+    /// How much is held of an agent's words, and how long it may take over things.
+    pub limits: Limits,
+    /// How long a question may take.
+    pub query_deadline: Duration,
+    /// How long an agent's list of models is believed.
+    pub models_believed: Duration,
+}
+
+impl Default for AnchorConfig {
+    fn default() -> Self {
+        Self {
+            drivers: table::all(),
+            settings: BTreeMap::new(),
+            surroundings: Surroundings::of_this_process(),
+            limits: Limits::default(),
+            query_deadline: Duration::from_secs(15),
+            models_believed: Duration::from_secs(300),
+        }
+    }
+}
+
+impl AnchorConfig {
+    fn unknown_agent(&self, name: &str) -> String {
+        let known: Vec<_> = self.drivers.iter().map(|spec| spec.name).collect();
+        format!("no agent is called `{name}`; there is {}", known.join(", "))
+    }
+}
+
+/// The anchor is not there any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the anchor was shut down")]
+pub struct AnchorGone;
+
+/// A running anchor. Dropped, it stops its agents in its own time; see [`Anchor::shutdown`].
+#[derive(Debug)]
+pub struct Anchor {
+    to_anchor: mpsc::Sender<ToAnchor>,
+    shutdown: oneshot::Sender<()>,
+    task: JoinHandle<()>,
+}
+
+impl Anchor {
+    /// Starts an anchor on the current runtime.
+    pub fn start(config: AnchorConfig, deliver: Deliver) -> Self {
+        let (to_anchor, from_hub) = mpsc::channel(FROM_HUB);
+        let (shutdown, shut_down) = oneshot::channel();
+        let task = tokio::spawn(dispatch::Dispatch::new(config, deliver).run(from_hub, shut_down));
+        Self { to_anchor, shutdown, task }
+    }
+
+    /// Tells it something; waits while its queue is full, which is never for an agent's sake.
+    pub async fn send(&self, message: ToAnchor) -> Result<(), AnchorGone> {
+        self.to_anchor.send(message).await.map_err(|_| AnchorGone)
+    }
+
+    /// The queue that [`Anchor::send`] fills.
+    pub fn sender(&self) -> mpsc::Sender<ToAnchor> {
+        self.to_anchor.clone()
+    }
+
+    /// Stops all agents, because the hub goes down. It takes as long as the slowest agent, but not longer than an
+    /// agent's graces together: end of input, SIGTERM, SIGKILL. What is left then is killed.
+    pub async fn shutdown(self) {
+        // Nobody to tell means that it went down by itself.
+        let _ = self.shutdown.send(());
+        if let Err(error) = self.task.await {
+            tracing::error!(%error, "the anchor failed");
+        }
+    }
+}

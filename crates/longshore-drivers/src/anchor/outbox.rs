@@ -1,0 +1,68 @@
+//! What one agent process has to say to the hub and could not say yet.
+//!
+//! While something waits here, nothing is read from the agent: the pipe fills and the agent waits. What still
+//! comes in is what the driver says to a command or a tick; it lines up behind, so the order per session holds.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+
+use longshore_model::anchor::FromAnchor;
+use longshore_model::event::Draft;
+use longshore_model::id::SessionId;
+
+use super::Deliver;
+
+pub(crate) struct Outbox {
+    deliver: Deliver,
+    waiting: VecDeque<FromAnchor>,
+    delivery: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+}
+
+impl Outbox {
+    pub(crate) fn new(deliver: Deliver) -> Self {
+        Self { deliver, waiting: VecDeque::new(), delivery: None }
+    }
+
+    /// Adds a draft to what waits for its session. It joins the last message of that session, if nothing else
+    /// was to be told to that session since.
+    pub(crate) fn say(&mut self, session: SessionId, draft: Draft) {
+        for message in self.waiting.iter_mut().rev() {
+            match message {
+                FromAnchor::Said { session: other, drafts } if *other == session => {
+                    return drafts.push(draft);
+                }
+                FromAnchor::Gone { session: other, .. } if *other == session => break,
+                FromAnchor::Said { .. } | FromAnchor::Gone { .. } | FromAnchor::Answer { .. } => {}
+            }
+        }
+        self.waiting.push_back(FromAnchor::Said { session, drafts: vec![draft] });
+    }
+
+    /// Adds any other message.
+    pub(crate) fn send(&mut self, message: FromAnchor) {
+        self.waiting.push_back(message);
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.waiting.is_empty() && self.delivery.is_none()
+    }
+
+    /// Delivers one message. May be dropped and called again; never returns when there is nothing to deliver.
+    pub(crate) async fn deliver_next(&mut self) {
+        if self.delivery.is_none() {
+            let Some(message) = self.waiting.pop_front() else { return std::future::pending().await };
+            self.delivery = Some((self.deliver)(message));
+        }
+        if let Some(delivery) = &mut self.delivery {
+            delivery.await;
+        }
+        self.delivery = None;
+    }
+
+    /// Delivers all.
+    pub(crate) async fn deliver_all(&mut self) {
+        while !self.is_empty() {
+            self.deliver_next().await;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Questions that concern no session: answered from the disk, from memory, or by a process that lives for one.
+
+use std::collections::BTreeMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_model::anchor::{Answer, FromAnchor, Query};
+use longshore_model::capability::ModelInfo;
+use longshore_model::id::QueryId;
+use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout};
+
+use super::agent::{Job, Purpose};
+use super::ending::{Cause, Ending};
+use super::routes::{ProcessId, Route, Routes};
+use super::{AnchorConfig, Deliver};
+use crate::discover::Versions;
+use crate::git;
+use crate::table::DriverSpec;
+
+/// How many processes may answer questions at once; the others wait, and their deadline with them.
+const AT_ONCE: usize = 4;
+
+/// The models of an agent, and until when they are believed.
+type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
+
+pub(crate) struct Queries {
+    config: Arc<AnchorConfig>,
+    versions: Arc<Versions>,
+    models: BTreeMap<&'static str, Remembered>,
+    slots: Semaphore,
+    deliver: Deliver,
+}
+
+impl Queries {
+    pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
+        let models = config.drivers.iter().map(|spec| (spec.name, Remembered::default())).collect();
+        Self { config, versions: Arc::default(), models, slots: Semaphore::new(AT_ONCE), deliver }
+    }
+
+    /// Answers a question, by its deadline.
+    pub(crate) async fn answer(&self, id: QueryId, query: Query) {
+        let deadline = self.config.query_deadline;
+        let agent = match &query {
+            Query::Agents => "the search for agents".to_owned(),
+            Query::Git { .. } => "git".to_owned(),
+            Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
+        };
+        let found = timeout(deadline, self.find(id, query)).await;
+        let (answer, asked) = found.unwrap_or_else(|_| (Err(late(&agent, deadline)), None));
+        (self.deliver)(FromAnchor::Answer { id, answer }).await;
+        // Only now, so that nobody waits for the process to end.
+        if let Some(asked) = asked {
+            asked.dismiss().await;
+        }
+    }
+
+    async fn find(&self, id: QueryId, query: Query) -> (Result<Answer, String>, Option<Asked>) {
+        let name = match &query {
+            Query::Agents => return (Ok(self.agents().await), None),
+            Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
+            Query::Models { agent } | Query::Sessions { agent, .. } => agent,
+        };
+        let spec = self.config.drivers.iter().find(|spec| spec.name == &**name);
+        let (Some(spec), Some(models)) = (spec, self.models.get(&**name)) else {
+            return (Err(self.config.unknown_agent(name)), None);
+        };
+        // Whoever asks for the same models waits here for the first one's answer.
+        let mut remembered = match &query {
+            Query::Models { .. } => Some(models.lock().await),
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } => None,
+        };
+        if let Some(Some((until, models))) = remembered.as_deref()
+            && Instant::now() < *until
+        {
+            return (Ok(Answer::Models { models: models.clone() }), None);
+        }
+        let Ok(_slot) = self.slots.acquire().await else { return (Err("shutting down".to_owned()), None) };
+        let mut asked = self.ask(*spec, id, query);
+        let answer = asked.answer().await;
+        if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
+            *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
+        }
+        (answer, Some(asked))
+    }
+
+    /// Every agent of the table, found or not.
+    async fn agents(&self) -> Answer {
+        let mut searches = JoinSet::new();
+        for (place, spec) in self.config.drivers.iter().enumerate() {
+            let (config, versions) = (Arc::clone(&self.config), Arc::clone(&self.versions));
+            searches.spawn(async move {
+                let settings = config.settings.get(spec.name).cloned().unwrap_or_default();
+                (place, versions.describe(spec, &settings, &config.surroundings).await)
+            });
+        }
+        let mut found = Vec::new();
+        while let Some(search) = searches.join_next().await {
+            found.extend(search);
+        }
+        found.sort_by_key(|(place, _)| *place);
+        let mut agents: Vec<_> = found.into_iter().map(|(_, agent)| agent).collect();
+        for agent in &mut agents {
+            let remembered = self.models.get(&*agent.name).and_then(|models| models.try_lock().ok());
+            if let Some(Some((_, models))) = remembered.as_deref() {
+                agent.models.clone_from(models);
+            }
+        }
+        Answer::Agents { agents }
+    }
+
+    fn ask(&self, spec: DriverSpec, id: QueryId, query: Query) -> Asked {
+        let process = ProcessId(0);
+        let (route, end) = Route::new(process, None);
+        let (answers, answered) = mpsc::channel(1);
+        let job = Job {
+            config: Arc::clone(&self.config),
+            spec,
+            purpose: Purpose::Query(id, query),
+            process,
+            route: route.clone(),
+            end,
+            // It hosts no session; a route of its own making would lead nowhere.
+            routes: Arc::new(Routes::default()),
+            predecessor: None,
+            deliver: Arc::new(move |message| {
+                match message {
+                    FromAnchor::Answer { answer, .. } => drop(answers.try_send(answer)),
+                    FromAnchor::Said { .. } | FromAnchor::Gone { .. } => {}
+                }
+                Box::pin(std::future::ready(()))
+            }),
+        };
+        Asked { run: Box::pin(job.run()), route, answered, ended: false }
+    }
+}
+
+fn late(who: &str, deadline: Duration) -> String {
+    format!("{who} did not answer within {} s", deadline.as_secs_f32())
+}
+
+/// A process that was asked something. Dropped, it is killed.
+struct Asked {
+    run: Pin<Box<dyn Future<Output = Ending> + Send>>,
+    route: Route,
+    answered: mpsc::Receiver<Result<Answer, String>>,
+    ended: bool,
+}
+
+impl Asked {
+    async fn answer(&mut self) -> Result<Answer, String> {
+        tokio::select! {
+            biased;
+            Some(answer) = self.answered.recv() => answer,
+            ending = &mut self.run => {
+                self.ended = true;
+                // The answer may have been its last word.
+                self.answered.try_recv().unwrap_or(Err(ending.reason))
+            }
+        }
+    }
+
+    /// Stops it, with the same patience as any other.
+    async fn dismiss(self) {
+        if !self.ended {
+            self.route.stop(Cause::Asked);
+            self.run.await;
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! A child process that leads a process group of its own, and the end of both.
+//!
+//! The group's number is the leader's pid. The kernel keeps that number from being given to somebody else for as
+//! long as the leader is not reaped, a zombie included. So the group is signalled only before the leader is
+//! reaped: its exit is observed without reaping it (`WNOWAIT`), the whole group is killed, and only then is it
+//! reaped. No signal can hit a stranger.
+
+use std::io;
+use std::process::ExitStatus;
+
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
+use tokio::process::Child;
+use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
+
+/// The leader and its group. Dropped before the leader was reaped, it kills them all.
+#[derive(Debug)]
+pub(crate) struct Group {
+    child: Child,
+    pid: Pid,
+    /// Says that some child of ours ended, or that several did.
+    ended: SignalStream,
+    reaped: bool,
+}
+
+impl Group {
+    /// Takes charge of a child that was spawned with `process_group(0)`.
+    pub(crate) fn new(child: Child) -> io::Result<Self> {
+        let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
+        let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
+        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false })
+    }
+
+    pub(crate) fn pid(&self) -> i32 {
+        self.pid.as_raw_nonzero().get()
+    }
+
+    /// Sends a signal to everyone in the group.
+    pub(crate) fn signal(&self, signal: Signal) {
+        if self.reaped {
+            return;
+        }
+        if let Err(error) = rustix::process::kill_process_group(self.pid, signal) {
+            // Nobody is left, or macOS says so of a zombie.
+            tracing::debug!(pid = self.pid(), %error, "a process group took no signal");
+        }
+    }
+
+    /// Waits until the leader has ended; kills what it left behind, and reaps it. May be dropped and called again.
+    pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
+        while !self.has_ended()? {
+            if self.ended.recv().await.is_none() {
+                return Err(io::Error::other("the runtime no longer tells of ended processes"));
+            }
+        }
+        self.signal(Signal::KILL);
+        self.reaped = true;
+        self.child.try_wait()?.ok_or_else(|| io::Error::other("the process ended and did not"))
+    }
+
+    fn has_ended(&self) -> io::Result<bool> {
+        let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        Ok(rustix::process::waitid(WaitId::Pid(self.pid), look)?.is_some())
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        // The child is dropped after this; tokio reaps it in its own time.
+        self.signal(Signal::KILL);
+    }
+}

@@ -1,0 +1,333 @@
+//! The stdio transport: a child process that is spoken with in lines.
+//!
+//! Everything that can happen to the child comes out of one method, [`Stdio::next`], which may be dropped at any
+//! await without losing anything. So whoever holds the child selects over it and over all else that concerns it,
+//! in one task, and writing goes on while reading is held back.
+//!
+//! Bounds: see [`Limits`]. Whoever does not want more to be read passes `read: false`; the pipe fills, and the
+//! agent waits.
+
+mod group;
+mod lines;
+mod outgoing;
+mod spawn;
+mod stderr;
+
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use rustix::process::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::time::{Instant, sleep_until};
+
+pub use lines::{Line, Lines};
+pub use spawn::{Spawn, SpawnError};
+
+use group::Group;
+use outgoing::Outgoing;
+use stderr::Stderr;
+
+/// How much is read of a process that has ended: more than a pipe holds, so that all of its own words are read,
+/// and not more, since what comes then is from somebody who inherited the pipe.
+const LAST_WORDS: usize = 2 * 1024 * 1024;
+
+/// How much of a child's words is held, and how long it may take over things.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// The longest line, in bytes.
+    pub line: usize,
+    /// How much is kept of a longer one.
+    pub kept: usize,
+    /// How much may wait to be written before nothing more is heard from the agent or the session. One message
+    /// may exceed it.
+    pub outgoing: usize,
+    /// How much is kept of stderr.
+    pub stderr: usize,
+    /// How long an agent whose `outgoing` is full may read nothing before it counts as stuck.
+    pub stuck: Duration,
+    /// How long it may go on after the end of its input, before it gets a SIGTERM.
+    pub after_eof: Duration,
+    /// How long it may go on after the SIGTERM, before it gets a SIGKILL.
+    pub after_term: Duration,
+    /// How long a pipe may stay open after the end of the process, by somebody who left the group.
+    pub after_exit: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            line: 64 * 1024 * 1024,
+            kept: 64 * 1024,
+            outgoing: 8 * 1024 * 1024,
+            stderr: 64 * 1024,
+            stuck: Duration::from_secs(30),
+            after_eof: Duration::from_secs(3),
+            after_term: Duration::from_secs(2),
+            after_exit: Duration::from_millis(500),
+        }
+    }
+}
+
+/// What can happen to a child.
+#[derive(Debug)]
+pub enum Happened {
+    /// It spoke; see [`Stdio::line`].
+    Spoke,
+    /// It does not read what it is told. Said once.
+    Stuck,
+    /// It closed one of its pipes but runs on. Said once per pipe.
+    HungUp,
+    /// It is gone, and so is its group. There may be last lines.
+    Ended(Ended),
+}
+
+/// How a child ended.
+#[derive(Clone, Debug)]
+pub struct Ended {
+    /// What the system says.
+    pub status: Option<ExitStatus>,
+    /// The last signal that it got from us, if any.
+    pub signalled: Option<Signal>,
+    /// The last lines of stderr, without colours.
+    pub stderr: String,
+}
+
+/// A child process and its pipes.
+#[derive(Debug)]
+pub struct Stdio {
+    limits: Limits,
+    group: Group,
+    stdin: Option<ChildStdin>,
+    stdout: Option<ChildStdout>,
+    stderr_pipe: Option<ChildStderr>,
+    stderr_chunk: Vec<u8>,
+    stderr: Stderr,
+    lines: Lines,
+    outgoing: Outgoing,
+    /// Whether it was said that the child is stuck.
+    stuck: bool,
+    /// Set while it is being stopped: when the next harsher step is due.
+    stopping: Option<Instant>,
+    signalled: Option<Signal>,
+    exit: Option<Exit>,
+}
+
+/// The process has ended; its pipes may hold last words.
+#[derive(Debug)]
+struct Exit {
+    status: Option<ExitStatus>,
+    read: usize,
+    /// Until when its pipes may stay open.
+    until: Option<Instant>,
+}
+
+impl Stdio {
+    /// Starts a child.
+    pub fn spawn(spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
+        let spawned = spawn.start()?;
+        tracing::debug!(pid = spawned.group.pid(), program = %spawn.program.display(), "agent process started");
+        Ok(Self {
+            group: spawned.group,
+            stdin: Some(spawned.stdin),
+            stdout: Some(spawned.stdout),
+            stderr_pipe: Some(spawned.stderr),
+            stderr_chunk: Vec::with_capacity(4 * 1024),
+            stderr: Stderr::new(limits.stderr),
+            lines: Lines::new(limits.line, limits.kept),
+            outgoing: Outgoing::new(limits.outgoing),
+            stuck: false,
+            stopping: None,
+            signalled: None,
+            exit: None,
+            limits,
+        })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> i32 {
+        self.group.pid()
+    }
+
+    /// Lines to write, each without its line feed. They are written by [`Stdio::next`], all at once. Once it is
+    /// being stopped, or has closed its input, nothing more is written.
+    pub fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
+        if self.stdin.is_none() || self.stopping.is_some() {
+            return;
+        }
+        for line in lines {
+            self.outgoing.push_line(&line);
+        }
+    }
+
+    /// Whether more waits to be written than may.
+    pub fn is_full(&self) -> bool {
+        self.outgoing.full_since().is_some() && self.stopping.is_none()
+    }
+
+    /// The next line that it spoke.
+    pub fn line(&mut self) -> Option<Line> {
+        let ended = self.stdout.is_none();
+        self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
+    }
+
+    /// Begins to stop it: the end of its input once all is written, then SIGTERM, then SIGKILL.
+    pub fn stop(&mut self) {
+        if self.stopping.is_none() {
+            self.stopping = Some(Instant::now() + self.limits.after_eof);
+            self.close_input_when_written();
+        }
+    }
+
+    /// Waits for what happens next, and writes meanwhile. Reads its output only when `read` says so.
+    ///
+    /// May be dropped and called again. All lines of one [`Happened::Spoke`] must be taken before the next call.
+    pub async fn next(&mut self, read: bool) -> Happened {
+        loop {
+            if self.exit.is_some() {
+                return self.hear_last_words(read).await;
+            }
+            let full_since = self.outgoing.full_since().filter(|_| !self.stuck);
+            let stuck_at = full_since.map(|since| since + self.limits.stuck);
+            tokio::select! {
+                taken = write(&mut self.stdin, &self.outgoing), if !self.outgoing.is_empty() => {
+                    if let Some(hung_up) = self.wrote(taken) {
+                        return hung_up;
+                    }
+                }
+                got = read_stdout(&mut self.stdout, &mut self.lines), if read && self.stdout.is_some() => {
+                    return self.heard(got);
+                }
+                got = read_stderr(&mut self.stderr_pipe, &mut self.stderr_chunk), if self.stderr_pipe.is_some() => {
+                    self.heard_stderr(got);
+                }
+                status = self.group.ended() => {
+                    self.stdin = None;
+                    self.outgoing.clear();
+                    self.exit = Some(Exit { status: status.ok(), read: 0, until: None });
+                }
+                () = at(stuck_at) => {
+                    self.stuck = true;
+                    return Happened::Stuck;
+                }
+                () = at(self.stopping) => self.stop_harder(),
+            }
+        }
+    }
+
+    /// The process is gone. Its pipes end with it, unless somebody who left its group holds them open.
+    async fn hear_last_words(&mut self, read: bool) -> Happened {
+        let deadline = Instant::now() + self.limits.after_exit;
+        loop {
+            let Some(exit) = self.exit.as_mut() else { return Happened::HungUp };
+            let over = exit.read > LAST_WORDS || (self.stdout.is_none() && self.stderr_pipe.is_none());
+            if over {
+                break;
+            }
+            // Held back, the words wait in the pipe: the time that takes is not the pipe's fault.
+            let until = read.then(|| *exit.until.get_or_insert(deadline));
+            tokio::select! {
+                biased;
+                got = read_stdout(&mut self.stdout, &mut self.lines), if read && self.stdout.is_some() => {
+                    exit.read += *got.as_ref().unwrap_or(&0);
+                    self.heard(got);
+                    if self.stdout.is_some() {
+                        return Happened::Spoke;
+                    }
+                }
+                got = read_stderr(&mut self.stderr_pipe, &mut self.stderr_chunk), if self.stderr_pipe.is_some() => {
+                    exit.read += *got.as_ref().unwrap_or(&0);
+                    self.heard_stderr(got);
+                }
+                () = at(until) => break,
+            }
+        }
+        self.stdout = None;
+        self.stderr_pipe = None;
+        let status = self.exit.as_ref().and_then(|exit| exit.status);
+        Happened::Ended(Ended { status, signalled: self.signalled, stderr: self.stderr.text() })
+    }
+
+    /// The agent took some bytes, or will take no more.
+    fn wrote(&mut self, taken: std::io::Result<usize>) -> Option<Happened> {
+        match taken {
+            Ok(count) if count > 0 => {
+                self.outgoing.took(count);
+                if self.stopping.is_some() {
+                    self.close_input_when_written();
+                }
+                None
+            }
+            Ok(_) | Err(_) => {
+                self.stdin = None;
+                self.outgoing.clear();
+                self.stopping.is_none().then_some(Happened::HungUp)
+            }
+        }
+    }
+
+    fn heard(&mut self, got: std::io::Result<usize>) -> Happened {
+        match got {
+            Ok(count) if count > 0 => Happened::Spoke,
+            Ok(_) | Err(_) => {
+                self.stdout = None;
+                Happened::HungUp
+            }
+        }
+    }
+
+    fn heard_stderr(&mut self, got: std::io::Result<usize>) {
+        match got {
+            Ok(count) if count > 0 => {
+                self.stderr.push(&self.stderr_chunk, self.group.pid());
+                self.stderr_chunk.clear();
+            }
+            Ok(_) | Err(_) => self.stderr_pipe = None,
+        }
+    }
+
+    fn close_input_when_written(&mut self) {
+        if self.outgoing.is_empty() {
+            self.stdin = None;
+        }
+    }
+
+    fn stop_harder(&mut self) {
+        self.stdin = None;
+        self.outgoing.clear();
+        let signal = if self.signalled.is_none() { Signal::TERM } else { Signal::KILL };
+        tracing::debug!(pid = self.group.pid(), ?signal, "agent process did not end in time");
+        self.group.signal(signal);
+        self.signalled = Some(signal);
+        self.stopping = Some(Instant::now() + self.limits.after_term);
+    }
+}
+
+async fn write(stdin: &mut Option<ChildStdin>, outgoing: &Outgoing) -> std::io::Result<usize> {
+    match stdin {
+        Some(stdin) => stdin.write(outgoing.waiting()).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn read_stdout(stdout: &mut Option<ChildStdout>, lines: &mut Lines) -> std::io::Result<usize> {
+    match stdout {
+        Some(stdout) => stdout.read_buf(lines.room()).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn read_stderr(stderr: &mut Option<ChildStderr>, chunk: &mut Vec<u8>) -> std::io::Result<usize> {
+    match stderr {
+        Some(stderr) => stderr.read_buf(chunk).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Resolves at a moment; never without one.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}

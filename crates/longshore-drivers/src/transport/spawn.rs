@@ -1,0 +1,111 @@
+//! How an agent's process is started, and what to do when it does not start.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io;
+use std::path::PathBuf;
+use std::process::Stdio as Pipe;
+
+use tokio::process::Command;
+
+use super::group::Group;
+
+/// What to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spawn {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<String>,
+    /// What its environment has beyond ours.
+    pub env: BTreeMap<String, String>,
+    /// Where it runs; none is where we do.
+    pub cwd: Option<PathBuf>,
+}
+
+/// Why an agent's process did not start, and what to do about it.
+#[derive(Debug, thiserror::Error)]
+pub enum SpawnError {
+    /// The work tree is no folder.
+    #[error("the folder {} does not exist; make it, or open the session in another one", .0.display())]
+    NoFolder(PathBuf),
+    /// The program is not there.
+    #[error("{} is not there any more, or lacks its interpreter; install the agent again", .0.display())]
+    NoProgram(PathBuf),
+    /// The program or the folder may not be used.
+    #[error("{} may not be run; check its permissions (chmod +x) and those of the folder", .0.display())]
+    NotAllowed(PathBuf),
+    /// The file is not for this machine.
+    #[error("{} is no program for this machine; install the agent for it", .0.display())]
+    NotForThisMachine(PathBuf),
+    /// Something else.
+    #[error("{} could not be started: {error}", program.display())]
+    Other {
+        /// Which program.
+        program: PathBuf,
+        /// What the system said.
+        #[source]
+        error: io::Error,
+    },
+}
+
+/// The child's ends of its pipes, ours.
+#[derive(Debug)]
+pub(crate) struct Spawned {
+    pub(crate) group: Group,
+    pub(crate) stdin: tokio::process::ChildStdin,
+    pub(crate) stdout: tokio::process::ChildStdout,
+    pub(crate) stderr: tokio::process::ChildStderr,
+}
+
+impl Spawn {
+    /// Starts it in a process group of its own, with three pipes.
+    pub(crate) fn start(&self) -> Result<Spawned, SpawnError> {
+        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
+            return Err(SpawnError::NoFolder(cwd.clone()));
+        }
+        let mut command = Command::new(&self.program);
+        command.args(&self.arguments).process_group(0);
+        command.stdin(Pipe::piped()).stdout(Pipe::piped()).stderr(Pipe::piped());
+        if let Some(cwd) = &self.cwd {
+            command.current_dir(cwd);
+        }
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_private(name)) {
+            command.env_remove(name);
+        }
+        command.envs(&self.env);
+        let mut child = command.spawn().map_err(|error| self.explain(error))?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let group = Group::new(child).map_err(|error| self.explain(error))?;
+        match pipes {
+            (Some(stdin), Some(stdout), Some(stderr)) => Ok(Spawned { group, stdin, stdout, stderr }),
+            (_, _, _) => Err(self.explain(io::Error::other("it has no pipes"))),
+        }
+    }
+
+    fn explain(&self, error: io::Error) -> SpawnError {
+        let program = self.program.clone();
+        match rustix::io::Errno::from_io_error(&error) {
+            Some(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => SpawnError::NoProgram(program),
+            Some(rustix::io::Errno::ACCESS | rustix::io::Errno::PERM) => SpawnError::NotAllowed(program),
+            Some(rustix::io::Errno::NOEXEC) => SpawnError::NotForThisMachine(program),
+            Some(_) | None => SpawnError::Other { program, error },
+        }
+    }
+}
+
+/// The hub's own settings are not for agents: with its token among them, one could approve its own wishes.
+fn is_private(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"LONGSHORE_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn agents_do_not_inherit_the_settings_of_the_hub() {
+        assert!(is_private(OsStr::new("LONGSHORE_TOKEN")));
+        assert!(!is_private(OsStr::new("PATH")));
+    }
+}

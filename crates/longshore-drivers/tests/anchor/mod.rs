@@ -1,0 +1,6 @@
+//! The anchor, with real processes.
+
+mod backpressure;
+mod endings;
+mod queries;
+mod talk;

@@ -1,0 +1,117 @@
+//! The stdio transport by itself, with real processes.
+
+use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
+
+use longshore_drivers::transport::{Ended, Happened, Limits, Line, Spawn, SpawnError, Stdio};
+use serde_json::{Value, json};
+
+use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
+
+fn start(script: Value, limits: Limits) -> Stdio {
+    let spawn = Spawn {
+        program: fake_agent(),
+        arguments: vec![script.to_string()],
+        env: [("FAKE".to_owned(), "yes".to_owned())].into(),
+        cwd: None,
+    };
+    Stdio::spawn(&spawn, limits).unwrap()
+}
+
+/// All lines until the end.
+async fn to_the_end(child: &mut Stdio) -> (Vec<Line>, Ended) {
+    let mut lines = Vec::new();
+    loop {
+        let happened = soon("the child", child.next(true)).await;
+        lines.extend(std::iter::from_fn(|| child.line()));
+        if let Happened::Ended(ended) = happened {
+            return (lines, ended);
+        }
+    }
+}
+
+#[tokio::test]
+async fn all_that_waits_is_written_and_read_back() {
+    let mut child = start(json!([{"do": "echo"}]), patient());
+    let words: Vec<String> = (0..20_000).map(|n| format!("line {n}")).collect();
+    child.tell(words.clone());
+    child.stop();
+    child.tell(["too late".to_owned()]);
+    let (lines, ended) = to_the_end(&mut child).await;
+    let expected: Vec<_> = words.iter().map(|word| Line::Whole(word.as_str().into())).collect();
+    assert_eq!(lines, expected);
+    assert_eq!(ended.status.and_then(|status| status.code()), Some(0));
+    assert!(ended.signalled.is_none());
+}
+
+#[tokio::test]
+async fn nothing_is_read_that_is_not_wanted() {
+    let mut child =
+        start(json!([{"do": "print", "line": "here"}, {"do": "stderr", "text": "there"}]), hasty());
+    // The process ends, and its words stay where they are for longer than a pipe may stay open after the end.
+    let unwanted = tokio::time::timeout(Duration::from_millis(300), child.next(false)).await;
+    assert!(unwanted.is_err(), "{unwanted:?}");
+    assert_eq!(child.line(), None);
+    let (lines, ended) = to_the_end(&mut child).await;
+    assert_eq!(lines, [Line::Whole("here".into())]);
+    assert_eq!(ended.stderr, "there");
+}
+
+#[tokio::test]
+async fn a_pipe_that_somebody_else_holds_open_is_let_go() {
+    let phone = Phone::new().await;
+    let grandchild = json!({"do": "grandchild", "call": phone.number, "own_group": true});
+    let mut child = start(json!([grandchild, {"do": "print", "line": "mine"}]), hasty());
+    let (lines, _) = to_the_end(&mut child).await;
+    assert_eq!(lines, [Line::Whole("mine".into())]);
+    // It left the group, so it is not ours to kill; it ends when we hang up.
+    let call = phone.call().await;
+    assert!(call.peer_addr().is_ok());
+}
+
+#[tokio::test]
+async fn a_child_that_is_dropped_is_killed_with_its_group() {
+    let phone = Phone::new().await;
+    let grandchild = json!({"do": "grandchild", "call": phone.number, "own_group": false});
+    let mut child =
+        start(json!([{"do": "call", "call": phone.number}, grandchild, {"do": "hang"}]), patient());
+    assert!(child.pid() > 1);
+    let calls = [phone.call().await, phone.call().await];
+    assert!(tokio::time::timeout(Duration::ZERO, child.next(true)).await.is_err());
+    drop(child);
+    for call in calls {
+        assert_eq!(listen(call).await, "");
+    }
+}
+
+#[tokio::test]
+async fn only_the_end_of_stderr_is_kept() {
+    let script =
+        json!([{"do": "stderr", "text": "noise\n", "times": 100_000}, {"do": "stderr", "text": "the end\n"}]);
+    let (_, ended) = to_the_end(&mut start(script, patient())).await;
+    assert!(ended.stderr.len() <= 64 * 1024);
+    assert!(ended.stderr.starts_with("noise\nnoise") && ended.stderr.ends_with("noise\nthe end"));
+}
+
+#[tokio::test]
+async fn stopping_gets_harsher_until_it_works() {
+    let mut child =
+        start(json!([{"do": "ignore_term"}, {"do": "print", "line": "up"}, {"do": "hang"}]), hasty());
+    assert!(matches!(soon("a word", child.next(true)).await, Happened::Spoke));
+    assert_eq!(child.line(), Some(Line::Whole("up".into())));
+    assert_eq!(child.line(), None);
+    child.stop();
+    let (_, ended) = to_the_end(&mut child).await;
+    assert_eq!(ended.status.and_then(|status| status.signal()), Some(9));
+}
+
+#[tokio::test]
+async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
+    let spawn = Spawn {
+        program: fake_agent(),
+        arguments: Vec::new(),
+        env: Default::default(),
+        cwd: Some("/does/not/exist".into()),
+    };
+    assert!(matches!(Stdio::spawn(&spawn, patient()), Err(SpawnError::NoFolder(_))));
+}

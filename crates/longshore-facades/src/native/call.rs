@@ -1,0 +1,215 @@
+//! What can be asked, and what it comes to. Both ways in, HTTP and the socket, end here.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+
+use longshore_model::command::{Command, Reply};
+use longshore_model::frame::Frame;
+use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_session::{Hub, HubError, OpenRequest, SessionFilter, WithRaw};
+use serde_json::{Value, json};
+
+use super::params::{
+    Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage,
+    Update,
+};
+use crate::auth::Principal;
+
+const SESSIONS: (usize, usize) = (50, 200);
+const EVENTS: (usize, usize) = (200, 1_000);
+const ITEMS: (usize, usize) = (50, 500);
+const HITS: (usize, usize) = (20, 100);
+
+fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
+    asked.unwrap_or(usual).clamp(1, most)
+}
+
+pub(super) async fn agents(hub: &Hub) -> Result<Value, HubError> {
+    let mut agents = hub.agents().await?;
+    for agent in agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models) {
+        match hub.models(&agent.name).await {
+            Ok(models) => agent.models = models,
+            Err(error) => agent.remark = Some(format!("its models are not known: {error}")),
+        }
+    }
+    Ok(json!({ "agents": agents }))
+}
+
+pub(super) async fn open(hub: &Hub, params: Open, by: &Principal) -> Result<SessionInfo, HubError> {
+    let Open { agent, cwd, prompt, title, model, mode } = params;
+    let mode = mode.unwrap_or_default();
+    let opened = hub.open(OpenRequest { agent, cwd, title, model, mode }).await?;
+    let Some(prompt) = prompt else { return Ok(opened) };
+    let prompt = Command::Prompt(prompt.into_prompt(None, Default::default()));
+    hub.command(opened.session_id, prompt, by.name.clone()).await?;
+    hub.session(opened.session_id).await
+}
+
+pub(super) async fn sessions(hub: &Hub, params: List) -> Result<Value, HubError> {
+    let List { status, agent, q, archived, limit, cursor } = params;
+    let archived = archived.or(Some(false));
+    let filter = SessionFilter { status, agent, q, archived, limit: bounded(limit, SESSIONS), cursor };
+    let page = hub.sessions(filter).await?;
+    Ok(json!({ "sessions": page.sessions, "next": page.next }))
+}
+
+pub(super) async fn update(
+    hub: &Hub,
+    session: SessionId,
+    params: Update,
+    by: &Principal,
+) -> Result<SessionInfo, HubError> {
+    let Update { title, archived, mode, model, queue } = params;
+    let wishes = [
+        title.map(Command::Rename),
+        mode.map(Command::SetMode),
+        model.map(Command::SetModel),
+        queue.map(|order| Command::Reorder { order }),
+        archived.map(Command::Archive),
+    ];
+    for wish in wishes.into_iter().flatten() {
+        hub.command(session, wish, by.name.clone()).await?;
+    }
+    hub.session(session).await
+}
+
+/// A wish of which nothing comes back but the session as it then stands.
+pub(super) async fn wish(
+    hub: &Hub,
+    session: SessionId,
+    command: Command,
+    by: &Principal,
+) -> Result<SessionInfo, HubError> {
+    hub.command(session, command, by.name.clone()).await?;
+    hub.session(session).await
+}
+
+pub(super) fn revive(params: Revive) -> Command {
+    Command::Revive { from_log: params.from_log }
+}
+
+pub(super) fn rewrite(prompt: PromptId, params: Rewrite) -> Command {
+    Command::EditPrompt { prompt, text: params.text }
+}
+
+pub(super) async fn prompt(
+    hub: &Hub,
+    session: SessionId,
+    params: Say,
+    by: &Principal,
+) -> Result<Prompted, HubError> {
+    let Say { content, key, when } = params;
+    let wish = Command::Prompt(content.into_prompt(key, when));
+    match hub.command(session, wish, by.name.clone()).await? {
+        Reply::Prompted { prompt, turn, seq } => Ok(Prompted { prompt, turn, seq }),
+        Reply::Done | Reply::Decided(_) | Reply::Answered(_) => {
+            Err(HubError::Invalid("a prompt came to something else".to_owned()))
+        }
+    }
+}
+
+pub(super) async fn events(hub: &Hub, session: SessionId, params: Events) -> Result<EventPage, HubError> {
+    let raw = with_raw(params.raw);
+    let limit = bounded(params.limit, EVENTS);
+    let head = hub.session(session).await?.head;
+    let frames = hub.events(session, params.after, limit, raw).await?;
+    let next = frames.last().map(Frame::seq).filter(|last| *last < head);
+    Ok(EventPage { frames, next, head, raw: params.raw })
+}
+
+pub(super) fn with_raw(raw: bool) -> WithRaw {
+    if raw { WithRaw::Yes } else { WithRaw::No }
+}
+
+/// A page of events: their JSON is taken over as it is stored.
+pub(super) struct EventPage {
+    frames: Vec<Frame>,
+    next: Option<longshore_model::id::Seq>,
+    head: longshore_model::id::Seq,
+    raw: bool,
+}
+
+impl EventPage {
+    pub(super) fn to_json(&self) -> String {
+        let events: Vec<std::borrow::Cow<'_, str>> = self
+            .frames
+            .iter()
+            .map(|frame| if self.raw { frame.json_with_raw().into() } else { frame.json().into() })
+            .collect();
+        let next = self.next.map_or_else(|| "null".to_owned(), |next| next.to_string());
+        format!("{{\"events\":[{}],\"next\":{next},\"head\":{}}}", events.join(","), self.head)
+    }
+}
+
+pub(super) async fn timeline(hub: &Hub, session: SessionId, params: TimelinePage) -> Result<Value, HubError> {
+    let timeline = hub.timeline(session).await?;
+    let items = &timeline.items;
+    let end = params.before.map_or(items.len(), |before| items.partition_point(|item| item.seq < before));
+    let start = end.saturating_sub(bounded(params.limit, ITEMS));
+    let next = items.get(start).filter(|_| start > 0).map(|first| first.seq);
+    Ok(json!({ "items": &items[start..end], "next": next, "head": timeline.head }))
+}
+
+pub(super) async fn inbox(hub: &Hub) -> Result<Value, HubError> {
+    let inbox = hub.inbox().await?;
+    Ok(json!({ "approvals": inbox.approvals, "questions": inbox.questions }))
+}
+
+pub(super) async fn decide(
+    hub: &Hub,
+    approval: ApprovalId,
+    params: Decide,
+    by: &Principal,
+) -> Result<Value, HubError> {
+    let Decide { decision, message, input } = params;
+    match hub.decide(approval, decision, message, input, by.name.clone()).await? {
+        Reply::Decided(decision) => Ok(json!({ "approval": approval, "decision": decision })),
+        Reply::Done | Reply::Prompted { .. } | Reply::Answered(_) => Ok(Value::Null),
+    }
+}
+
+pub(super) async fn answer(
+    hub: &Hub,
+    question: QuestionId,
+    params: Answer,
+    by: &Principal,
+) -> Result<Value, HubError> {
+    match hub.answer(question, params.action, params.answers, by.name.clone()).await? {
+        Reply::Answered(answer) => Ok(json!({ "question": question, "answer": answer })),
+        Reply::Done | Reply::Prompted { .. } | Reply::Decided(_) => Ok(Value::Null),
+    }
+}
+
+pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError> {
+    let hits = hub.search(params.q, bounded(params.limit, HITS)).await?;
+    let mut titles = HashMap::new();
+    let mut found = Vec::with_capacity(hits.len());
+    for hit in hits {
+        let title = match titles.entry(hit.session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(new) => new.insert(hub.session(hit.session).await?.title),
+        };
+        found.push(json!({
+            "session": hit.session, "title": title, "seq": hit.seq, "item": hit.item, "snippet": hit.snippet,
+            "at": hit.at,
+        }));
+    }
+    Ok(json!({ "hits": found }))
+}
+
+/// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.
+pub(super) async fn import(hub: &Hub, params: Import) -> Result<SessionInfo, HubError> {
+    let mut events = Vec::with_capacity(params.events.len());
+    for json in params.events {
+        let unreadable = |error| HubError::Invalid(format!("an event cannot be read: {error}"));
+        let event = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let Raw { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {
+            Ok(text) => text.into(),
+            Err(_) => raw.get().into(),
+        });
+        events.push((event, raw));
+    }
+    hub.import(events).await
+}

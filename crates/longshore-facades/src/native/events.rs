@@ -1,0 +1,92 @@
+//! The events of a session: a page of JSON, all of them as NDJSON, or live as server-sent events, as `Accept` says.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::rejection::{PathRejection, QueryRejection};
+use axum::extract::{Path, Query, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Response};
+use futures_util::stream;
+use longshore_model::frame::Frame;
+use longshore_model::id::{Seq, SessionId};
+use longshore_session::{Hub, HubError, Subscription};
+use tracing::warn;
+
+use super::call;
+use super::params::Events;
+use crate::problem::Problem;
+use crate::router::App;
+
+/// How often a quiet stream says that it is still there.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+/// How many events of a stream are read at once.
+const PAGE: usize = 512;
+
+/// `GET /api/v1/sessions/{id}/events`.
+pub(super) async fn events(
+    State(app): State<App>,
+    id: Result<Path<SessionId>, PathRejection>,
+    query: Result<Query<Events>, QueryRejection>,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let (Path(session), Query(mut params)) = (id?, query?);
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    if accept.contains("text/event-stream") {
+        let last = headers
+            .get("last-event-id")
+            .and_then(|last| last.to_str().ok())
+            .and_then(|last| last.parse().ok());
+        params.after = last.map_or(params.after, Seq);
+        return live(&app.hub, session, params).await;
+    }
+    if accept.contains("application/x-ndjson") {
+        return all(app.hub, session, params).await;
+    }
+    let page = call::events(&app.hub, session, params).await?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], page.to_json()).into_response())
+}
+
+async fn live(hub: &Hub, session: SessionId, params: Events) -> Result<Response, Problem> {
+    let subscription = hub.subscribe(session, params.after, call::with_raw(params.raw)).await?;
+    let stream = stream::unfold(subscription, move |mut subscription: Subscription| async move {
+        let text = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
+            Err(_) => ":\n\n".to_owned(),
+            Ok(Ok(frames)) => {
+                let mut text = String::new();
+                for frame in frames.iter() {
+                    let _ = write!(text, "id: {}\ndata: {}\n\n", frame.seq(), json_of(frame, params.raw));
+                }
+                text
+            }
+            Ok(Err(error)) => {
+                warn!(%session, %error, "a stream ends");
+                return None;
+            }
+        };
+        Some((Ok::<_, std::convert::Infallible>(text), subscription))
+    });
+    Ok(([(header::CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream)).into_response())
+}
+
+/// All events up to now, a line each. A log that cannot be read on cuts the body short, so that nobody takes the part
+/// for the whole.
+async fn all(hub: Hub, session: SessionId, params: Events) -> Result<Response, Problem> {
+    let head = hub.session(session).await?.head;
+    let raw = params.raw;
+    let stream = stream::try_unfold((hub, params.after), move |(hub, after)| async move {
+        if after >= head {
+            return Ok(None);
+        }
+        let frames = hub.events(session, after, PAGE, call::with_raw(raw)).await?;
+        let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, HubError>(None) };
+        let lines: String = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
+        Ok(Some((lines, (hub, last))))
+    });
+    Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
+}
+
+fn json_of(frame: &Frame, raw: bool) -> std::borrow::Cow<'_, str> {
+    if raw { frame.json_with_raw().into() } else { frame.json().into() }
+}

@@ -1,0 +1,14 @@
+//! Our own protocol: everything the hub can do, over HTTP, as server-sent events, and on a JSON-RPC socket.
+//!
+//! [`call`] holds what can be asked and what it comes to, once; [`http`] and [`socket`] are two ways to ask.
+
+mod call;
+mod events;
+mod http;
+mod openapi;
+pub mod params;
+mod socket;
+mod socket_calls;
+
+pub use http::routes;
+pub use openapi::document as openapi;

@@ -1,0 +1,284 @@
+//! The description of `/api/v1` for programs: OpenAPI 3.1, made from the types themselves.
+
+use longshore_model::approval::{ApprovalDecision, QuestionAnswer};
+use longshore_model::capability::AgentInfo;
+use longshore_model::event::EventJson;
+use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::timeline::Item;
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use super::params::{
+    Answer, Decide, Events, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
+};
+
+/// One call: how it is made and what comes back.
+struct Endpoint {
+    method: &'static str,
+    path: &'static str,
+    summary: &'static str,
+    query: Option<Value>,
+    body: Option<Value>,
+    status: &'static str,
+    answer: Value,
+}
+
+/// The whole description.
+pub fn document() -> Value {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.definitions_path = "/components/schemas".into();
+        settings.meta_schema = None;
+    });
+    let mut schemas = settings.into_generator();
+    let mut paths = Map::new();
+    for endpoint in endpoints(&mut schemas) {
+        let (method, path) = (endpoint.method, endpoint.path);
+        let entry = paths.entry(path).or_insert_with(|| json!({}));
+        entry[method] = describe(endpoint);
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Longshore",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": "Any coding agent in, any client out, nothing lost.",
+            "license": { "name": "Apache-2.0" },
+        },
+        "security": [{ "token": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "token": { "type": "http", "scheme": "bearer" } },
+            "schemas": schemas.take_definitions(true),
+        },
+    })
+}
+
+fn describe(endpoint: Endpoint) -> Value {
+    let Endpoint { path, summary, query, body, status, answer, .. } = endpoint;
+    let in_path = path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = in_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .collect();
+    if let Some(Value::Object(properties)) = query.as_ref().map(|schema| schema["properties"].clone()) {
+        parameters.extend(properties.into_iter().map(|(name, schema)| {
+            let required = query.as_ref().is_some_and(|whole| {
+                whole["required"].as_array().is_some_and(|names| names.contains(&json!(name)))
+            });
+            json!({ "name": name, "in": "query", "required": required, "schema": schema })
+        }));
+    }
+    let problem = json!({ "description": "what went wrong; docs/errors.md lists the codes",
+        "content": { "application/problem+json": { "schema": { "type": "object" } } } });
+    let mut operation = json!({
+        "summary": summary,
+        "parameters": parameters,
+        "responses": {
+            status: { "description": summary, "content": { "application/json": { "schema": answer } } },
+            "default": problem,
+        },
+    });
+    if let Some(body) = body {
+        operation["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
+    }
+    if path == "/health" {
+        operation["security"] = json!([]);
+    }
+    operation
+}
+
+fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
+    let mut list = Vec::new();
+    let mut add = |method, path, summary, query, body, status, answer| {
+        list.push(Endpoint { method, path, summary, query, body, status, answer });
+    };
+    let session = of::<SessionInfo>(schemas);
+    let next = json!({ "type": ["string", "null"] });
+    let seq = json!({ "type": ["integer", "null"] });
+    let any = json!({ "type": "object" });
+
+    add(
+        "get",
+        "/health",
+        "Whether the hub is there",
+        None,
+        None,
+        "200",
+        object(&[("status", json!({ "const": "ok" }))]),
+    );
+    add("get", "/metrics", "Figures for Prometheus", None, None, "200", json!({ "type": "string" }));
+    add(
+        "get",
+        "/api/v1/agents",
+        "Every known agent: found or not, version, capabilities, models",
+        None,
+        None,
+        "200",
+        object(&[("agents", array(of::<AgentInfo>(schemas)))]),
+    );
+    add(
+        "get",
+        "/api/v1/sessions",
+        "Sessions, the one that changed last first",
+        Some(inline::<List>(schemas)),
+        None,
+        "200",
+        object(&[("sessions", array(session.clone())), ("next", next)]),
+    );
+    add(
+        "post",
+        "/api/v1/sessions",
+        "Open a session",
+        None,
+        Some(of::<Open>(schemas)),
+        "201",
+        session.clone(),
+    );
+    add("get", "/api/v1/sessions/{id}", "One session", None, None, "200", session.clone());
+    add(
+        "patch",
+        "/api/v1/sessions/{id}",
+        "Rename, archive, change mode, model or queue",
+        None,
+        Some(of::<Update>(schemas)),
+        "200",
+        session.clone(),
+    );
+    add("delete", "/api/v1/sessions/{id}", "Close it for good", None, None, "200", session.clone());
+    add(
+        "post",
+        "/api/v1/sessions/{id}/prompts",
+        "Say something",
+        None,
+        Some(of::<Say>(schemas)),
+        "202",
+        of::<Prompted>(schemas),
+    );
+    add(
+        "patch",
+        "/api/v1/sessions/{id}/prompts/{prompt}",
+        "Rewrite a waiting prompt",
+        None,
+        Some(of::<Rewrite>(schemas)),
+        "200",
+        session.clone(),
+    );
+    add(
+        "delete",
+        "/api/v1/sessions/{id}/prompts/{prompt}",
+        "Take a waiting prompt back",
+        None,
+        None,
+        "200",
+        session.clone(),
+    );
+    add("post", "/api/v1/sessions/{id}/interrupt", "Stop the turn", None, None, "200", session.clone());
+    add(
+        "post",
+        "/api/v1/sessions/{id}/fork",
+        "A copy that goes its own way",
+        None,
+        None,
+        "201",
+        session.clone(),
+    );
+    add(
+        "post",
+        "/api/v1/sessions/{id}/revive",
+        "Wake the agent",
+        None,
+        Some(of::<Revive>(schemas)),
+        "200",
+        session,
+    );
+    add(
+        "get",
+        "/api/v1/sessions/{id}/events",
+        "Events: a page of JSON, all as NDJSON, or live as server-sent events, by Accept",
+        Some(inline::<Events>(schemas)),
+        None,
+        "200",
+        object(&[
+            ("events", array(of::<EventJson<'static>>(schemas))),
+            ("next", seq.clone()),
+            ("head", seq.clone()),
+        ]),
+    );
+    add(
+        "get",
+        "/api/v1/sessions/{id}/timeline",
+        "Folded items, the newest page first",
+        Some(inline::<TimelinePage>(schemas)),
+        None,
+        "200",
+        object(&[("items", array(of::<Item>(schemas))), ("next", seq.clone()), ("head", seq)]),
+    );
+    add(
+        "get",
+        "/api/v1/approvals",
+        "Everything that waits for a person, oldest first",
+        None,
+        None,
+        "200",
+        object(&[
+            ("approvals", array(of::<OpenApproval>(schemas))),
+            ("questions", array(of::<OpenQuestion>(schemas))),
+        ]),
+    );
+    add(
+        "post",
+        "/api/v1/approvals/{id}",
+        "Decide; the first answer wins",
+        None,
+        Some(of::<Decide>(schemas)),
+        "200",
+        object(&[("decision", of::<ApprovalDecision>(schemas))]),
+    );
+    add(
+        "post",
+        "/api/v1/questions/{id}",
+        "Answer",
+        None,
+        Some(of::<Answer>(schemas)),
+        "200",
+        object(&[("answer", of::<QuestionAnswer>(schemas))]),
+    );
+    add(
+        "get",
+        "/api/v1/search",
+        "Where words occur",
+        Some(inline::<Search>(schemas)),
+        None,
+        "200",
+        object(&[("hits", array(any.clone()))]),
+    );
+    add(
+        "get",
+        "/api/v1/socket",
+        "A WebSocket that speaks JSON-RPC 2.0, see docs/api.md",
+        None,
+        None,
+        "101",
+        any.clone(),
+    );
+    add("get", "/api/v1/openapi.json", "This description", None, None, "200", any);
+    list
+}
+
+fn of<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    schemas.subschema_for::<T>().to_value()
+}
+
+fn inline<T: JsonSchema>(schemas: &mut SchemaGenerator) -> Value {
+    T::json_schema(schemas).to_value()
+}
+
+fn array(items: Value) -> Value {
+    json!({ "type": "array", "items": items })
+}
+
+fn object(properties: &[(&str, Value)]) -> Value {
+    let properties: Map<String, Value> =
+        properties.iter().map(|(name, schema)| ((*name).to_owned(), schema.clone())).collect();
+    json!({ "type": "object", "properties": properties })
+}

@@ -1,0 +1,269 @@
+//! What clients send: the parameters of every call.
+
+use std::collections::BTreeMap;
+
+use longshore_model::approval::{AnswerAction, Decision};
+use longshore_model::capability::Mode;
+use longshore_model::command::{Attachment, Prompt, When};
+use longshore_model::id::{ApprovalId, PromptId, QuestionId, Seq, SessionId};
+use longshore_model::info::Status;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// A new session.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Open {
+    /// Which agent: a name from `/api/v1/agents`.
+    pub agent: String,
+    /// The work tree: an absolute path.
+    pub cwd: String,
+    /// What to say first.
+    #[serde(default)]
+    pub prompt: Option<PromptContent>,
+    /// The title; otherwise it is taken from the first prompt.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// The model; otherwise the agent chooses.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// What the agent may do without asking; `ask` unless said otherwise.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+}
+
+/// Which sessions.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct List {
+    /// Only those of this status.
+    #[serde(default)]
+    pub status: Option<Status>,
+    /// Only those of this agent.
+    #[serde(default)]
+    pub agent: Option<String>,
+    /// Only those whose title, preview or folder has this in it.
+    #[serde(default)]
+    pub q: Option<String>,
+    /// Only those that are put away, or only those that are not (the default).
+    #[serde(default)]
+    pub archived: Option<bool>,
+    /// How many; 50 unless said otherwise, 200 at most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// Where the page begins: `next` of the page before.
+    #[serde(default)]
+    pub cursor: Option<String>,
+}
+
+/// What to change of a session.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Update {
+    /// Its title.
+    #[serde(default)]
+    pub title: Option<String>,
+    /// Put it away, or take it out.
+    #[serde(default)]
+    pub archived: Option<bool>,
+    /// What the agent may do without asking.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    /// Its model.
+    #[serde(default)]
+    pub model: Option<String>,
+    /// The order of the waiting prompts, the next one first.
+    #[serde(default)]
+    pub queue: Option<Vec<PromptId>>,
+}
+
+/// Something to say.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Say {
+    /// What.
+    pub content: PromptContent,
+    /// The client's own name for it: the same key twice is one prompt.
+    #[serde(default)]
+    pub key: Option<String>,
+    /// What to do when the agent is busy.
+    #[serde(default)]
+    pub when: When,
+}
+
+/// Words, or words and attachments.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PromptContent {
+    /// Words.
+    Text(String),
+    /// Piece by piece.
+    Parts(Vec<PromptPart>),
+}
+
+/// A piece of a prompt.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum PromptPart {
+    /// Words.
+    Text {
+        /// The words.
+        text: String,
+    },
+    /// A file or an image.
+    Attachment(Attachment),
+}
+
+impl PromptContent {
+    /// As the waist has it.
+    pub fn into_prompt(self, key: Option<String>, when: When) -> Prompt {
+        let parts = match self {
+            PromptContent::Text(text) => return Prompt { text, attachments: Vec::new(), key, when },
+            PromptContent::Parts(parts) => parts,
+        };
+        let (mut texts, mut attachments) = (Vec::new(), Vec::new());
+        for part in parts {
+            match part {
+                PromptPart::Text { text } => texts.push(text),
+                PromptPart::Attachment(attachment) => attachments.push(attachment),
+            }
+        }
+        Prompt { text: texts.join("\n"), attachments, key, when }
+    }
+}
+
+/// How a waiting prompt shall read.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Rewrite {
+    /// The words.
+    pub text: String,
+}
+
+/// How to wake an agent.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Revive {
+    /// Tell it what the log holds instead of relying on its own memory.
+    #[serde(default)]
+    pub from_log: bool,
+}
+
+/// A decision on an approval.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Decide {
+    /// What is decided.
+    pub decision: Decision,
+    /// What the agent is told with it.
+    #[serde(default)]
+    pub message: Option<String>,
+    /// The arguments that it may use instead of its own.
+    #[serde(default)]
+    pub input: Option<Value>,
+}
+
+/// An answer to a question.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Answer {
+    /// By field.
+    #[serde(default)]
+    pub answers: BTreeMap<String, Value>,
+    /// Whether it is answered at all.
+    #[serde(default)]
+    pub action: AnswerAction,
+}
+
+/// Which events.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Events {
+    /// Those after this seq; all unless said otherwise.
+    #[serde(default)]
+    pub after: Seq,
+    /// How many of a page; 200 unless said otherwise, 1000 at most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+    /// With the agents' own frames in `rawEvent`.
+    #[serde(default)]
+    pub raw: bool,
+}
+
+/// Which items of a timeline.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct TimelinePage {
+    /// Those that began before this seq; the newest unless said otherwise.
+    #[serde(default)]
+    pub before: Option<Seq>,
+    /// How many; 50 unless said otherwise, 500 at most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// What to look for.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Search {
+    /// The words.
+    pub q: String,
+    /// How many hits; 20 unless said otherwise, 100 at most.
+    #[serde(default)]
+    pub limit: Option<usize>,
+}
+
+/// Events of an exported session, in order.
+#[derive(Debug, Deserialize)]
+pub(super) struct Import {
+    pub(super) events: Vec<Box<serde_json::value::RawValue>>,
+}
+
+/// The agent's own frame, beside an event.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Raw {
+    #[serde(default)]
+    pub(super) raw_event: Option<Box<serde_json::value::RawValue>>,
+}
+
+/// A call of the socket that concerns one session: `{session, ...}`.
+#[derive(Debug, Deserialize)]
+pub(super) struct Of<T> {
+    pub(super) session: SessionId,
+    #[serde(flatten)]
+    pub(super) params: T,
+}
+
+/// A call of the socket that concerns a session and nothing else.
+#[derive(Debug, Deserialize)]
+pub(super) struct Only {}
+
+/// A call of the socket that concerns one approval.
+#[derive(Debug, Deserialize)]
+pub(super) struct OfApproval {
+    pub(super) approval: ApprovalId,
+    #[serde(flatten)]
+    pub(super) params: Decide,
+}
+
+/// A call of the socket that concerns one question.
+#[derive(Debug, Deserialize)]
+pub(super) struct OfQuestion {
+    pub(super) question: QuestionId,
+    #[serde(flatten)]
+    pub(super) params: Answer,
+}
+
+/// A prompt that was taken.
+#[derive(Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompted {
+    /// Its name.
+    pub prompt: PromptId,
+    /// The turn that it begins or steers.
+    pub turn: longshore_model::id::TurnId,
+    /// The event that recorded it.
+    pub seq: Seq,
+}

@@ -1,0 +1,237 @@
+//! The socket: JSON-RPC 2.0 over one WebSocket, for any number of sessions.
+//!
+//! - A client calls `subscribe {session, after}` and gets `event` notifications from there on.
+//! - `watch` brings `session` notifications: the rows of sessions as they change.
+//! - Every other method is a call of [`super::call`].
+//!
+//! One task serves one socket. Subscriptions are cursors, so a client that does not read makes this task wait and
+//! nobody else; after [`WRITE_WITHIN`] it is cut off, and resumes from its seq when it comes back.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
+use axum::extract::{Extension, State};
+use axum::response::Response;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt, SinkExt, StreamExt};
+use longshore_model::id::SessionId;
+use longshore_model::info::SessionInfo;
+use longshore_session::{Frames, HubError, Subscription};
+use serde_json::json;
+use std::sync::Arc;
+use tokio::sync::broadcast;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
+use tracing::debug;
+
+use super::socket_calls::{Call, Request, dispatch};
+use crate::auth::Principal;
+use crate::problem::Problem;
+use crate::router::App;
+
+/// How large a frame of a client may be.
+const FRAME_LIMIT: usize = 32 << 20;
+/// How many calls of one socket may be under way; more are refused as busy.
+const CALLS: usize = 32;
+/// How long a client may take to read before it is cut off.
+const WRITE_WITHIN: Duration = Duration::from_secs(30);
+/// How often a quiet socket is asked whether it is still there.
+const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// `GET /api/v1/socket`.
+pub(super) async fn upgrade(
+    State(app): State<App>,
+    Extension(by): Extension<Principal>,
+    socket: WebSocketUpgrade,
+) -> Response {
+    socket.max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT).on_upgrade(move |socket| async move {
+        let link = Link {
+            app,
+            by,
+            socket,
+            calls: FuturesUnordered::new(),
+            following: FuturesUnordered::new(),
+            stops: HashMap::new(),
+            changes: None,
+        };
+        link.run().await;
+    })
+}
+
+/// Waits for the next frames of one session, and can be told to stop.
+type Following = BoxFuture<'static, Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>>;
+
+struct Link {
+    app: App,
+    by: Principal,
+    socket: WebSocket,
+    calls: FuturesUnordered<BoxFuture<'static, String>>,
+    following: FuturesUnordered<Following>,
+    stops: HashMap<SessionId, oneshot::Sender<()>>,
+    changes: Option<broadcast::Receiver<Arc<SessionInfo>>>,
+}
+
+/// The client is gone or has to go.
+struct Over;
+
+impl Link {
+    async fn run(mut self) {
+        let mut ping = tokio::time::interval(PING_EVERY);
+        ping.reset();
+        loop {
+            let done = tokio::select! {
+                message = self.socket.recv() => match message {
+                    Some(Ok(message)) => self.received(message).await,
+                    Some(Err(_)) | None => Err(Over),
+                },
+                Some(followed) = self.following.next(), if !self.following.is_empty() => self.followed(followed).await,
+                Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.send(vec![answer]).await,
+                change = changed(&mut self.changes) => self.changed(change).await,
+                _ = ping.tick() => self.write(vec![Message::Ping(Default::default())]).await,
+            };
+            if done.is_err() {
+                return;
+            }
+        }
+    }
+
+    async fn received(&mut self, message: Message) -> Result<(), Over> {
+        let text = match message {
+            Message::Text(text) => text,
+            Message::Binary(_) => return self.close(1003, "this socket speaks text").await,
+            Message::Ping(_) | Message::Pong(_) => return Ok(()),
+            Message::Close(_) => return Err(Over),
+        };
+        let request = match serde_json::from_str::<Request>(&text) {
+            Ok(request) => request,
+            Err(error) => return self.send(vec![Request::unreadable(&error)]).await,
+        };
+        match dispatch(&request, &self.app.hub, &self.by) {
+            Call::Subscribe { session, after, raw } => {
+                match self.app.hub.subscribe(session, after, super::call::with_raw(raw)).await {
+                    Ok(subscription) => {
+                        self.send(vec![request.result(&json!({ "session": session, "after": after }))])
+                            .await?;
+                        self.follow(subscription);
+                        Ok(())
+                    }
+                    Err(error) => self.send(vec![request.problem(&error.into())]).await,
+                }
+            }
+            Call::Unsubscribe { session } => {
+                let was = self.stops.remove(&session).is_some();
+                self.send(vec![request.result(&json!({ "session": session, "subscribed": was }))]).await
+            }
+            Call::Watch { on } => {
+                self.changes = on.then(|| self.app.hub.changes());
+                self.send(vec![request.result(&json!({ "watching": on }))]).await
+            }
+            Call::Ask(_) if self.calls.len() >= CALLS => {
+                self.send(vec![request.problem(&Problem::too_many_requests())]).await
+            }
+            Call::Ask(answer) => {
+                self.calls.push(answer.map(move |answer| request.answer(answer)).boxed());
+                Ok(())
+            }
+            Call::Bad(problem) => self.send(vec![request.problem(&problem)]).await,
+        }
+    }
+
+    /// Follows a session from a cursor. Following it anew replaces the old cursor.
+    fn follow(&mut self, subscription: Subscription) {
+        let (stop, stopped) = oneshot::channel();
+        self.stops.insert(subscription.session(), stop);
+        self.following.push(next_of(subscription, stopped));
+    }
+
+    async fn followed(
+        &mut self,
+        followed: Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>,
+    ) -> Result<(), Over> {
+        let Some((subscription, stopped, frames)) = followed else { return Ok(()) };
+        match frames {
+            Ok(frames) => {
+                let raw = subscription.with_raw();
+                let lines = frames.iter().map(|frame| {
+                    let event =
+                        if raw { frame.json_with_raw().into() } else { std::borrow::Cow::from(frame.json()) };
+                    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{event}}}")
+                });
+                self.send(lines.collect()).await?;
+                self.following.push(next_of(subscription, stopped));
+                Ok(())
+            }
+            Err(error) => {
+                let (session, after) = (subscription.session(), subscription.cursor());
+                self.stops.remove(&session);
+                let params = json!({ "session": session, "after": after, "problem": Problem::from(error) });
+                self.send(vec![notification("resume", &params)]).await
+            }
+        }
+    }
+
+    async fn changed(&mut self, change: Result<Arc<SessionInfo>, RecvError>) -> Result<(), Over> {
+        match change {
+            Ok(session) => self.send(vec![notification("session", &json!(*session))]).await,
+            // Too many changed at once to tell one by one.
+            Err(RecvError::Lagged(_)) => self.send(vec![notification("relist", &json!({}))]).await,
+            Err(RecvError::Closed) => Err(Over),
+        }
+    }
+
+    async fn send(&mut self, lines: Vec<String>) -> Result<(), Over> {
+        self.write(lines.into_iter().map(|line| Message::Text(line.into())).collect()).await
+    }
+
+    /// Feeds all, then flushes once: one system call for a whole batch.
+    async fn write(&mut self, messages: Vec<Message>) -> Result<(), Over> {
+        let socket = &mut self.socket;
+        let written = async {
+            for message in messages {
+                socket.feed(message).await?;
+            }
+            socket.flush().await
+        };
+        match tokio::time::timeout(WRITE_WITHIN, written).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(Over),
+            Err(_) => {
+                debug!("a client that does not read is cut off");
+                Err(Over)
+            }
+        }
+    }
+
+    async fn close(&mut self, code: u16, reason: &'static str) -> Result<(), Over> {
+        let close = Message::Close(Some(CloseFrame { code, reason: reason.into() }));
+        let _ = self.write(vec![close]).await;
+        Err(Over)
+    }
+}
+
+fn next_of(mut subscription: Subscription, mut stopped: oneshot::Receiver<()>) -> Following {
+    async move {
+        let frames = tokio::select! {
+            biased;
+            _ = &mut stopped => return None,
+            frames = subscription.next() => frames,
+        };
+        Some((subscription, stopped, frames))
+    }
+    .boxed()
+}
+
+async fn changed(
+    changes: &mut Option<broadcast::Receiver<Arc<SessionInfo>>>,
+) -> Result<Arc<SessionInfo>, RecvError> {
+    match changes {
+        Some(changes) => changes.recv().await,
+        None => std::future::pending().await,
+    }
+}
+
+fn notification(method: &str, params: &serde_json::Value) -> String {
+    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
+}

@@ -1,0 +1,234 @@
+//! Errors as `application/problem+json`, each with a stable code. `docs/errors.md` lists them all.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::http::{HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use longshore_model::command::Refusal;
+use longshore_session::{HubError, LogError};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// What went wrong, for programs and for people.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Problem {
+    /// A stable word.
+    pub code: &'static str,
+    /// The HTTP status.
+    pub status: u16,
+    /// What went wrong.
+    pub title: String,
+    /// What to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hint: Option<String>,
+    /// Whether the same request may succeed later.
+    pub retry: bool,
+    /// What else a program may want to know.
+    #[serde(skip_serializing_if = "Value::is_null")]
+    pub details: Value,
+    #[serde(skip)]
+    wait: Option<Duration>,
+}
+
+impl Problem {
+    fn new(code: &'static str, status: StatusCode, title: impl Into<String>) -> Self {
+        Self {
+            code,
+            status: status.as_u16(),
+            title: title.into(),
+            hint: None,
+            retry: false,
+            details: Value::Null,
+            wait: None,
+        }
+    }
+
+    fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+
+    fn details(mut self, details: Value) -> Self {
+        self.details = details;
+        self
+    }
+
+    fn retryable(mut self) -> Self {
+        self.retry = true;
+        self
+    }
+
+    /// Nothing identifies the caller.
+    pub fn no_token() -> Self {
+        Self::new("no_token", StatusCode::UNAUTHORIZED, "this needs the token")
+            .hint("send `Authorization: Bearer TOKEN`; `longshore token` prints it")
+    }
+
+    /// The token is not ours.
+    pub fn wrong_token() -> Self {
+        Self::new("wrong_token", StatusCode::UNAUTHORIZED, "the token is not the one of this hub")
+            .hint("`longshore token` prints the right one")
+    }
+
+    /// Somebody guesses.
+    pub fn too_many_attempts(wait: Duration) -> Self {
+        let mut problem =
+            Self::new("too_many_attempts", StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens");
+        problem.wait = Some(wait);
+        problem.retryable()
+    }
+
+    /// The request was meant for another server.
+    pub fn foreign_host(host: &str) -> Self {
+        Self::new("foreign_host", StatusCode::FORBIDDEN, format!("this hub does not answer to `{host}`"))
+            .hint("name it with `--allow-host` when it is yours")
+    }
+
+    /// The request comes from a page of another site.
+    pub fn foreign_origin(origin: &str) -> Self {
+        Self::new(
+            "foreign_origin",
+            StatusCode::FORBIDDEN,
+            format!("pages of `{origin}` may not use this hub"),
+        )
+        .hint("name its host with `--allow-host` when it is yours")
+    }
+
+    /// There is nothing at this address.
+    pub fn no_route() -> Self {
+        Self::new("no_route", StatusCode::NOT_FOUND, "there is nothing at this address")
+            .hint("`/api/v1/openapi.json` lists what there is")
+    }
+
+    /// The request cannot be understood.
+    pub fn invalid(title: impl Into<String>) -> Self {
+        Self::new("invalid_request", StatusCode::BAD_REQUEST, title)
+    }
+
+    /// A JSON-RPC method that there is not.
+    pub fn no_method(method: &str) -> Self {
+        Self::new("no_method", StatusCode::NOT_FOUND, format!("there is no method `{method}`"))
+            .hint("docs/api.md lists the methods of the socket")
+    }
+
+    /// Too many requests at once on one socket.
+    pub fn too_many_requests() -> Self {
+        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "too many requests at once").retryable()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs() + 1));
+        let mut response = (status, Json(self)).into_response();
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if status == StatusCode::UNAUTHORIZED {
+            headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        if let Some(wait) = wait {
+            headers.insert(header::RETRY_AFTER, wait);
+        }
+        response
+    }
+}
+
+impl From<HubError> for Problem {
+    fn from(error: HubError) -> Self {
+        let title = error.to_string();
+        match error {
+            HubError::UnknownSession => Self::new("unknown_session", StatusCode::NOT_FOUND, title),
+            HubError::UnknownAsk => Self::new("unknown_ask", StatusCode::NOT_FOUND, title),
+            HubError::UnknownAgent(_) => Self::new("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, title),
+            HubError::NotInstalled { install, .. } => {
+                Self::new("agent_not_installed", StatusCode::UNPROCESSABLE_ENTITY, title).hint(install)
+            }
+            HubError::Refused(refusal) => refused(&refusal, title),
+            HubError::CannotFork(_) => Self::new("cannot_fork", StatusCode::CONFLICT, title),
+            HubError::Ahead { head, .. } => {
+                Self::new("after_ahead", StatusCode::CONFLICT, title).details(json!({ "head": head }))
+            }
+            HubError::Busy => Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, title).retryable(),
+            HubError::NoAnchor => Self::new("no_anchor", StatusCode::SERVICE_UNAVAILABLE, title).retryable(),
+            HubError::Anchor(_) => Self::new("agent_failed", StatusCode::BAD_GATEWAY, title),
+            HubError::Invalid(_) => Self::invalid(title),
+            HubError::Log(error) => log_failed(&error, title),
+            HubError::Unreadable { .. } => {
+                Self::new("log_unreadable", StatusCode::INTERNAL_SERVER_ERROR, title)
+                    .hint("`longshore doctor` checks the log")
+            }
+        }
+    }
+}
+
+fn refused(refusal: &Refusal, title: String) -> Problem {
+    match refusal {
+        Refusal::Closed => Problem::new("session_closed", StatusCode::CONFLICT, title),
+        Refusal::NoTurn => Problem::new("no_turn", StatusCode::CONFLICT, title),
+        Refusal::QueueFull(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
+        Refusal::UnknownPrompt => Problem::new("unknown_prompt", StatusCode::NOT_FOUND, title),
+        Refusal::UnknownApproval | Refusal::UnknownQuestion => {
+            Problem::new("unknown_ask", StatusCode::NOT_FOUND, title)
+        }
+        Refusal::AlreadyDecided(first) => {
+            Problem::new("already_decided", StatusCode::CONFLICT, title).details(json!({ "decision": first }))
+        }
+        Refusal::AlreadyAnswered(first) => {
+            Problem::new("already_answered", StatusCode::CONFLICT, title).details(json!({ "answer": first }))
+        }
+        Refusal::Expired(reason) => {
+            Problem::new("ask_expired", StatusCode::GONE, title).details(json!({ "reason": reason }))
+        }
+        Refusal::NotAnOption(options) => {
+            Problem::new("not_an_option", StatusCode::UNPROCESSABLE_ENTITY, title)
+                .details(json!({ "options": options }))
+        }
+        Refusal::BadAnswer { field, .. } => {
+            Problem::new("bad_answer", StatusCode::UNPROCESSABLE_ENTITY, title)
+                .details(json!({ "field": field }))
+        }
+        Refusal::NotSupported { .. } => {
+            Problem::new("not_supported", StatusCode::UNPROCESSABLE_ENTITY, title)
+        }
+        Refusal::EmptyPrompt => Problem::new("empty_prompt", StatusCode::UNPROCESSABLE_ENTITY, title),
+    }
+}
+
+fn log_failed(error: &LogError, title: String) -> Problem {
+    match error {
+        LogError::Full { .. } => {
+            Problem::new("log_full", StatusCode::INSUFFICIENT_STORAGE, title).retryable()
+        }
+        LogError::BadCursor { .. } => Problem::new("bad_cursor", StatusCode::BAD_REQUEST, title),
+        LogError::NewerVersion { .. }
+        | LogError::Corrupt { .. }
+        | LogError::Gap { .. }
+        | LogError::Locked { .. }
+        | LogError::Other { .. } => Problem::new("log_failed", StatusCode::INTERNAL_SERVER_ERROR, title)
+            .hint("`longshore doctor` checks the log"),
+    }
+}
+
+impl From<JsonRejection> for Problem {
+    fn from(rejection: JsonRejection) -> Self {
+        if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
+            return Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+        }
+        Self::invalid(rejection.body_text())
+    }
+}
+
+impl From<QueryRejection> for Problem {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::invalid(rejection.body_text())
+    }
+}
+
+impl From<PathRejection> for Problem {
+    fn from(rejection: PathRejection) -> Self {
+        Self::invalid(rejection.body_text())
+    }
+}

@@ -1,0 +1,96 @@
+//! What can go wrong with a log, one variant per thing that a caller can do about it.
+
+use std::path::PathBuf;
+
+use longshore_model::id::{Seq, SessionId};
+
+/// Why the log did not do as asked. Every message says what to do next.
+#[derive(Debug, thiserror::Error)]
+pub enum LogError {
+    /// A newer program wrote it; this one would misread it.
+    #[error(
+        "the log at {path} was written by a newer Longshore (format {found}, this one knows {known}): \
+         update Longshore, or use another data folder"
+    )]
+    NewerVersion {
+        /// The file.
+        path: PathBuf,
+        /// The format that it has.
+        found: i64,
+        /// The newest format that this program knows.
+        known: i64,
+    },
+
+    /// What is on disk is not what was written.
+    #[error(
+        "the log at {path} is damaged ({detail}): stop Longshore, copy the folder, and save what can be read \
+         with `sqlite3 {path} .recover`, or use another data folder"
+    )]
+    Corrupt {
+        /// The file.
+        path: PathBuf,
+        /// How it shows.
+        detail: String,
+    },
+
+    /// No room. What was acknowledged before is safe; what was refused can be appended again.
+    #[error(
+        "there is no room left for the log at {path}: free some space and try again; nothing that was \
+         acknowledged is lost"
+    )]
+    Full {
+        /// The file.
+        path: PathBuf,
+    },
+
+    /// The events do not continue the session.
+    #[error(
+        "session {session} goes on with event {expected}, not {found}: read its head and append what follows it"
+    )]
+    Gap {
+        /// The session.
+        session: SessionId,
+        /// The seq that would have continued it.
+        expected: Seq,
+        /// The seq that came.
+        found: Seq,
+    },
+
+    /// Another process has the data folder.
+    #[error("{path} is in use by another process{}: stop it, or use another data folder", pid(.holder))]
+    Locked {
+        /// The folder or file.
+        path: PathBuf,
+        /// Its process, where it is known.
+        holder: Option<u32>,
+    },
+
+    /// The cursor of a list is not one that we gave.
+    #[error("`{cursor}` is no cursor of this list: begin with the first page")]
+    BadCursor {
+        /// What was given.
+        cursor: String,
+    },
+
+    /// None of these.
+    #[error("{doing} failed ({source}): try again, and restart Longshore if it stays so")]
+    Other {
+        /// What was being done.
+        doing: &'static str,
+        /// What went wrong.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+impl LogError {
+    pub(crate) fn other(
+        doing: &'static str,
+        source: impl Into<Box<dyn std::error::Error + Send + Sync>>,
+    ) -> Self {
+        LogError::Other { doing, source: source.into() }
+    }
+}
+
+fn pid(holder: &Option<u32>) -> String {
+    holder.map(|pid| format!(" (process {pid})")).unwrap_or_default()
+}

@@ -1,0 +1,224 @@
+//! The log that lasts as long as its process: for tests and `--ephemeral`.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use longshore_model::event::{Body, Growth};
+use longshore_model::frame::Frame;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::time::Timestamp;
+use uuid::Uuid;
+
+use crate::list::{Position, haystack, is_unfinished};
+use crate::search::{MOST_HITS, Words, text_of};
+use crate::superseded::Finished;
+use crate::{
+    Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw, asked,
+    unreadable,
+};
+
+/// A log without a file. Nothing of it waits, so its futures are ready at once.
+#[derive(Debug, Default)]
+pub struct MemoryLog {
+    held: Mutex<Held>,
+}
+
+#[derive(Debug, Default)]
+struct Held {
+    sessions: HashMap<SessionId, Session>,
+    asks: HashMap<Uuid, SessionId>,
+    appended: u64,
+    batches: u64,
+}
+
+#[derive(Debug, Default)]
+struct Session {
+    frames: Vec<Frame>,
+    info: Option<SessionInfo>,
+}
+
+impl Session {
+    fn head(&self) -> Seq {
+        self.frames.last().map(Frame::seq).unwrap_or_default()
+    }
+}
+
+impl MemoryLog {
+    /// An empty log.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Held {
+    fn append(&mut self, batch: Batch) -> Result<(), LogError> {
+        let head = self.sessions.get(&batch.session).map(Session::head).unwrap_or_default();
+        batch.follows(head)?;
+        let mut asks = Vec::new();
+        for frame in batch.frames.iter() {
+            asks.extend(asked(&frame.event().map_err(unreadable)?.body));
+        }
+        self.asks.extend(asks.into_iter().map(|ask| (ask, batch.session)));
+        self.appended += batch.frames.len() as u64;
+        self.batches += 1;
+        let session = self.sessions.entry(batch.session).or_default();
+        session.frames.extend_from_slice(&batch.frames);
+        if let Some(info) = batch.info {
+            session.info = Some((*info).clone());
+        }
+        Ok(())
+    }
+
+    fn infos(&self) -> impl Iterator<Item = &SessionInfo> {
+        self.sessions.values().filter_map(|session| session.info.as_ref())
+    }
+
+    fn list(&self, filter: &SessionFilter) -> Result<SessionPage, LogError> {
+        let after = filter.begins_after()?.map(Position::key);
+        let needle = filter.needle();
+        let shown = self.infos().filter(|info| {
+            filter.status.is_none_or(|status| info.status == status)
+                && filter.agent.as_deref().is_none_or(|agent| *info.provider == *agent)
+                && filter.archived.is_none_or(|archived| info.archived == archived)
+                && needle.as_deref().is_none_or(|needle| haystack(info).contains(needle))
+                && after.is_none_or(|after| Position::of(info).key() > after)
+        });
+        let mut shown: Vec<_> = shown.collect();
+        shown.sort_by_key(|info| Position::of(info).key());
+        let size = filter.page_size();
+        Ok(SessionPage::of(shown.into_iter().take(size + 1).cloned().collect(), size))
+    }
+
+    /// Reads every event: there is no index here. The newest hits come first.
+    fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, LogError> {
+        let words = Words::of(query);
+        let mut hits = Vec::new();
+        if words.is_empty() {
+            return Ok(hits);
+        }
+        for frame in self.sessions.values().flat_map(|session| &session.frames) {
+            let event = frame.event().map_err(unreadable)?;
+            if !event.body.is_searchable() {
+                continue;
+            }
+            hits.extend(words.find_in(&text_of(event)).map(|snippet| Hit {
+                session: event.session,
+                seq: event.seq,
+                item: event.item,
+                snippet,
+                at: event.at,
+            }));
+        }
+        hits.sort_by_key(|hit| (std::cmp::Reverse(hit.at), hit.session, hit.seq));
+        hits.truncate(limit.min(MOST_HITS));
+        Ok(hits)
+    }
+
+    fn compact(&mut self, ended_before: Timestamp) -> Result<Compacted, LogError> {
+        let mut compacted = Compacted::default();
+        for session in self.sessions.values_mut() {
+            let mut finished = Finished::new(session.head());
+            for frame in &session.frames {
+                let event = frame.event().map_err(unreadable)?;
+                if let (Growth::Final, Some(item)) = (event.body.growth(), event.item) {
+                    finished.note_final(item, event.seq, event.at);
+                }
+                if let (Body::TurnFinished(_), Some(turn)) = (&event.body, event.turn) {
+                    finished.note_turn(turn, event.at);
+                }
+            }
+            let before = session.frames.len();
+            session.frames.retain(|frame| {
+                !frame.event().is_ok_and(|event| {
+                    event.body.growth() == Growth::Delta
+                        && finished.supersedes(event.seq, event.item, event.turn, ended_before)
+                })
+            });
+            let dropped = (before - session.frames.len()) as u64;
+            compacted.events += dropped;
+            compacted.sessions += u64::from(dropped > 0);
+        }
+        Ok(compacted)
+    }
+
+    fn forget(&mut self, updated_before: Timestamp) -> u64 {
+        let before = self.sessions.len();
+        self.sessions.retain(|_, session| {
+            session.info.as_ref().is_none_or(|info| is_unfinished(info) || info.updated_at >= updated_before)
+        });
+        self.asks.retain(|_, session| self.sessions.contains_key(session));
+        (before - self.sessions.len()) as u64
+    }
+}
+
+impl Log for MemoryLog {
+    fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
+        Box::pin(async move { self.held().append(batch) })
+    }
+
+    fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
+        Box::pin(async move {
+            let held = self.held();
+            let Some(session) = held.sessions.get(&session) else { return Ok(Vec::new()) };
+            let start = session.frames.partition_point(|frame| frame.seq() <= after);
+            let page = session.frames.iter().skip(start).take(limit);
+            Ok(match raw {
+                WithRaw::Yes => page.cloned().collect(),
+                WithRaw::No => page.map(|frame| Frame::stored(frame.seq(), frame.json(), None)).collect(),
+            })
+        })
+    }
+
+    fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
+        Box::pin(async move { Ok(self.held().sessions.get(&session).map(Session::head).unwrap_or_default()) })
+    }
+
+    fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
+        Box::pin(
+            async move { Ok(self.held().sessions.get(&session).and_then(|session| session.info.clone())) },
+        )
+    }
+
+    fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
+        Box::pin(async move { self.held().list(&filter) })
+    }
+
+    fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        Box::pin(async move { Ok(self.held().infos().filter(|info| is_unfinished(info)).cloned().collect()) })
+    }
+
+    fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
+        Box::pin(async move { Ok(self.held().asks.get(&ask).copied()) })
+    }
+
+    fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
+        Box::pin(async move { self.held().search(&query, limit) })
+    }
+
+    fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
+        Box::pin(async move { self.held().compact(ended_before) })
+    }
+
+    fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
+        Box::pin(async move { Ok(self.held().forget(updated_before)) })
+    }
+
+    fn stats(&self) -> LogFuture<'_, Stats> {
+        Box::pin(async move {
+            let held = self.held();
+            Ok(Stats {
+                sessions: held.sessions.len() as u64,
+                events: held.sessions.values().map(|session| session.frames.len() as u64).sum(),
+                appended: held.appended,
+                batches: held.batches,
+                commits: held.batches,
+                ..Stats::default()
+            })
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! What was found, and how the words of a person become a query that no syntax can break.
+
+use longshore_model::event::{Body, Event};
+use longshore_model::id::{ItemId, Seq, SessionId};
+use longshore_model::time::Timestamp;
+
+/// Stands before a match in [`Hit::snippet`]: FIRST STRONG ISOLATE, which shows as nothing where it is not
+/// understood.
+pub const MATCH_BEGIN: char = '\u{2068}';
+/// Stands after a match in [`Hit::snippet`]: POP DIRECTIONAL ISOLATE.
+pub const MATCH_END: char = '\u{2069}';
+/// How many hits a search returns at most, whatever was asked for.
+pub const MOST_HITS: usize = 200;
+
+/// Words past these are not looked at: nobody types more, and a query's cost stays bounded.
+const MOST_WORDS: usize = 32;
+/// How many tokens a snippet shows.
+pub(crate) const SNIPPET_TOKENS: usize = 24;
+
+/// An event that holds the words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hit {
+    /// Its session.
+    pub session: SessionId,
+    /// Its place in the session.
+    pub seq: Seq,
+    /// Its item.
+    pub item: Option<ItemId>,
+    /// A piece of its text, the matches between [`MATCH_BEGIN`] and [`MATCH_END`].
+    pub snippet: String,
+    /// When it happened.
+    pub at: Timestamp,
+}
+
+/// The words of a query. A word that joins several with punctuation (`foo_bar`, `src/main.rs`) finds them side by side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Words(Vec<String>);
+
+impl Words {
+    /// Splits at spaces; what has neither letter nor digit finds nothing and is left out.
+    pub(crate) fn of(query: &str) -> Self {
+        let words = query.split(|c: char| c.is_whitespace() || c.is_control());
+        let words = words.filter(|word| word.chars().any(char::is_alphanumeric));
+        Self(words.take(MOST_WORDS).map(|word| word.chars().take(100).collect()).collect())
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// As FTS5 reads it: every word a quoted string, the last one a prefix.
+    pub(crate) fn to_fts5(&self) -> String {
+        let quoted = self.0.iter().map(|word| format!("\"{}\"", word.replace('"', "\"\"")));
+        let mut query = quoted.collect::<Vec<_>>().join(" ");
+        query.push('*');
+        query
+    }
+
+    /// Finds all words in a text without an index; a snippet when they are all there.
+    pub(crate) fn find_in(&self, text: &str) -> Option<String> {
+        let tokens = tokens(text);
+        let mut marked = vec![false; tokens.len()];
+        for (number, word) in self.0.iter().enumerate() {
+            let wanted: Vec<String> = self::tokens(word).into_iter().map(|token| token.folded).collect();
+            let prefix = number + 1 == self.0.len();
+            let starts: Vec<usize> = (0..tokens.len())
+                .filter(|&start| tokens.get(start..).is_some_and(|rest| begins(rest, &wanted, prefix)))
+                .collect();
+            if starts.is_empty() {
+                return None;
+            }
+            for start in starts {
+                marked[start..start + wanted.len()].fill(true);
+            }
+        }
+        Some(snippet(text, &tokens, &marked))
+    }
+}
+
+/// What of an event is looked at; the SQL view `searchable` says the same.
+pub(crate) fn text_of(event: &Event) -> String {
+    let text = event.text();
+    let command = if let Body::ToolStarted(call) = &event.body { call.command.as_deref() } else { None };
+    let command = command.filter(|command| *command != text);
+    match command {
+        Some(command) => format!("{text}\n{command}"),
+        None => text.to_owned(),
+    }
+}
+
+struct Token {
+    start: usize,
+    end: usize,
+    folded: String,
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut start = None;
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (start, c.is_alphanumeric()) {
+            (None, true) => start = Some(at),
+            (Some(begun), false) => {
+                tokens.push(Token { start: begun, end: at, folded: text[begun..at].to_lowercase() });
+                start = None;
+            }
+            (None, false) | (Some(_), true) => {}
+        }
+    }
+    tokens
+}
+
+fn begins(tokens: &[Token], wanted: &[String], prefix: bool) -> bool {
+    let Some((last, whole)) = wanted.split_last() else { return false };
+    tokens.len() >= wanted.len()
+        && tokens.iter().zip(whole).all(|(token, wanted)| token.folded == *wanted)
+        && tokens
+            .get(whole.len())
+            .is_some_and(|token| token.folded == *last || (prefix && token.folded.starts_with(last.as_str())))
+}
+
+/// The text from a little before the first match on, with all matches in it marked.
+fn snippet(text: &str, tokens: &[Token], marked: &[bool]) -> String {
+    let first = marked.iter().position(|marked| *marked).unwrap_or(0).saturating_sub(SNIPPET_TOKENS / 4);
+    let last = (first + SNIPPET_TOKENS).min(tokens.len());
+    let mut snippet = String::from(if first > 0 { "…" } else { "" });
+    let mut at = if first > 0 { tokens[first].start } else { 0 };
+    for number in first..last {
+        let token = &tokens[number];
+        let inside = marked[number];
+        let begins = inside && (number == 0 || !marked[number - 1]);
+        let ends = inside && marked.get(number + 1) != Some(&true);
+        snippet.push_str(&text[at..token.start]);
+        snippet.extend(begins.then_some(MATCH_BEGIN));
+        snippet.push_str(&text[token.start..token.end]);
+        snippet.extend(ends.then_some(MATCH_END));
+        at = token.end;
+    }
+    snippet.push_str(if last < tokens.len() { "…" } else { &text[at..] });
+    snippet
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_word_is_quoted_and_the_last_may_be_unfinished() {
+        assert_eq!(Words::of("fix the \"bug\" NEAR(a").to_fts5(), r#""fix" "the" """bug""" "NEAR(a"*"#);
+        assert!(Words::of(" \0 * ( ) \" -- ' ").is_empty());
+        assert_eq!(Words::of("a\0b").to_fts5(), r#""a" "b"*"#);
+    }
+
+    #[test]
+    fn without_an_index_the_same_is_found() {
+        let marks = |query: &str, text: &str| {
+            let snippet = Words::of(query).find_in(text)?;
+            Some(snippet.replace(MATCH_BEGIN, "<").replace(MATCH_END, ">"))
+        };
+        assert_eq!(marks("anchor lif", "Lift the Anchor."), Some("<Lift> the <Anchor>.".into()));
+        assert_eq!(marks("foo_bar", "call foo_bar()"), Some("call <foo>_<bar>()".replace(">_<", "_")));
+        assert_eq!(marks("lift anchors", "Lift the anchor"), None);
+        let long = format!("{} needle {}", "hay ".repeat(40), "hay ".repeat(40));
+        let found = marks("needle", &long).unwrap();
+        assert!(found.starts_with('…') && found.ends_with('…') && found.contains("<needle>"), "{found}");
+    }
+}

@@ -1,0 +1,208 @@
+//! Reading: a few connections that never wait for the writer, and the queries.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_model::event::Raw;
+use longshore_model::frame::Frame;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use rusqlite::{Connection, OptionalExtension, params};
+use tokio::sync::Semaphore;
+use uuid::Uuid;
+
+use super::batch::status_word;
+use super::fault::Fault;
+use super::{place, raw_block, schema};
+use crate::{LogError, SessionFilter, SessionPage, Stats, WithRaw};
+
+/// How many reads run at once. Past that they wait for one another, never for the writer.
+const READERS: usize = 4;
+
+/// Connections that only read, opened as they are needed.
+pub(super) struct Readers {
+    file: Arc<Path>,
+    idle: Arc<Mutex<Vec<Connection>>>,
+    turns: Arc<Semaphore>,
+}
+
+impl Readers {
+    pub(super) fn new(file: Arc<Path>) -> Self {
+        Self { file, idle: Arc::default(), turns: Arc::new(Semaphore::new(READERS)) }
+    }
+
+    /// Runs a query on a thread that may block.
+    pub(super) async fn run<T: Send + 'static>(
+        &self,
+        doing: &'static str,
+        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+    ) -> Result<T, LogError> {
+        let turn = self.turns.clone().acquire_owned().await;
+        let turn = turn.map_err(|error| LogError::other(doing, error))?;
+        let (file, idle) = (self.file.clone(), self.idle.clone());
+        let read = move || {
+            let _turn = turn;
+            let run = || -> Result<T, Fault> {
+                let free = held(&idle).pop();
+                let connection = match free {
+                    Some(connection) => connection,
+                    None => schema::open_reading(&file)?,
+                };
+                let answer = query(&connection);
+                held(&idle).push(connection);
+                answer
+            };
+            run().map_err(|fault| fault.at(&file, doing))
+        };
+        tokio::task::spawn_blocking(read).await.map_err(|error| LogError::other(doing, error))?
+    }
+
+    /// Closes the connections that nobody uses.
+    pub(super) fn close_idle(&self) {
+        held(&self.idle).clear();
+    }
+}
+
+fn held(idle: &Mutex<Vec<Connection>>) -> MutexGuard<'_, Vec<Connection>> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+pub(super) fn key_of(connection: &Connection, session: SessionId) -> rusqlite::Result<Option<i64>> {
+    connection
+        .prepare_cached("SELECT key FROM sessions WHERE id = ?1")?
+        .query_row([session.0.as_bytes()], |row| row.get(0))
+        .optional()
+}
+
+pub(super) fn head(connection: &Connection, key: i64) -> rusqlite::Result<Seq> {
+    let all = place::all(key);
+    let last: Option<i64> = connection
+        .prepare_cached("SELECT max(place) FROM events WHERE place BETWEEN ?1 AND ?2")?
+        .query_row([all.start(), all.end()], |row| row.get(0))?;
+    Ok(last.map(place::seq).unwrap_or_default())
+}
+
+pub(super) fn read(
+    connection: &Connection,
+    session: SessionId,
+    after: Seq,
+    limit: usize,
+    raw: WithRaw,
+) -> Result<Vec<Frame>, Fault> {
+    // One snapshot for events and blocks: compaction may run beside us.
+    let snapshot = connection.unchecked_transaction()?;
+    let Some(key) = key_of(&snapshot, session)? else { return Ok(Vec::new()) };
+    let mut statement = snapshot.prepare_cached(
+        "SELECT place, json FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+    )?;
+    let end = *place::all(key).end();
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map(params![place::place(key, after), end, limit], |row| {
+        let json: Arc<str> = row.get_ref(1)?.as_str()?.into();
+        Ok((place::seq(row.get(0)?), json))
+    })?;
+    let events = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut raws = match (raw, events.first(), events.last()) {
+        (WithRaw::Yes, Some(first), Some(last)) => raws(&snapshot, key, first.0, last.0)?,
+        (WithRaw::Yes | WithRaw::No, _, _) => Vec::new(),
+    }
+    .into_iter()
+    .peekable();
+    let frames = events.into_iter().map(|(seq, json)| {
+        while raws.next_if(|(of, _)| *of < seq).is_some() {}
+        Frame::stored(seq, json, raws.next_if(|(of, _)| *of == seq).map(|(_, raw)| raw))
+    });
+    Ok(frames.collect())
+}
+
+/// The raw frames of the blocks that reach into this stretch of a session.
+fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Vec<(Seq, Raw)>, Fault> {
+    // The block that `first` lies in begins at or before it.
+    let mut statement = connection.prepare_cached(
+        "SELECT first, size, block FROM raw_blocks \
+         WHERE first >= coalesce((SELECT max(first) FROM raw_blocks WHERE first BETWEEN ?1 AND ?2), ?1) \
+         AND first <= ?3 ORDER BY first",
+    )?;
+    let (all, from, to) = (place::all(key), place::place(key, first), place::place(key, last));
+    let mut rows = statement.query([*all.start(), from, to])?;
+    let mut frames = Vec::new();
+    while let Some(row) = rows.next()? {
+        let size = row.get::<_, i64>(1)? as usize;
+        let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
+        frames.extend(raw_block::unpack(place::seq(row.get(0)?), size, bytes).map_err(Fault::Damaged)?);
+    }
+    Ok(frames)
+}
+
+pub(super) fn session(connection: &Connection, session: SessionId) -> Result<Option<SessionInfo>, Fault> {
+    let info: Option<Option<String>> = connection
+        .prepare_cached("SELECT info FROM sessions WHERE id = ?1")?
+        .query_row([session.0.as_bytes()], |row| row.get(0))
+        .optional()?;
+    Ok(info.flatten().map(|info| serde_json::from_str(&info)).transpose()?)
+}
+
+pub(super) fn sessions(connection: &Connection, filter: &SessionFilter) -> Result<SessionPage, Fault> {
+    let after = filter.begins_after()?;
+    let size = filter.page_size();
+    let mut statement = connection.prepare_cached(
+        "SELECT info FROM sessions WHERE info IS NOT NULL \
+         AND (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR archived = ?3) \
+         AND (?4 IS NULL OR instr(haystack, ?4)) \
+         AND (?5 IS NULL OR updated_at < ?5 OR (updated_at = ?5 AND id > ?6)) \
+         ORDER BY updated_at DESC, id LIMIT ?7",
+    )?;
+    let infos = statement.query_map(
+        params![
+            filter.status.map(status_word),
+            filter.agent,
+            filter.archived,
+            filter.needle(),
+            after.map(|after| after.updated_at.micros()),
+            after.as_ref().map(|after| after.id.0.as_bytes().as_slice()),
+            (size + 1) as i64,
+        ],
+        |row| row.get::<_, String>(0),
+    )?;
+    Ok(SessionPage::of(decoded(infos)?, size))
+}
+
+pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionInfo>, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT info FROM sessions WHERE unfinished = 1 ORDER BY key")?;
+    decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
+}
+
+fn decoded(infos: impl Iterator<Item = rusqlite::Result<String>>) -> Result<Vec<SessionInfo>, Fault> {
+    infos.map(|info| Ok(serde_json::from_str(&info?)?)).collect()
+}
+
+pub(super) fn session_of(connection: &Connection, ask: Uuid) -> Result<Option<SessionId>, Fault> {
+    let id: Option<[u8; 16]> = connection
+        .prepare_cached(
+            "SELECT sessions.id FROM asks JOIN sessions ON sessions.key = asks.session WHERE asks.id = ?1",
+        )?
+        .query_row([ask.as_bytes()], |row| row.get(0))
+        .optional()?;
+    Ok(id.map(|id| SessionId(Uuid::from_bytes(id))))
+}
+
+/// Counts without reading the events: a session has as many as its last seq says, less what compaction took.
+pub(super) fn stats(connection: &Connection) -> Result<Stats, Fault> {
+    let (sessions, events): (i64, i64) = connection
+        .prepare_cached(
+            "SELECT count(*), coalesce(sum(coalesce((SELECT max(place) FROM events \
+             WHERE place BETWEEN key << 40 AND (key + 1 << 40) - 1) & ((1 << 40) - 1), 0) - dropped), 0) \
+             FROM sessions",
+        )?
+        .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let page = schema::number(connection, "page_size")?;
+    let bytes = |pragma| -> rusqlite::Result<u64> { Ok((schema::number(connection, pragma)? * page) as u64) };
+    Ok(Stats {
+        sessions: sessions as u64,
+        events: events as u64,
+        file_bytes: bytes("page_count")?,
+        free_bytes: bytes("freelist_count")?,
+        ..Stats::default()
+    })
+}

@@ -1,0 +1,31 @@
+//! Maintenance beside the running log: reads on a connection of its own, changes in small pieces by the writer.
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use super::fault::Fault;
+use super::writer::Job;
+use crate::LogError;
+
+/// What compaction and forgetting work with. Lives on a thread that may block.
+pub(super) struct Tidy {
+    /// For looking.
+    pub(super) reader: Connection,
+    /// For changing. Weak: maintenance does not keep a log open that everybody else is done with.
+    pub(super) jobs: mpsc::WeakSender<Job>,
+}
+
+impl Tidy {
+    /// Has the writer change something in a transaction of its own, and waits for it.
+    pub(super) fn change(
+        &self,
+        change: impl FnOnce(&Connection) -> Result<u64, Fault> + Send + 'static,
+    ) -> Result<u64, Fault> {
+        let closed = || LogError::other("tidying the log", "the log was closed");
+        let (ack, answer) = oneshot::channel();
+        let jobs = self.jobs.upgrade().ok_or_else(closed)?;
+        jobs.blocking_send(Job::Change(Box::new(change), ack)).map_err(|_| closed())?;
+        drop(jobs);
+        Ok(answer.blocking_recv().map_err(|_| closed())??)
+    }
+}

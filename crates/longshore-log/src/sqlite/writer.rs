@@ -1,0 +1,282 @@
+//! The one writer: takes all batches that wait, writes them in one transaction, and answers after the commit.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use longshore_model::id::{Seq, SessionId};
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::{mpsc, oneshot};
+
+use super::batch::{Prepared, Row};
+use super::checkpoint::Checkpointer;
+use super::fault::Fault;
+use super::reader;
+use crate::LogError;
+
+/// How many jobs may wait. Past that, whoever appends waits for room; nothing is refused or dropped.
+pub(super) const QUEUE: usize = 256;
+/// A transaction takes no more batches once it has this many bytes, so that the first one in it is not held back.
+const GROUP_BYTES: usize = 4 * 1024 * 1024;
+
+/// What the writer is asked to do.
+pub(super) enum Job {
+    Append(Prepared, Ack<()>),
+    /// A piece of maintenance, in a transaction of its own.
+    Change(Change, Ack<u64>),
+}
+
+pub(super) type Ack<T> = oneshot::Sender<Result<T, LogError>>;
+pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<u64, Fault> + Send>;
+
+/// What was done since the log was opened.
+#[derive(Debug, Default)]
+pub(super) struct Counters {
+    pub(super) appended: AtomicU64,
+    pub(super) batches: AtomicU64,
+    pub(super) commits: AtomicU64,
+}
+
+/// Runs on a thread of its own until nobody can give it jobs any more.
+pub(super) struct Writer {
+    connection: Connection,
+    file: Arc<Path>,
+    counters: Arc<Counters>,
+    checkpointer: Checkpointer,
+    /// Where each session ends, as committed. Filled as sessions are written to.
+    ends: HashMap<SessionId, End>,
+}
+
+#[derive(Clone, Copy)]
+struct End {
+    key: i64,
+    head: Seq,
+}
+
+type Waiting = (Prepared, Ack<()>);
+
+impl Writer {
+    pub(super) fn new(
+        connection: Connection,
+        file: Arc<Path>,
+        counters: Arc<Counters>,
+        checkpointer: Checkpointer,
+    ) -> Self {
+        Self { connection, file, counters, checkpointer, ends: HashMap::new() }
+    }
+
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+        let mut waiting = Vec::with_capacity(QUEUE);
+        while jobs.blocking_recv_many(&mut waiting, QUEUE) > 0 {
+            let (mut group, mut bytes) = (Vec::new(), 0);
+            for job in waiting.drain(..) {
+                match job {
+                    Job::Append(batch, ack) => {
+                        bytes += batch.bytes;
+                        group.push((batch, ack));
+                        if bytes > GROUP_BYTES {
+                            self.commit_group(std::mem::take(&mut group));
+                            bytes = 0;
+                        }
+                    }
+                    Job::Change(change, ack) => {
+                        self.commit_group(std::mem::take(&mut group));
+                        bytes = 0;
+                        let _ = ack.send(self.change(change));
+                    }
+                }
+            }
+            self.commit_group(group);
+        }
+    }
+
+    /// One transaction for all; when that fails, one for each, so that a bad batch harms its own session only.
+    fn commit_group(&mut self, mut group: Vec<Waiting>) {
+        if group.is_empty() {
+            return;
+        }
+        let answers = match self.transact(&group) {
+            Ok(answers) => answers,
+            Err(error) if group.len() == 1 => vec![Err(self.fault(error))],
+            Err(error) => {
+                tracing::warn!(batches = group.len(), %error, "group commit failed, trying each batch alone");
+                for waiting in group.drain(..) {
+                    self.commit_group(vec![waiting]);
+                }
+                return;
+            }
+        };
+        // A receiver that is gone gave up waiting; its events are in the log all the same.
+        for ((_, ack), answer) in group.into_iter().zip(answers) {
+            let _ = ack.send(answer);
+        }
+    }
+
+    fn transact(&mut self, group: &[Waiting]) -> rusqlite::Result<Vec<Result<(), LogError>>> {
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut ends: HashMap<SessionId, End> = HashMap::new();
+        let mut rows: HashMap<i64, &Row> = HashMap::new();
+        let mut answers = Vec::with_capacity(group.len());
+        let (mut events, mut bytes) = (0, 0);
+        for (batch, _) in group {
+            let known = ends.get(&batch.session).or_else(|| self.ends.get(&batch.session)).copied();
+            let end = match known {
+                Some(end) => Some(end),
+                None => find_end(&transaction, batch.session)?,
+            };
+            if let Err(gap) = follows(batch, end.map(|end| end.head).unwrap_or_default()) {
+                answers.push(Err(gap));
+                continue;
+            }
+            let key = match end {
+                Some(end) => end.key,
+                None => begin_session(&transaction, batch.session)?,
+            };
+            batch.write(&transaction, key)?;
+            if let Some(row) = &batch.row {
+                rows.insert(key, row);
+            }
+            let before = end.map(|end| end.head).unwrap_or_default();
+            let head = batch.frames.last().map_or(before, |frame| frame.seq());
+            ends.insert(batch.session, End { key, head });
+            events += batch.frames.len() as u64;
+            bytes += batch.bytes;
+            answers.push(Ok(()));
+        }
+        if ends.is_empty() {
+            return Ok(answers); // all refused: nothing to commit
+        }
+        for (key, row) in rows {
+            row.write(&transaction, key)?;
+        }
+        transaction.commit()?;
+        self.ends.extend(ends);
+        self.counters.appended.fetch_add(events, Ordering::Relaxed);
+        self.counters.batches.fetch_add(answers.iter().flatten().count() as u64, Ordering::Relaxed);
+        self.counters.commits.fetch_add(1, Ordering::Relaxed);
+        self.checkpointer.wrote(&self.connection, bytes);
+        Ok(answers)
+    }
+
+    fn change(&mut self, change: Change) -> Result<u64, LogError> {
+        let run = || -> Result<u64, Fault> {
+            let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let changed = change(&transaction)?;
+            transaction.commit()?;
+            Ok(changed)
+        };
+        let changed = run();
+        self.ends.clear(); // it may have taken sessions away
+        self.checkpointer.wrote(&self.connection, super::raw_block::BLOCK_BYTES);
+        changed.map_err(|fault| fault.at(&self.file, "tidying the log"))
+    }
+
+    fn fault(&self, error: rusqlite::Error) -> LogError {
+        Fault::from(error).at(&self.file, "appending to the log")
+    }
+}
+
+/// `Prepared` is dense in itself; what is left is whether it begins where the session ends.
+fn follows(batch: &Prepared, head: Seq) -> Result<(), LogError> {
+    let expected = head.next();
+    match batch.frames.first().map(|frame| frame.seq()) {
+        Some(found) if found != expected => Err(LogError::Gap { session: batch.session, expected, found }),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn find_end(connection: &Connection, session: SessionId) -> rusqlite::Result<Option<End>> {
+    let Some(key) = reader::key_of(connection, session)? else { return Ok(None) };
+    Ok(Some(End { key, head: reader::head(connection, key)? }))
+}
+
+fn begin_session(connection: &Connection, session: SessionId) -> rusqlite::Result<i64> {
+    connection.prepare_cached("INSERT INTO sessions (id) VALUES (?1)")?.execute([session.0.as_bytes()])?;
+    Ok(connection.last_insert_rowid())
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_model::event::{Body, Event};
+    use longshore_model::frame::Frame;
+    use longshore_model::time::Timestamp;
+    use uuid::Uuid;
+
+    use super::super::{Settings, folder, schema};
+    use super::*;
+    use crate::Batch;
+
+    const BAD: i64 = 13;
+
+    fn batch(session: u128, first: u64, at: i64) -> Prepared {
+        let session = SessionId(Uuid::from_u128(session));
+        let event = |seq| Event {
+            seq: Seq(seq),
+            session,
+            agent: "codex".into(),
+            at: Timestamp::from_micros(at),
+            turn: None,
+            item: None,
+            parent: None,
+            text: None,
+            body: Body::TitleChanged,
+        };
+        let frames = (first..first + 3).map(|seq| Frame::encode(event(seq), None).unwrap()).collect();
+        Prepared::new(Batch { session, frames, info: None }).unwrap()
+    }
+
+    /// Gives a writer all of these at once; says what it answered and how many transactions it took.
+    fn write(trigger: &str, batches: Vec<Prepared>) -> (Vec<Result<(), LogError>>, u64, i64) {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = folder::Folder::take(folder.path()).unwrap();
+        let connection = schema::open(&folder.file, &Settings::default()).unwrap();
+        connection.execute_batch(trigger).unwrap();
+        let beside = schema::open_beside(&folder.file, &Settings::default()).unwrap();
+        let counters = Arc::<Counters>::default();
+        let checkpointer = Checkpointer::start(beside).unwrap();
+        let writer = Writer::new(connection, folder.file.clone(), counters.clone(), checkpointer);
+        let (jobs, waiting) = mpsc::channel(QUEUE);
+        let answers: Vec<_> = batches
+            .into_iter()
+            .map(|batch| {
+                let (ack, answer) = oneshot::channel();
+                jobs.try_send(Job::Append(batch, ack)).ok().unwrap();
+                answer
+            })
+            .collect();
+        drop(jobs);
+        let reader = schema::open_reading(&folder.file).unwrap();
+        writer.run(waiting);
+        let answers = answers.into_iter().map(|answer| answer.blocking_recv().unwrap()).collect();
+        let events = reader.query_row("SELECT count(*) FROM events", [], |row| row.get(0)).unwrap();
+        (answers, counters.commits.load(Ordering::Relaxed), events)
+    }
+
+    #[test]
+    fn all_that_waits_shares_one_transaction() {
+        let mut batches: Vec<_> = (0..100).map(|session| batch(session, 1, 0)).collect();
+        batches.push(batch(7, 4, 0)); // the same session goes on
+        batches.push(batch(7, 5, 0)); // and here it does not
+        let (mut answers, commits, events) = write("", batches);
+        let gap = answers.pop().unwrap();
+        assert!(matches!(gap, Err(LogError::Gap { expected: Seq(7), found: Seq(5), .. })), "{gap:?}");
+        assert!(answers.iter().all(Result::is_ok));
+        assert_eq!((commits, events), (1, 303));
+    }
+
+    #[test]
+    fn a_bad_batch_harms_its_own_session_only() {
+        let refuse = format!(
+            "CREATE TEMP TRIGGER bad BEFORE INSERT ON events WHEN new.at = {BAD} \
+             BEGIN SELECT raise(ABORT, 'no'); END"
+        );
+        let batches = vec![batch(1, 1, 0), batch(2, 1, BAD), batch(2, 4, 0), batch(3, 1, 0), batch(1, 4, 0)];
+        let (answers, commits, events) = write(&refuse, batches);
+        assert!(matches!(answers[1], Err(LogError::Other { .. })), "{answers:?}");
+        assert!(matches!(answers[2], Err(LogError::Gap { expected: Seq(1), .. })), "{answers:?}");
+        assert!([0, 3, 4].iter().all(|good| answers[*good].is_ok()), "{answers:?}");
+        assert_eq!(events, 9);
+        assert_eq!(commits, 3, "each alone");
+    }
+}

@@ -1,0 +1,230 @@
+//! What only a log on a disk can suffer: a newer format, damage, no room, two hubs.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use longshore_log::{Batch, Durability, Log, LogError, Settings, SqliteLog, WithRaw};
+use longshore_model::frame::Frame;
+use longshore_model::id::Seq;
+
+use crate::sample::{Talk, all, at, parts};
+
+fn open(folder: &Path) -> Result<SqliteLog, LogError> {
+    SqliteLog::open(folder, &Settings::default())
+}
+
+fn sql(folder: &Path, statement: &str) {
+    rusqlite::Connection::open(folder.join("log.db")).unwrap().execute_batch(statement).unwrap();
+}
+
+/// The refusal, which must be one.
+fn refusal(folder: &Path) -> LogError {
+    open(folder).err().expect("the log must not open")
+}
+
+#[tokio::test]
+async fn a_newer_format_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()).unwrap());
+    sql(folder.path(), "PRAGMA user_version = 99");
+    let before = fs::read(folder.path().join("log.db")).unwrap();
+
+    let error = refusal(folder.path());
+    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 1, .. }), "{error}");
+    assert!(error.to_string().contains("update Longshore, or use another data folder"), "{error}");
+    assert_eq!(fs::read(folder.path().join("log.db")).unwrap(), before);
+
+    sql(folder.path(), "PRAGMA user_version = 1");
+    open(folder.path()).unwrap();
+}
+
+#[tokio::test]
+async fn another_programs_database_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    sql(folder.path(), "CREATE TABLE recipes (name)");
+    let error = refusal(folder.path());
+    assert!(
+        matches!(&error, LogError::Corrupt { detail, .. } if detail.contains("another program")),
+        "{error}"
+    );
+}
+
+#[tokio::test]
+async fn a_file_that_is_no_database_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("log.db"), "no database, but long enough for one. ".repeat(200)).unwrap();
+    let error = refusal(folder.path());
+    assert!(matches!(error, LogError::Corrupt { .. }), "{error}");
+    assert!(error.to_string().contains(".recover"), "says what to do: {error}");
+}
+
+#[tokio::test]
+async fn damage_in_the_middle_shows_where_it_is_read_and_nowhere_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut talk = Talk::new(1);
+    let mut frames = Vec::new();
+    {
+        let log = open(folder.path()).unwrap();
+        for number in 0..50 {
+            let turn = talk.turn_of(number, &["word "; 50]);
+            log.append(talk.batch(turn.clone())).await.unwrap();
+            frames.extend(turn);
+        }
+    }
+    sql(
+        folder.path(),
+        "UPDATE raw_blocks SET block = x'ffffffff' WHERE first = (SELECT max(first) FROM raw_blocks)",
+    );
+    let log = open(folder.path()).unwrap();
+    let last = Seq(talk.seq.0 - 1);
+    let error = log.read(talk.session, last, 10, WithRaw::Yes).await.unwrap_err();
+    assert!(matches!(error, LogError::Corrupt { .. }), "{error}");
+    assert_eq!(log.read(talk.session, last, 10, WithRaw::No).await.unwrap().len(), 1);
+    assert_eq!(log.read(talk.session, Seq::ZERO, 10, WithRaw::Yes).await.unwrap().len(), 10);
+    drop(log);
+
+    // Pages of nonsense across the file, its head left whole.
+    let file = folder.path().join("log.db");
+    let mut bytes = fs::read(&file).unwrap();
+    let pages = bytes.len() / 4096;
+    for page in (16..pages).step_by(2) {
+        bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
+    }
+    fs::write(&file, bytes).unwrap();
+    let log = open(folder.path()).unwrap();
+    let error = log.read(talk.session, Seq::ZERO, usize::MAX, WithRaw::No).await.unwrap_err();
+    assert!(matches!(error, LogError::Corrupt { .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { max_bytes: Some(400_000), ..Settings::default() };
+    let log = SqliteLog::open(folder.path(), &settings).unwrap();
+
+    // An old session that retention can take away later.
+    let mut old = Talk::new(1);
+    let turn = old.turn_of(1, &["some words to fill the pages with "; 200]);
+    let info = Some(old.info(|info| info.updated_at = at(-1)));
+    log.append(Batch { info, ..old.batch(turn) }).await.unwrap();
+
+    let mut talk = Talk::new(2);
+    let mut kept: Vec<Frame> = Vec::new();
+    let (refused, error) = loop {
+        let turn = talk.turn_of(kept.len() as u128 + 100, &["and more of them "; 20]);
+        match log.append(talk.batch(turn.clone())).await {
+            Ok(()) => kept.extend(turn),
+            Err(error) => break (turn, error),
+        }
+        assert!(kept.len() < 10_000, "the limit is never reached");
+    };
+    assert!(matches!(error, LogError::Full { .. }), "{error}");
+    assert!(error.to_string().contains("free some space"), "{error}");
+    assert_eq!(parts(&all(&log, talk.session, 100, WithRaw::Yes).await), parts(&kept));
+
+    // It stays refused, and the refusal takes nothing along.
+    let error = log.append(talk.batch(refused.clone())).await.unwrap_err();
+    assert!(matches!(error, LogError::Full { .. }), "{error}");
+    assert_eq!(log.head(talk.session).await.unwrap(), kept.last().unwrap().seq());
+
+    assert_eq!(log.forget(at(0)).await.unwrap(), 1);
+    log.append(talk.batch(refused.clone())).await.unwrap();
+    kept.extend(refused);
+    assert_eq!(parts(&all(&log, talk.session, 100, WithRaw::Yes).await), parts(&kept));
+
+    // And a restart finds the same.
+    drop(log);
+    let log = open(folder.path()).unwrap();
+    assert_eq!(parts(&all(&log, talk.session, 100, WithRaw::Yes).await), parts(&kept));
+}
+
+#[tokio::test]
+async fn what_a_crash_left_half_forgotten_goes_with_the_next() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut talks = [Talk::new(1), Talk::new(2)];
+    {
+        let log = open(folder.path()).unwrap();
+        for talk in &mut talks {
+            let turn = talk.turn_of(1, &["the ", "barnacle"]);
+            let info = Some(talk.info(|_| ()));
+            log.append(Batch { info, ..talk.batch(turn) }).await.unwrap();
+        }
+    }
+    // As if the hub had died just after it parted with the first session.
+    sql(
+        folder.path(),
+        "INSERT INTO forgotten SELECT min(key) FROM sessions; \
+         DELETE FROM sessions WHERE key IN (SELECT key FROM forgotten)",
+    );
+    let log = open(folder.path()).unwrap();
+    assert_eq!(log.search("barnacle".into(), 10).await.unwrap().len(), 1, "nobody finds it any more");
+    assert_eq!(log.forget(at(0)).await.unwrap(), 0);
+    drop(log);
+
+    let file = rusqlite::Connection::open(folder.path().join("log.db")).unwrap();
+    let count = |what: &str| -> i64 {
+        file.query_row(&format!("SELECT count(*) FROM {what}"), [], |row| row.get(0)).unwrap()
+    };
+    assert_eq!((count("events"), count("raw_blocks"), count("turns"), count("forgotten")), (6, 1, 1, 0));
+    // FTS5 compares its index with the text of the events, word by word.
+    file.execute("INSERT INTO search (search, rank) VALUES ('integrity-check', 1)", []).unwrap();
+    file.execute("INSERT INTO search (search) VALUES ('rebuild')", []).unwrap();
+    assert_eq!(count("search_docsize"), 1, "the final message is all that is to be found");
+}
+
+#[tokio::test]
+async fn the_write_ahead_log_stays_bounded_under_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = Settings { durability: Durability::Normal, ..Settings::default() };
+    let log = SqliteLog::open(folder.path(), &settings).unwrap();
+    let mut talk = Talk::new(1);
+    let frames: Vec<Frame> = (0..48)
+        .map(|_| {
+            talk.say(longshore_model::event::Body::MessageDelta, None, &"x".repeat(2 * 1024 * 1024), None)
+        })
+        .collect();
+    // No pause between them: the checkpoint thread is always behind.
+    let appends = frames.into_iter().map(|frame| log.append(talk.batch(vec![frame])));
+    let mut largest = 0;
+    for append in appends {
+        append.await.unwrap();
+        largest = largest.max(fs::metadata(folder.path().join("log.db-wal")).unwrap().len());
+    }
+    assert!(largest < 80 * 1024 * 1024, "96 MiB were appended, the write-ahead log took {largest}");
+    assert_eq!(log.head(talk.session).await.unwrap(), Seq(48));
+}
+
+#[tokio::test]
+async fn one_hub_at_a_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = open(folder.path()).unwrap();
+    let error = refusal(folder.path());
+    let us = std::process::id();
+    assert!(matches!(error, LogError::Locked { holder: Some(pid), .. } if pid == us), "{error}");
+    drop(first);
+    open(folder.path()).unwrap();
+}
+
+#[tokio::test]
+async fn everything_is_for_its_owner_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = folder.path().join("made/for/us");
+    let settings = Settings { durability: Durability::Normal, ..Settings::default() };
+    let log = SqliteLog::open(&data, &settings).unwrap();
+    let mut talk = Talk::new(1);
+    let turn = talk.turn_of(1, &["x"]);
+    log.append(talk.batch(turn)).await.unwrap();
+
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&data), 0o700);
+    let mut names = Vec::new();
+    for entry in fs::read_dir(&data).unwrap() {
+        let path = entry.unwrap().path();
+        assert_eq!(mode(&path), 0o600, "{}", path.display());
+        names.push(path.file_name().unwrap().to_string_lossy().into_owned());
+    }
+    names.sort();
+    assert_eq!(names, ["lock", "log.db", "log.db-shm", "log.db-wal"]);
+    assert!(log.stats().await.unwrap().wal_bytes > 0);
+}

@@ -1,0 +1,148 @@
+//! Sessions to append: made by hand, the same on every run.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use longshore_log::{Batch, Log, WithRaw};
+use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::event::{Body, Event};
+use longshore_model::frame::Frame;
+use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
+use longshore_model::info::{Activity, SessionInfo, Status};
+use longshore_model::lifecycle::{TurnEnd, TurnOutcome};
+use longshore_model::time::Timestamp;
+use longshore_model::usage::Usage;
+use uuid::Uuid;
+
+pub(crate) fn at(second: i64) -> Timestamp {
+    Timestamp::from_micros(1_800_000_000_000_000 + second * 1_000_000)
+}
+
+pub(crate) fn session(number: u128) -> SessionId {
+    SessionId(Uuid::from_u128(0x5e55_0000 + number))
+}
+
+pub(crate) fn item(number: u128) -> ItemId {
+    ItemId(Uuid::from_u128(0x17e_0000 + number))
+}
+
+pub(crate) fn turn(number: u128) -> TurnId {
+    TurnId(Uuid::from_u128(0x7u128 << 64 | number))
+}
+
+/// Says one event after the other, each a second after the one before.
+pub(crate) struct Talk {
+    pub(crate) session: SessionId,
+    pub(crate) seq: Seq,
+    pub(crate) turn: Option<TurnId>,
+    pub(crate) clock: i64,
+}
+
+impl Talk {
+    pub(crate) fn new(number: u128) -> Self {
+        Self { session: session(number), seq: Seq::ZERO, turn: None, clock: 0 }
+    }
+
+    pub(crate) fn say(&mut self, body: Body, item: Option<ItemId>, text: &str, raw: Option<&str>) -> Frame {
+        self.seq = self.seq.next();
+        self.clock += 1;
+        let event = Event {
+            seq: self.seq,
+            session: self.session,
+            agent: "codex".into(),
+            at: at(self.clock),
+            turn: self.turn,
+            item,
+            parent: None,
+            text: (!text.is_empty()).then(|| text.to_owned()),
+            body,
+        };
+        Frame::encode(event, raw.map(Into::into)).unwrap()
+    }
+
+    /// A turn in which the agent streams these pieces as one message; every frame has its raw one.
+    pub(crate) fn turn_of(&mut self, number: u128, pieces: &[&str]) -> Vec<Frame> {
+        let message = item(number);
+        self.turn = Some(turn(number));
+        let mut frames =
+            vec![self.say(Body::TurnStarted { prompt: None }, None, "", Some("{\"m\":\"turn\"}"))];
+        frames.push(self.say(Body::MessageStarted, Some(message), "", Some("{\"m\":\"start\"}")));
+        for piece in pieces {
+            let raw = format!("{{\"m\":\"delta\",\"turn\":{number},\"p\":{piece:?}}}");
+            frames.push(self.say(Body::MessageDelta, Some(message), piece, Some(&raw)));
+        }
+        let done = Body::MessageDone { phase: None, partial: false };
+        frames.push(self.say(done, Some(message), &pieces.concat(), Some("{\"m\":\"done\"}")));
+        let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
+        frames.push(self.say(end, None, "", Some("{\"m\":\"done\"}")));
+        self.turn = None;
+        frames
+    }
+
+    pub(crate) fn info(&self, change: impl FnOnce(&mut SessionInfo)) -> Arc<SessionInfo> {
+        let mut info = SessionInfo {
+            provider: "codex".into(),
+            session_id: self.session,
+            title: "a session".into(),
+            project: None,
+            repo: None,
+            status: Status::Idle,
+            created_at: at(0),
+            updated_at: at(self.clock),
+            preview: None,
+            metadata: BTreeMap::new(),
+            raw_session: None,
+            activity: Activity::Sleeping,
+            cwd: "/home/me/boat".into(),
+            mode: Mode::Ask,
+            model: None,
+            native: None,
+            capabilities: Capabilities::default(),
+            head: self.seq,
+            turn: None,
+            queue: Vec::new(),
+            approvals: Vec::new(),
+            questions: Vec::new(),
+            usage: Usage::default(),
+            context_percent: None,
+            cost_usd: None,
+            git: None,
+            commands: Vec::new(),
+            archived: false,
+            parent: None,
+            forked_from: None,
+        };
+        change(&mut info);
+        Arc::new(info)
+    }
+
+    pub(crate) fn batch(&self, frames: Vec<Frame>) -> Batch {
+        Batch { session: self.session, frames: frames.into(), info: None }
+    }
+}
+
+/// All of a session, read in pages.
+pub(crate) async fn all(log: &dyn Log, session: SessionId, page: usize, raw: WithRaw) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    loop {
+        let after = frames.last().map(Frame::seq).unwrap_or_default();
+        let read = log.read(session, after, page, raw).await.unwrap();
+        assert!(read.len() <= page);
+        let done = read.len() < page;
+        frames.extend(read);
+        if done {
+            return frames;
+        }
+    }
+}
+
+pub(crate) fn seqs(frames: &[Frame]) -> Vec<u64> {
+    frames.iter().map(|frame| frame.seq().0).collect()
+}
+
+/// The parts of a frame that must survive a log.
+pub(crate) fn parts(frames: &[Frame]) -> Vec<(u64, String, Option<String>)> {
+    let part =
+        |frame: &Frame| (frame.seq().0, frame.json().to_owned(), frame.raw().map(|raw| raw.to_string()));
+    frames.iter().map(part).collect()
+}

@@ -1,0 +1,9 @@
+//! The model, held to its promises: the machine, the folds, the public contract.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod contract;
+mod folds;
+mod machine;
+mod stage;
+mod typescript;
+mod vectors;

@@ -1,0 +1,360 @@
+//! One task per session: machine, then log, then subscribers, then effects. In that order, always.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_log::{Batch, LogError, WithRaw};
+use longshore_model::anchor::{Start, ToAnchor};
+use longshore_model::command::{Command, Reply};
+use longshore_model::event::{Actor as By, Body, Draft, Event, Growth, Raw};
+use longshore_model::frame::Frame;
+use longshore_model::id::{Context, Ids, Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::{GitState, Opened, Sleep, SleepCause};
+use longshore_model::session::{Effect, Input, Outcome, Session};
+use tokio::sync::{mpsc, oneshot};
+use tracing::{error, warn};
+
+use crate::error::HubError;
+use crate::hub::Inner;
+use crate::story::story_of;
+use crate::tail::Tail;
+
+/// How many messages are taken at once: their events share one commit.
+const AT_ONCE: usize = 64;
+/// How long a session stays in memory with no agent, no listener and nothing to do.
+const LINGER: Duration = Duration::from_secs(300);
+/// How many events are read at once when a session is rebuilt from its log.
+const FOLD_PAGE: usize = 4_096;
+
+/// What a client wants of a session.
+pub(crate) enum FromClient {
+    Wish {
+        command: Command,
+        by: By,
+        reply: oneshot::Sender<Result<Reply, HubError>>,
+    },
+    Open {
+        opened: Box<Opened>,
+        copied: Vec<Draft>,
+        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
+    },
+    Info {
+        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
+    },
+    /// Nothing: just be awake, and set right what a crash left open.
+    Wake,
+}
+
+/// What a session's agent does.
+pub(crate) enum FromAgent {
+    Said(Vec<Draft>),
+    Gone {
+        sleep: Sleep,
+        reason: String,
+    },
+    Git(GitState),
+    /// Everything before this has been recorded when it is answered.
+    Mark(oneshot::Sender<()>),
+}
+
+/// Answers that wait until what they speak of is durable.
+type Owed = Vec<Answer>;
+type Answer = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
+
+pub(crate) struct Actor {
+    id: SessionId,
+    hub: Arc<Inner>,
+    tail: Arc<Tail>,
+    ids: Ids,
+    /// Rebuilt from the log when it is not there.
+    session: Option<Session>,
+    /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
+    /// before a crash.
+    agent: AgentHere,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AgentHere {
+    No,
+    Yes,
+    /// Told to stop because its words could not be recorded; what it still says is not taken down.
+    Silenced,
+}
+
+impl Actor {
+    pub(crate) fn new(id: SessionId, hub: Arc<Inner>, tail: Arc<Tail>) -> Self {
+        let ids = Ids::seeded(crate::hub::random_seed());
+        Self { id, hub, tail, ids, session: None, agent: AgentHere::No }
+    }
+
+    pub(crate) async fn run(
+        mut self,
+        mut clients: mpsc::Receiver<FromClient>,
+        mut agent: mpsc::Receiver<FromAgent>,
+    ) {
+        let (mut wishes, mut said) = (Vec::with_capacity(AT_ONCE), Vec::with_capacity(AT_ONCE));
+        loop {
+            tokio::select! {
+                biased;
+                _ = clients.recv_many(&mut wishes, AT_ONCE) => {}
+                _ = agent.recv_many(&mut said, AT_ONCE) => {}
+                () = tokio::time::sleep(LINGER) => {
+                    let quiet = || clients.is_empty() && agent.is_empty() && !self.tail.is_watched();
+                    if self.agent == AgentHere::No && self.hub.registry.remove_if(self.id, quiet) {
+                        return;
+                    }
+                }
+            }
+            if wishes.is_empty() && clients.is_closed() {
+                return;
+            }
+            // Whoever did not wake us has a turn all the same, so that neither side can keep the other waiting.
+            take_waiting(&mut clients, &mut wishes);
+            take_waiting(&mut agent, &mut said);
+            self.step(wishes.drain(..), said.drain(..)).await;
+        }
+    }
+
+    /// Takes a handful of messages through the machine, commits what they came to, and only then tells anyone.
+    async fn step(
+        &mut self,
+        wishes: impl Iterator<Item = FromClient>,
+        said: impl Iterator<Item = FromAgent>,
+    ) {
+        let mut out = Outcome::default();
+        let mut owed: Owed = Vec::new();
+        for wish in wishes {
+            self.client(wish, &mut out, &mut owed).await;
+        }
+        for message in said {
+            self.agent(message, &mut out, &mut owed).await;
+        }
+        let Outcome { events, effects } = out;
+        if let Err(error) = self.commit(events).await {
+            error!(session = %self.id, %error, "cannot record; the agent is stopped");
+            let error = Arc::new(error);
+            for answer in owed {
+                answer(Err(&error));
+            }
+            return self.fail().await;
+        }
+        for answer in owed {
+            answer(Ok(self.session.as_ref()));
+        }
+        for effect in effects {
+            self.carry_out(effect).await;
+        }
+    }
+
+    async fn client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut Owed) {
+        match message {
+            FromClient::Open { opened, copied, reply } => {
+                let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
+                let mut session = Session::open(self.id, *opened, &mut cx, out);
+                for draft in copied {
+                    session.take_over(draft, &mut cx, out);
+                }
+                // Open with the agent under way: whoever opens a session is about to speak.
+                let _ = session.handle(revive(), &mut cx, out);
+                self.session = Some(session);
+                owed.push(info_to(reply));
+            }
+            FromClient::Wake => {
+                if let Err(error) = self.awaken(out).await {
+                    warn!(session = %self.id, %error, "cannot rebuild the session");
+                }
+            }
+            FromClient::Info { reply } => match self.awaken(out).await {
+                Ok(_) => owed.push(info_to(reply)),
+                Err(error) => drop(reply.send(Err(error))),
+            },
+            FromClient::Wish { command, by, reply } => {
+                if let Err(error) = self.awaken(out).await {
+                    drop(reply.send(Err(error)));
+                    return;
+                }
+                match self.handle(Input::Wish { command, by }, out) {
+                    Ok(made) => owed.push(Box::new(move |done| answer(reply, done.map(|_| made)))),
+                    Err(error) => drop(reply.send(Err(error))),
+                }
+            }
+        }
+    }
+
+    async fn agent(&mut self, message: FromAgent, out: &mut Outcome, owed: &mut Owed) {
+        if let FromAgent::Mark(reached) = message {
+            owed.push(Box::new(move |_| {
+                let _ = reached.send(());
+            }));
+            return;
+        }
+        if self.agent == AgentHere::Silenced {
+            if matches!(message, FromAgent::Gone { .. }) {
+                self.agent = AgentHere::No;
+            }
+            return;
+        }
+        if self.session.is_none() {
+            // A child session comes to life with its parent's agent speaking for it.
+            if let FromAgent::Said(drafts) = &message
+                && self.tail.head() == Seq::ZERO
+                && let Some(opened) = drafts.iter().find_map(opened_by)
+            {
+                let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
+                self.session = Some(Session::open(self.id, opened, &mut cx, out));
+            }
+            if let FromAgent::Said(_) = &message {
+                self.agent = AgentHere::Yes;
+            }
+            if let Err(error) = self.awaken(out).await {
+                warn!(session = %self.id, %error, "an agent speaks for a session that is not there");
+                return;
+            }
+        }
+        match message {
+            FromAgent::Said(drafts) => {
+                for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
+                    let _ = self.handle(Input::Said(draft), out);
+                }
+            }
+            FromAgent::Gone { sleep, reason } => {
+                self.agent = AgentHere::No;
+                let _ = self.handle(Input::Gone { sleep, reason }, out);
+            }
+            FromAgent::Git(state) => {
+                let _ = self.handle(Input::Git(state), out);
+            }
+            FromAgent::Mark(_) => {}
+        }
+    }
+
+    /// The machine, rebuilt from the log if need be. If the log speaks of an agent that is not here, that agent went
+    /// down with an earlier hub, and the session is told so before anything else.
+    async fn awaken(&mut self, out: &mut Outcome) -> Result<(), HubError> {
+        if self.session.is_some() {
+            return Ok(());
+        }
+        let session = self.fold().await?;
+        let (left_open, left_waiting) = (session.has_agent() || session.is_working(), session.is_waiting());
+        self.session = Some(session);
+        if self.agent == AgentHere::No && left_open {
+            let sleep = Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() };
+            let reason = "the hub was restarted, and the agent went with it".to_owned();
+            let _ = self.handle(Input::Gone { sleep, reason }, out);
+        } else if self.agent == AgentHere::No && left_waiting {
+            let _ = self.handle(revive(), out);
+        }
+        Ok(())
+    }
+
+    async fn fold(&self) -> Result<Session, HubError> {
+        let mut session: Option<Session> = None;
+        let mut cursor = Seq::ZERO;
+        loop {
+            let page = self.hub.log.read(self.id, cursor, FOLD_PAGE, WithRaw::No).await?;
+            let Some(last) = page.last() else { break };
+            cursor = last.seq();
+            for frame in &page {
+                let event =
+                    frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
+                match &mut session {
+                    Some(session) => session.apply(event),
+                    None => session = Session::fold([&**event]),
+                }
+            }
+        }
+        session.ok_or(HubError::UnknownSession)
+    }
+
+    fn handle(&mut self, input: Input, out: &mut Outcome) -> Result<Reply, HubError> {
+        let session = self.session.as_mut().ok_or(HubError::UnknownSession)?;
+        let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
+        Ok(session.handle(input, &mut cx, out)?)
+    }
+
+    async fn commit(&mut self, events: Vec<(Event, Option<Raw>)>) -> Result<(), LogError> {
+        let Some(session) = self.session.as_ref().filter(|_| !events.is_empty()) else { return Ok(()) };
+        let only_deltas = events.iter().all(|(event, _)| event.body.growth() == Growth::Delta);
+        let info = (!only_deltas).then(|| Arc::new(session.info()));
+        let frames = events
+            .into_iter()
+            .map(|(event, raw)| Frame::encode(event, raw))
+            .collect::<Result<Arc<[Frame]>, _>>()
+            .map_err(|error| LogError::Other { doing: "encoding an event", source: error.into() })?;
+        let batch = Batch { session: self.id, frames: Arc::clone(&frames), info: info.clone() };
+        self.hub.log.append(batch).await?;
+        self.hub.counters.recorded(frames.len());
+        self.tail.push(frames);
+        if let Some(info) = info {
+            self.hub.changed(info);
+        }
+        Ok(())
+    }
+
+    /// The log did not take what happened. Going on unrecorded would lose it, so the agent is stopped, and what the
+    /// machine believes is thrown away: the log decides where the session stands when it is next looked at.
+    async fn fail(&mut self) {
+        self.session = None;
+        if self.agent == AgentHere::Yes {
+            self.agent = AgentHere::Silenced;
+            self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
+        }
+    }
+
+    async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Launch(launch) => {
+                self.agent = AgentHere::Yes;
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::LaunchFromLog(mut launch) => {
+                self.agent = AgentHere::Yes;
+                match story_of(&*self.hub.log, self.id).await {
+                    Ok(story) => launch.start = Start::Told { story },
+                    Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
+                }
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
+            Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
+            Effect::LookAtGit => {
+                if let Some(session) = &self.session {
+                    self.hub.look_at_git(self.id, session.cwd().to_owned());
+                }
+            }
+        }
+    }
+}
+
+fn take_waiting<T>(queue: &mut mpsc::Receiver<T>, into: &mut Vec<T>) {
+    while into.len() < AT_ONCE
+        && let Ok(message) = queue.try_recv()
+    {
+        into.push(message);
+    }
+}
+
+fn revive() -> Input {
+    Input::Wish { command: Command::Revive { from_log: false }, by: "hub".to_owned() }
+}
+
+fn opened_by(draft: &Draft) -> Option<Opened> {
+    match &draft.body {
+        Body::SessionOpened(opened) => Some(opened.clone()),
+        _ => None,
+    }
+}
+
+fn info_to(reply: oneshot::Sender<Result<SessionInfo, HubError>>) -> Answer {
+    Box::new(move |done| match done {
+        Ok(None) => drop(reply.send(Err(HubError::UnknownSession))),
+        Ok(Some(session)) => answer(reply, Ok(session.info())),
+        Err(error) => answer(reply, Err(error)),
+    })
+}
+
+fn answer<T>(reply: oneshot::Sender<Result<T, HubError>>, done: Result<T, &Arc<LogError>>) {
+    // A client that no longer waits for its answer is no fault.
+    drop(reply.send(done.map_err(|error| HubError::Log(Arc::clone(error)))));
+}

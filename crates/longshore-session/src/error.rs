@@ -1,0 +1,72 @@
+//! Why the hub did not do something. A variant per decision that a caller can take.
+
+use std::sync::Arc;
+
+use longshore_log::LogError;
+use longshore_model::command::Refusal;
+use longshore_model::id::Seq;
+
+/// Why the hub did not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum HubError {
+    /// There is no such session.
+    #[error("there is no such session")]
+    UnknownSession,
+    /// There is no such approval or question.
+    #[error("there is no such approval or question")]
+    UnknownAsk,
+    /// There is no such agent.
+    #[error("there is no agent called `{0}`; `longshore agents` lists them")]
+    UnknownAgent(String),
+    /// The agent is known and not installed.
+    #[error("{agent} is not installed; install it with `{install}`")]
+    NotInstalled {
+        /// Which one.
+        agent: String,
+        /// The command that installs it.
+        install: String,
+    },
+    /// The session's machine said no.
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    /// A fork needs a session at rest whose agent remembers it.
+    #[error("cannot fork: {0}")]
+    CannotFork(&'static str),
+    /// The client is ahead of the log: it asks for what comes after something that never was.
+    #[error("the session ends at {head}, so nothing can come after {after}; start over from 0")]
+    Ahead {
+        /// What the client said.
+        after: Seq,
+        /// What there is.
+        head: Seq,
+    },
+    /// Too much is waiting already; try again.
+    #[error("the session has more to do than it can hold; try again in a moment")]
+    Busy,
+    /// No machine that could run agents is connected.
+    #[error("no anchor is connected, so no agent can run")]
+    NoAnchor,
+    /// The anchor did not answer, or could not.
+    #[error("{0}")]
+    Anchor(String),
+    /// What a client asked for makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// The log could not be read or written.
+    #[error(transparent)]
+    Log(Arc<LogError>),
+    /// A stored event could not be read back.
+    #[error("event {seq} of the log cannot be read: {source}")]
+    Unreadable {
+        /// Which one.
+        seq: Seq,
+        /// Why.
+        source: serde_json::Error,
+    },
+}
+
+impl From<LogError> for HubError {
+    fn from(error: LogError) -> Self {
+        HubError::Log(Arc::new(error))
+    }
+}

@@ -1,0 +1,421 @@
+//! The hub: all that a facade may do, and the little that an anchor needs.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
+use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
+use longshore_model::capability::{AgentInfo, Mode, ModelInfo};
+use longshore_model::command::{Command, Reply};
+use longshore_model::event::{Actor as By, Draft};
+use longshore_model::frame::Frame;
+use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::{ForkPoint, Opened, Sleep, SleepCause};
+use longshore_model::time::Timestamp;
+use longshore_model::timeline::Timeline;
+use tokio::sync::{broadcast, mpsc, oneshot};
+use tracing::{info, warn};
+
+use crate::actor::{Actor, FromAgent, FromClient};
+use crate::counters::Counters;
+use crate::error::HubError;
+use crate::registry::{Entry, Registry, SAID, WISHES};
+use crate::subscription::Subscription;
+use crate::tail::Tail;
+
+/// How many changes of session rows a listener may be behind before it is told to list anew.
+const CHANGES: usize = 256;
+/// How long an anchor may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// The handle that facades hold. Cheap to clone.
+#[derive(Clone)]
+pub struct Hub {
+    pub(crate) inner: Arc<Inner>,
+}
+
+/// What is behind the handle.
+pub(crate) struct Inner {
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) registry: Registry,
+    pub(crate) counters: Counters,
+    anchor: OnceLock<mpsc::Sender<ToAnchor>>,
+    asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
+    changes: broadcast::Sender<Arc<SessionInfo>>,
+    ids: Mutex<Ids>,
+    pub(crate) importing: crate::import::Importing,
+}
+
+/// What a new session shall be.
+#[derive(Clone, Debug, Default)]
+pub struct OpenRequest {
+    /// Which agent.
+    pub agent: String,
+    /// The work tree: an absolute path on the agent's machine.
+    pub cwd: String,
+    /// The title; none takes it from the first prompt.
+    pub title: Option<String>,
+    /// The model; none leaves it to the agent.
+    pub model: Option<String>,
+    /// What it may do without asking.
+    pub mode: Mode,
+}
+
+impl Hub {
+    /// A hub over a log. It runs no agents until an anchor is attached.
+    pub fn new(log: Arc<dyn Log>) -> Self {
+        let inner = Inner {
+            log,
+            registry: Registry::default(),
+            counters: Counters::default(),
+            anchor: OnceLock::new(),
+            asked: Mutex::default(),
+            changes: broadcast::Sender::new(CHANGES),
+            ids: Mutex::new(Ids::seeded(random_seed())),
+            importing: Default::default(),
+        };
+        Self { inner: Arc::new(inner) }
+    }
+
+    /// Connects the anchor that runs the agents. There is one; a second is ignored.
+    pub fn attach(&self, anchor: mpsc::Sender<ToAnchor>) {
+        if self.inner.anchor.set(anchor).is_err() {
+            warn!("an anchor is attached already");
+        }
+    }
+
+    /// Sets right what a crash left open: turns that ran, approvals that waited, prompts that were queued.
+    pub async fn recover(&self) -> Result<usize, HubError> {
+        let unfinished = self.inner.log.unfinished().await?;
+        for info in &unfinished {
+            let entry = self.entry(info.session_id, info.head);
+            let _ = entry.clients.send(FromClient::Wake).await;
+        }
+        if !unfinished.is_empty() {
+            info!(sessions = unfinished.len(), "sessions that were cut short are being set right");
+        }
+        Ok(unfinished.len())
+    }
+
+    /// Waits until every session has taken down what it was told so far.
+    pub async fn settle(&self) {
+        for entry in self.inner.registry.all() {
+            let (reach, reached) = oneshot::channel();
+            if entry.agent.send(FromAgent::Mark(reach)).await.is_ok() {
+                let _ = reached.await;
+            }
+        }
+    }
+
+    /// What the anchor says. Waits while the session has no room: that is what holds a flooding agent back.
+    pub async fn deliver(&self, message: FromAnchor) {
+        match message {
+            FromAnchor::Said { session, drafts } => {
+                self.agent_did(session, FromAgent::Said(drafts)).await;
+            }
+            FromAnchor::Gone { session, sleep, reason } => {
+                self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
+            }
+            FromAnchor::Answer { id, answer } => {
+                if let Some(asked) = lock(&self.inner.asked).remove(&id) {
+                    // Whoever asked may have stopped waiting.
+                    drop(asked.send(answer));
+                }
+            }
+        }
+    }
+
+    async fn agent_did(&self, session: SessionId, message: FromAgent) {
+        let head = match self.inner.registry.find(session) {
+            Some(entry) => entry.tail.head(),
+            None => match self.inner.log.head(session).await {
+                Ok(head) => head,
+                Err(error) => return warn!(%session, %error, "cannot take down what the agent said"),
+            },
+        };
+        let _ = self.entry(session, head).agent.send(message).await;
+    }
+
+    /// The agents that the anchor knows.
+    pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
+        match self.ask(Query::Agents).await? {
+            Answer::Agents { agents } => Ok(agents),
+            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+        }
+    }
+
+    /// The models of one agent.
+    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        match self.ask(Query::Models { agent: agent.into() }).await? {
+            Answer::Models { models } => Ok(models),
+            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+        }
+    }
+
+    async fn ask(&self, query: Query) -> Result<Answer, HubError> {
+        self.inner.ask(query).await
+    }
+
+    /// Opens a session and starts its agent.
+    pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, HubError> {
+        let OpenRequest { agent, cwd, title, model, mode } = request;
+        if !cwd.starts_with('/') {
+            return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
+        }
+        let agents = self.agents().await?;
+        let found = agents.into_iter().find(|known| *known.name == *agent);
+        let known = found.ok_or_else(|| HubError::UnknownAgent(agent.clone()))?;
+        if known.path.is_none() {
+            return Err(HubError::NotInstalled { agent: known.title, install: known.install });
+        }
+        let opened = Opened {
+            agent: known.name,
+            cwd,
+            mode,
+            model,
+            title,
+            capabilities: known.capabilities,
+            parent: None,
+            forked_from: None,
+        };
+        self.begin(opened, Vec::new()).await
+    }
+
+    pub(crate) async fn begin(&self, opened: Opened, copied: Vec<Draft>) -> Result<SessionInfo, HubError> {
+        let session = SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
+        let entry = self.entry(session, Seq::ZERO);
+        let opened = Box::new(opened);
+        self.request(&entry, |reply| FromClient::Open { opened, copied, reply }).await
+    }
+
+    /// A copy of a session that goes its own way from here.
+    pub async fn fork(&self, session: SessionId) -> Result<SessionInfo, HubError> {
+        let origin = self.session(session).await?;
+        if !origin.capabilities.fork {
+            return Err(HubError::CannotFork("this agent cannot copy a conversation"));
+        }
+        if origin.turn.is_some() {
+            return Err(HubError::CannotFork("a turn is running; interrupt it or wait for its end"));
+        }
+        let native = origin.native.ok_or(HubError::CannotFork("the agent has not begun yet"))?;
+        let opened = Opened {
+            agent: origin.provider,
+            cwd: origin.cwd,
+            mode: origin.mode,
+            model: origin.model,
+            title: Some(format!("{} (fork)", origin.title)),
+            capabilities: origin.capabilities,
+            parent: None,
+            forked_from: Some(ForkPoint { session, seq: origin.head, native }),
+        };
+        let copied = crate::fork::copied(&*self.inner.log, session, origin.head).await?;
+        self.begin(opened, copied).await
+    }
+
+    /// A wish of a client.
+    pub async fn command(&self, session: SessionId, command: Command, by: By) -> Result<Reply, HubError> {
+        let entry = self.awake(session).await?;
+        self.request(&entry, |reply| FromClient::Wish { command, by, reply }).await
+    }
+
+    /// A session as it stands.
+    pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
+        match self.inner.registry.find(session) {
+            Some(entry) => self.request(&entry, |reply| FromClient::Info { reply }).await,
+            None => self.inner.log.session(session).await?.ok_or(HubError::UnknownSession),
+        }
+    }
+
+    /// Sessions, newest first.
+    pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, HubError> {
+        Ok(self.inner.log.sessions(filter).await?)
+    }
+
+    /// Some events of a session, oldest first.
+    pub async fn events(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+        raw: WithRaw,
+    ) -> Result<Vec<Frame>, HubError> {
+        self.head(session).await?;
+        Ok(self.inner.log.read(session, after, limit, raw).await?)
+    }
+
+    /// Everything after a seq, and then whatever comes.
+    pub async fn subscribe(
+        &self,
+        session: SessionId,
+        after: Seq,
+        raw: WithRaw,
+    ) -> Result<Subscription, HubError> {
+        let entry = self.awake(session).await?;
+        let head = entry.tail.head();
+        if after > head {
+            return Err(HubError::Ahead { after, head });
+        }
+        Ok(Subscription::new(session, after, entry.tail, Arc::clone(&self.inner.log), raw))
+    }
+
+    /// The fold of a whole session.
+    pub async fn timeline(&self, session: SessionId) -> Result<Timeline, HubError> {
+        self.head(session).await?;
+        crate::story::timeline_of(&*self.inner.log, session).await
+    }
+
+    /// Where a text occurs.
+    pub async fn search(&self, query: String, limit: usize) -> Result<Vec<Hit>, HubError> {
+        Ok(self.inner.log.search(query, limit).await?)
+    }
+
+    /// Every change of a session's row from now on. One that lags behind is told, and lists anew.
+    pub fn changes(&self) -> broadcast::Receiver<Arc<SessionInfo>> {
+        self.inner.changes.subscribe()
+    }
+
+    /// Drops the deltas of items that have ended, of turns that ended before.
+    pub async fn compact(&self, ended_before: Timestamp) -> Result<(), HubError> {
+        let done = self.inner.log.compact(ended_before).await?;
+        info!(?done, "the log was compacted");
+        Ok(())
+    }
+
+    /// Forgets sessions in which nothing has happened since.
+    pub async fn forget(&self, updated_before: Timestamp) -> Result<u64, HubError> {
+        Ok(self.inner.log.forget(updated_before).await?)
+    }
+
+    /// What the log holds.
+    pub async fn stats(&self) -> Result<Stats, HubError> {
+        Ok(self.inner.log.stats().await?)
+    }
+
+    /// What the hub has done since it started.
+    pub fn counters(&self) -> &Counters {
+        &self.inner.counters
+    }
+
+    /// How many sessions are awake in memory.
+    pub fn awake_sessions(&self) -> usize {
+        self.inner.registry.len()
+    }
+
+    async fn head(&self, session: SessionId) -> Result<Seq, HubError> {
+        if let Some(entry) = self.inner.registry.find(session) {
+            return Ok(entry.tail.head());
+        }
+        match self.inner.log.head(session).await? {
+            Seq::ZERO => Err(HubError::UnknownSession),
+            head => Ok(head),
+        }
+    }
+
+    /// The way to a session that exists, waking it if need be.
+    async fn awake(&self, session: SessionId) -> Result<Entry, HubError> {
+        let head = self.head(session).await?;
+        Ok(self.entry(session, head))
+    }
+
+    fn entry(&self, session: SessionId, head: Seq) -> Entry {
+        if let Some(entry) = self.inner.registry.find(session) {
+            return entry;
+        }
+        let (clients, from_clients) = mpsc::channel(WISHES);
+        let (agent, from_agent) = mpsc::channel(SAID);
+        let tail = Arc::new(Tail::starting_at(head));
+        let fresh = Entry { clients, agent, tail: Arc::clone(&tail) };
+        let (entry, is_fresh) = self.inner.registry.insert(session, fresh);
+        if is_fresh {
+            let actor = Actor::new(session, Arc::clone(&self.inner), tail);
+            tokio::spawn(actor.run(from_clients, from_agent));
+        }
+        entry
+    }
+
+    /// Asks an actor. A full queue is an answer too: busy.
+    async fn request<T>(
+        &self,
+        entry: &Entry,
+        message: impl FnOnce(oneshot::Sender<Result<T, HubError>>) -> FromClient,
+    ) -> Result<T, HubError> {
+        let (reply, answer) = oneshot::channel();
+        entry.clients.try_send(message(reply)).map_err(|_| HubError::Busy)?;
+        answer.await.map_err(|_| HubError::Busy)?
+    }
+}
+
+impl Inner {
+    pub(crate) fn changed(&self, info: Arc<SessionInfo>) {
+        // Nobody listening is no fault.
+        let _ = self.changes.send(info);
+    }
+
+    /// Tells the anchor. Without one, whoever waits for the agent hears that it is gone.
+    pub(crate) async fn to_anchor(self: &Arc<Self>, message: ToAnchor) {
+        let failed = match self.anchor.get() {
+            Some(anchor) => anchor.send(message).await.err().map(|unsent| unsent.0),
+            None => Some(message),
+        };
+        if let Some(ToAnchor::Open(launch)) = failed {
+            let hub = Hub { inner: Arc::clone(self) };
+            let sleep = Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() };
+            let reason = HubError::NoAnchor.to_string();
+            // On a task of its own: the session that asked must be free to hear the answer.
+            tokio::spawn(async move {
+                hub.deliver(FromAnchor::Gone { session: launch.session, sleep, reason }).await;
+            });
+        }
+    }
+
+    async fn ask(self: &Arc<Self>, query: Query) -> Result<Answer, HubError> {
+        let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
+        let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
+        let (tell, told) = oneshot::channel();
+        lock(&self.asked).insert(id, tell);
+        let answered = async {
+            anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
+            let told = tokio::time::timeout(ANSWER_WITHIN, told).await;
+            told.map_err(|_| HubError::Anchor("the anchor did not answer in time".to_owned()))?
+                .map_err(|_| HubError::NoAnchor)?
+                .map_err(HubError::Anchor)
+        };
+        let answer = answered.await;
+        lock(&self.asked).remove(&id);
+        answer
+    }
+
+    /// Asks where the work tree stands, and tells the session when the answer comes.
+    pub(crate) fn look_at_git(self: &Arc<Self>, session: SessionId, cwd: String) {
+        let inner = Arc::clone(self);
+        tokio::spawn(async move {
+            if let Ok(Answer::Git { git: Some(state) }) = inner.ask(Query::Git { cwd }).await
+                && let Some(entry) = inner.registry.find(session)
+            {
+                let _ = entry.agent.send(FromAgent::Git(state)).await;
+            }
+        });
+    }
+}
+
+fn mismatch() -> HubError {
+    HubError::Anchor("the anchor answered something else than it was asked".to_owned())
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The one place of this crate that reads the clock.
+#[allow(clippy::disallowed_methods)]
+pub(crate) fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+/// A seed for ids. Should the system have no randomness to give, the clock must do.
+pub(crate) fn random_seed() -> u64 {
+    getrandom::u64().unwrap_or_else(|_| now().micros() as u64)
+}

@@ -1,0 +1,68 @@
+//! Which sessions are awake in memory, and how to reach each.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_model::id::SessionId;
+use tokio::sync::mpsc;
+
+use crate::actor::{FromAgent, FromClient};
+use crate::tail::Tail;
+
+/// How many wishes of clients may wait for a session. More are refused as busy.
+pub(crate) const WISHES: usize = 64;
+/// How many batches of an agent may wait for its session. Beyond it the agent's pipe is no longer read.
+pub(crate) const SAID: usize = 8;
+
+/// How to reach a session that is awake.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) clients: mpsc::Sender<FromClient>,
+    pub(crate) agent: mpsc::Sender<FromAgent>,
+    pub(crate) tail: Arc<Tail>,
+}
+
+#[derive(Default)]
+pub(crate) struct Registry {
+    awake: Mutex<HashMap<SessionId, Entry>>,
+}
+
+impl Registry {
+    pub(crate) fn find(&self, session: SessionId) -> Option<Entry> {
+        self.lock().get(&session).filter(|entry| !entry.clients.is_closed()).cloned()
+    }
+
+    /// Puts in an entry unless somebody was first: the entry that counts, and whether it is the new one.
+    pub(crate) fn insert(&self, session: SessionId, fresh: Entry) -> (Entry, bool) {
+        let mut awake = self.lock();
+        match awake.get(&session).filter(|entry| !entry.clients.is_closed()) {
+            Some(entry) => (entry.clone(), false),
+            None => {
+                awake.insert(session, fresh.clone());
+                (fresh, true)
+            }
+        }
+    }
+
+    /// Takes a session out if nobody has reached for it meanwhile. `quiet` is asked under the lock.
+    pub(crate) fn remove_if(&self, session: SessionId, quiet: impl FnOnce() -> bool) -> bool {
+        let mut awake = self.lock();
+        let removed = quiet();
+        if removed {
+            awake.remove(&session);
+        }
+        removed
+    }
+
+    pub(crate) fn all(&self) -> Vec<Entry> {
+        self.lock().values().cloned().collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
+        self.awake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

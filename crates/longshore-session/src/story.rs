@@ -1,0 +1,75 @@
+//! The story of a session: its timeline, and its timeline in words for an agent that no longer remembers.
+
+use longshore_log::{Log, WithRaw};
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::timeline::{Content, Item, Timeline};
+
+use crate::error::HubError;
+
+/// How many events are read at once.
+const PAGE: usize = 4_096;
+/// How long a story may be; of a longer one the end is told.
+const STORY_BYTES: usize = 200_000;
+/// How much of one tool's output is told.
+const OUTPUT_BYTES: usize = 2_000;
+
+pub(crate) async fn timeline_of(log: &dyn Log, session: SessionId) -> Result<Timeline, HubError> {
+    let mut timeline = Timeline::default();
+    loop {
+        let page = log.read(session, timeline.head, PAGE, WithRaw::No).await?;
+        if page.is_empty() {
+            return Ok(timeline);
+        }
+        for frame in &page {
+            let seq: Seq = frame.seq();
+            timeline.apply(frame.event().map_err(|source| HubError::Unreadable { seq, source })?);
+        }
+    }
+}
+
+pub(crate) async fn story_of(log: &dyn Log, session: SessionId) -> Result<String, HubError> {
+    let timeline = timeline_of(log, session).await?;
+    let told: Vec<String> = timeline.items.iter().filter_map(tell).collect();
+    let mut length = 0;
+    let fits = |line: &&String| {
+        length += line.len() + 2;
+        length <= STORY_BYTES
+    };
+    let mut end: Vec<&str> = told.iter().rev().take_while(fits).map(String::as_str).collect();
+    end.reverse();
+    let head = "This conversation was held before; here is what was said and done, so that you can go on from there.";
+    Ok(format!("{head}\n\n{}", end.join("\n\n")))
+}
+
+fn tell(item: &Item) -> Option<String> {
+    let text = item.text.trim();
+    match &item.content {
+        Content::UserMessage { .. } => Some(format!("User: {text}")),
+        Content::Message { .. } => Some(format!("You: {text}")),
+        Content::Tool { call, .. } => {
+            let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
+            Some(format!("You ran {} `{what}`:\n{}", call.name, cut(text)))
+        }
+        Content::Diff { changes, .. } => {
+            let files: Vec<String> =
+                changes.iter().map(|change| format!("{}\n{}", change.path, cut(&change.diff))).collect();
+            Some(format!("You changed files:\n{}", files.join("\n")))
+        }
+        Content::Plan { steps } => {
+            let steps: Vec<String> = steps.iter().map(|step| format!("- {}", step.text)).collect();
+            Some(format!("Your plan: {text}\n{}", steps.join("\n")))
+        }
+        Content::Reasoning { .. }
+        | Content::TurnDiff
+        | Content::Approval { .. }
+        | Content::Question { .. }
+        | Content::Delegation { .. }
+        | Content::TurnEnd(_)
+        | Content::Notice { .. } => None,
+    }
+}
+
+fn cut(text: &str) -> &str {
+    let end = (0..=OUTPUT_BYTES.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    &text[..end]
+}

@@ -1,0 +1,64 @@
+//! An approval is decided once, whoever asks how often from wherever.
+
+use std::sync::Arc;
+
+use longshore_log::MemoryLog;
+use longshore_model::anchor::ToAnchor;
+use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::command::{AgentCommand, Refusal, Reply};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::ApprovalId;
+use longshore_session::HubError;
+
+use crate::rig::Rig;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_many_answers_at_the_same_moment_exactly_one_wins() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let session = rig.ready().await;
+    let turn = rig.prompt(session, "go").await.unwrap();
+    assert!(matches!(rig.command().await, AgentCommand::Prompt { .. }));
+    for round in 0..20 {
+        let approval = ApprovalId::mint(&mut rig.context());
+        let subject = Subject::Command { command: "make".to_owned(), cwd: None, always: Vec::new() };
+        let options = vec![Decision::AllowOnce, Decision::Deny];
+        let request = Body::ApprovalRequested(ApprovalRequest { approval, subject, options });
+        rig.say(session, vec![Draft::new(request).turn(turn)]).await;
+        rig.hub.settle().await;
+        assert_eq!(rig.hub.inbox().await.unwrap().approvals.len(), 1);
+
+        let mut answers = Vec::new();
+        for client in 0..8 {
+            let (hub, by) = (rig.hub.clone(), format!("client {client}"));
+            let decision = if client % 2 == 0 { Decision::AllowOnce } else { Decision::Deny };
+            answers.push(tokio::spawn(async move { hub.decide(approval, decision, None, None, by).await }));
+        }
+        let mut won = Vec::new();
+        let mut told = Vec::new();
+        for answer in answers {
+            match answer.await.unwrap() {
+                Ok(Reply::Decided(record)) => won.push(record),
+                Err(HubError::Refused(Refusal::AlreadyDecided(record))) => told.push(record),
+                other => panic!("instead of an answer: {other:?}"),
+            }
+        }
+        assert_eq!((won.len(), told.len()), (1, 7), "round {round}");
+        assert!(told.iter().all(|record| *record == won[0]), "all see the same record");
+        match rig.told().await {
+            ToAnchor::Tell { command: AgentCommand::Decide { decision, .. }, .. } => {
+                assert_eq!(decision, won[0])
+            }
+            other => panic!("instead of a decision: {other:?}"),
+        }
+        assert!(rig.left().is_empty(), "the agent hears one answer");
+        assert!(rig.hub.inbox().await.unwrap().approvals.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn an_approval_of_nobody_is_unknown() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let nobody = ApprovalId::mint(&mut rig.context());
+    let answer = rig.hub.decide(nobody, Decision::Deny, None, None, "owner".to_owned()).await;
+    assert!(matches!(answer, Err(HubError::UnknownAsk)));
+}

@@ -1,0 +1,102 @@
+//! Forks, imports and child sessions: sessions that come from others.
+
+use std::sync::Arc;
+
+use longshore_log::{MemoryLog, WithRaw};
+use longshore_model::anchor::Start;
+use longshore_model::event::{Body, Draft, Event};
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::lifecycle::{Opened, Ready, TurnOutcome};
+use longshore_session::HubError;
+
+use crate::rig::{Rig, agent};
+
+async fn with_a_turn(rig: &mut Rig) -> SessionId {
+    let session = rig.ready().await;
+    let turn = rig.prompt(session, "what is this?").await.unwrap();
+    let item = rig.item();
+    let say =
+        |body, text: &str| Draft::new(body).turn(turn).item(item).text(text).raw(Some("{\"a\":1}".into()));
+    let done = Body::MessageDone { phase: None, partial: false };
+    rig.say(
+        session,
+        vec![say(Body::MessageDelta, "a "), say(Body::MessageDelta, "test"), say(done, "a test")],
+    )
+    .await;
+    rig.finish(session, turn, TurnOutcome::Completed).await;
+    rig.hub.settle().await;
+    rig.left();
+    session
+}
+
+#[tokio::test]
+async fn a_fork_has_the_history_and_goes_its_own_way() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let origin = with_a_turn(&mut rig).await;
+    let fork = rig.hub.fork(origin).await.unwrap();
+    assert_eq!(rig.launched().await.start, Start::Fork { native: "thread-1".to_owned() });
+    let (old, new) =
+        (rig.hub.timeline(origin).await.unwrap(), rig.hub.timeline(fork.session_id).await.unwrap());
+    let texts = |timeline: &longshore_model::timeline::Timeline| {
+        timeline.items.iter().map(|item| item.text.clone()).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&new), texts(&old));
+    assert_eq!(fork.forked_from.unwrap().session, origin);
+    assert_eq!(fork.native, None, "it does not share its origin's memory");
+
+    rig.prompt(origin, "more").await.unwrap();
+    assert!(
+        matches!(rig.hub.fork(origin).await, Err(HubError::CannotFork(_))),
+        "not in the middle of a turn"
+    );
+}
+
+#[tokio::test]
+async fn an_export_can_be_imported_elsewhere_once() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let session = with_a_turn(&mut rig).await;
+    let frames = rig.hub.events(session, Seq(0), 1_000, WithRaw::Yes).await.unwrap();
+    // As after a compaction: the deltas are gone, and their seqs with them.
+    let events: Vec<(Event, _)> = frames
+        .iter()
+        .map(|frame| (Event::clone(frame.event().unwrap()), frame.raw().cloned()))
+        .filter(|(event, _)| !matches!(event.body, Body::MessageDelta))
+        .collect();
+
+    let other = Rig::over(Arc::new(MemoryLog::default()));
+    let (first, rest) = events.split_at(3);
+    other.hub.import(first.to_vec()).await.unwrap();
+    let info = other.hub.import(rest.to_vec()).await.unwrap();
+    assert_eq!((info.session_id, info.head), (session, Seq(events.len() as u64)));
+    let (old, new) = (rig.hub.timeline(session).await.unwrap(), other.hub.timeline(session).await.unwrap());
+    assert_eq!(new.items.len(), old.items.len());
+    assert_eq!(new.items[1].text, "a test");
+    let raw = other.hub.events(session, Seq(0), 1_000, WithRaw::Yes).await.unwrap();
+    assert!(raw.iter().any(|frame| frame.raw().is_some_and(|raw| &**raw == "{\"a\":1}")));
+
+    assert!(matches!(other.hub.import(first.to_vec()).await, Err(HubError::Invalid(_))), "twice");
+    assert!(matches!(rig.hub.import(events).await, Err(HubError::Invalid(_))), "over itself");
+}
+
+#[tokio::test]
+async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    let child = SessionId::mint(&mut rig.context());
+    let opened = Opened {
+        agent: "codex".into(),
+        cwd: "/w".to_owned(),
+        mode: Default::default(),
+        model: None,
+        title: Some("look around".to_owned()),
+        capabilities: agent().capabilities,
+        parent: Some(parent),
+        forked_from: None,
+    };
+    let ready = Ready { native: "thread-2".to_owned(), version: None, model: None, transcript: None };
+    rig.say(child, vec![Draft::new(Body::SessionOpened(opened)), Draft::new(Body::SessionReady(ready))])
+        .await;
+    rig.hub.settle().await;
+    let info = rig.hub.session(child).await.unwrap();
+    assert_eq!((info.parent, info.title.as_str(), info.head), (Some(parent), "look around", Seq(2)));
+}

@@ -1,0 +1,162 @@
+//! A log that does not take what happened; an anchor that is not there.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use longshore_log::{
+    Batch, Compacted, Hit, Log, LogError, LogFuture, MemoryLog, SessionFilter, SessionPage, Stats, WithRaw,
+};
+use longshore_model::anchor::{FromAnchor, ToAnchor};
+use longshore_model::event::{Body, Draft};
+use longshore_model::frame::Frame;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::info::{Activity, SessionInfo};
+use longshore_model::lifecycle::{Sleep, SleepCause, TurnOutcome};
+use longshore_model::time::Timestamp;
+use longshore_session::{Hub, HubError, OpenRequest};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::rig::Rig;
+
+/// A log that can be full, and that can be slow.
+#[derive(Default)]
+struct Fickle {
+    log: MemoryLog,
+    full: AtomicBool,
+    held: AtomicBool,
+    go: Notify,
+}
+
+impl Log for Fickle {
+    fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
+        Box::pin(async move {
+            if self.full.load(Ordering::SeqCst) {
+                return Err(LogError::Full { path: "log.db".into() });
+            }
+            if self.held.load(Ordering::SeqCst) {
+                self.go.notified().await;
+            }
+            self.log.append(batch).await
+        })
+    }
+    fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
+        self.log.read(session, after, limit, raw)
+    }
+    fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
+        self.log.head(session)
+    }
+    fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
+        self.log.session(session)
+    }
+    fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
+        self.log.sessions(filter)
+    }
+    fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        self.log.unfinished()
+    }
+    fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
+        self.log.session_of(ask)
+    }
+    fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
+        self.log.search(query, limit)
+    }
+    fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
+        self.log.compact(ended_before)
+    }
+    fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
+        self.log.forget(updated_before)
+    }
+    fn stats(&self) -> LogFuture<'_, Stats> {
+        self.log.stats()
+    }
+}
+
+#[tokio::test]
+async fn nobody_sees_an_event_before_it_is_durable_and_the_agent_hears_nothing_either() {
+    let log = Arc::new(Fickle::default());
+    let mut rig = Rig::over(log.clone());
+    let session = rig.ready().await;
+    rig.hub.settle().await;
+    let head = rig.hub.session(session).await.unwrap().head;
+    let mut reader = rig.hub.subscribe(session, head, WithRaw::No).await.unwrap();
+
+    log.held.store(true, Ordering::SeqCst);
+    let hub = rig.hub.clone();
+    let prompt = longshore_model::command::Prompt { text: "go".to_owned(), ..Default::default() };
+    let wish = longshore_model::command::Command::Prompt(prompt);
+    let mut asked = tokio::spawn(async move { hub.command(session, wish, "owner".to_owned()).await });
+    // Whatever could run has run by the time that the paused commit is all that is left.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(!asked.is_finished() && !reader.is_behind() && rig.left().is_empty());
+
+    log.held.store(false, Ordering::SeqCst);
+    log.go.notify_one();
+    (&mut asked).await.unwrap().unwrap();
+    assert!(!reader.next().await.unwrap().is_empty());
+    assert!(matches!(rig.told().await, ToAnchor::Tell { .. }));
+}
+
+#[tokio::test]
+async fn a_session_that_cannot_be_recorded_stops_its_agent_and_goes_on_when_it_can() {
+    let log = Arc::new(Fickle::default());
+    let mut rig = Rig::over(log.clone());
+    let session = rig.ready().await;
+    let other = rig.ready().await;
+    let turn = rig.prompt(session, "go").await.unwrap();
+    rig.left();
+
+    log.full.store(true, Ordering::SeqCst);
+    let item = rig.item();
+    let delta = |text: &str| Draft::new(Body::MessageDelta).turn(turn).item(item).text(text);
+    rig.say(session, vec![delta("lost")]).await;
+    assert!(matches!(rig.told().await, ToAnchor::Stop { session: stopped } if stopped == session));
+    let refused = rig.prompt(session, "more").await;
+    assert!(
+        matches!(&refused, Err(HubError::Log(error)) if matches!(**error, LogError::Full { .. })),
+        "{refused:?}"
+    );
+
+    log.full.store(false, Ordering::SeqCst);
+    rig.say(session, vec![delta("said after the fault")]).await;
+    let (sleep, reason) = (Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "stopped".to_owned());
+    rig.hub.deliver(FromAnchor::Gone { session, sleep, reason }).await;
+    rig.hub.settle().await;
+    let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
+    assert!(
+        events.iter().all(|frame| !frame.json().contains("said after the fault")),
+        "it went on unrecorded"
+    );
+    let seqs: Vec<u64> = events.iter().map(|frame| frame.seq().0).collect();
+    assert_eq!(seqs, (1..=seqs.len() as u64).collect::<Vec<_>>());
+
+    rig.prompt(session, "again").await.unwrap();
+    assert_eq!(rig.launched().await.session, session);
+    rig.is_ready(session).await;
+    rig.hub.settle().await;
+    assert_eq!(rig.hub.session(session).await.unwrap().activity, Activity::Working);
+    // The neighbour was never disturbed.
+    let turn = rig.prompt(other, "hello").await.unwrap();
+    rig.finish(other, turn, TurnOutcome::Completed).await;
+}
+
+#[tokio::test]
+async fn without_an_anchor_nothing_runs_and_it_says_so() {
+    let hub = Hub::new(Arc::new(MemoryLog::default()));
+    let request = OpenRequest { agent: "codex".to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
+    assert!(matches!(hub.open(request).await, Err(HubError::NoAnchor)));
+}
+
+#[tokio::test]
+async fn what_cannot_be_opened_is_refused_with_the_reason() {
+    let rig = Rig::over(Arc::new(MemoryLog::default()));
+    let open = |agent: &str, cwd: &str| OpenRequest {
+        agent: agent.to_owned(),
+        cwd: cwd.to_owned(),
+        ..OpenRequest::default()
+    };
+    assert!(matches!(rig.hub.open(open("nobody", "/w")).await, Err(HubError::UnknownAgent(_))));
+    assert!(matches!(rig.hub.open(open("codex", "relative")).await, Err(HubError::Invalid(_))));
+}

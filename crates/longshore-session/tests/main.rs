@@ -1,0 +1,9 @@
+//! The running waist with a made-up anchor: order, joins, races, faults, recovery.
+#![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
+
+mod approvals;
+mod copies;
+mod faults;
+mod recovery;
+mod rig;
+mod subscriptions;

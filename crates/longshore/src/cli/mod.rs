@@ -1,0 +1,112 @@
+//! The command line: one verb per file.
+
+mod agents;
+mod attach;
+mod completions;
+mod decide;
+mod doctor;
+mod down;
+mod exit;
+mod export;
+mod import;
+mod interrupt;
+mod live;
+mod ls;
+mod model;
+mod prompt;
+mod reach;
+mod record;
+mod replay;
+mod run;
+mod search;
+mod show;
+mod terminal;
+mod token;
+mod up;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Any coding agent in, any client out, nothing lost.
+#[derive(Debug, Parser)]
+#[command(name = "longshore", version, propagate_version = true, after_help = exit::CODES)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+    /// Print JSON instead of text: one document, or one object a line for streams
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    /// Start the hub and stay with it
+    Up(up::Up),
+    /// Stop the hub that runs in the background
+    Down,
+    /// Open a session, say something, and watch the turn
+    Run(run::Run),
+    /// List sessions
+    Ls(ls::Ls),
+    /// Show a session
+    Show(show::Show),
+    /// Follow a session and talk to it
+    Attach(attach::Attach),
+    /// Say something to a session
+    Prompt(prompt::Prompt),
+    /// Allow what an agent waits for
+    Approve(decide::Approve),
+    /// Deny what an agent waits for
+    Deny(decide::Deny),
+    /// Stop the running turn
+    Interrupt(interrupt::Interrupt),
+    /// List the agents
+    Agents,
+    /// Write a session to a file
+    Export(export::Export),
+    /// Read a session from a file that `export` wrote
+    Import(import::Import),
+    /// Find words in all sessions
+    Search(search::Search),
+    /// Print the owner's token
+    Token,
+    /// Name each fault of this installation, with its fix
+    Doctor,
+    /// Serve a scripted model on loopback, to try agents without an account
+    Model(model::Model),
+    /// Run an agent's program and write down its wire
+    Record(record::Record),
+    /// Show the events that a recorded wire becomes
+    Replay(replay::Replay),
+    /// Print completions for a shell
+    Completions(completions::Completions),
+}
+
+/// Runs the verb. What goes wrong is said on stderr, with what to do about it.
+pub async fn run(cli: Cli) -> ExitCode {
+    let json = cli.json;
+    let done = match cli.verb {
+        Verb::Up(verb) => verb.run().await,
+        Verb::Down => down::run().await,
+        Verb::Run(verb) => verb.run(json).await,
+        Verb::Ls(verb) => verb.run(json).await,
+        Verb::Show(verb) => verb.run(json).await,
+        Verb::Attach(verb) => verb.run(json).await,
+        Verb::Prompt(verb) => verb.run(json).await,
+        Verb::Approve(verb) => verb.run(json).await,
+        Verb::Deny(verb) => verb.run(json).await,
+        Verb::Interrupt(verb) => verb.run(json).await,
+        Verb::Agents => agents::run(json).await,
+        Verb::Export(verb) => verb.run().await,
+        Verb::Import(verb) => verb.run(json).await,
+        Verb::Search(verb) => verb.run(json).await,
+        Verb::Token => token::run(json),
+        Verb::Doctor => doctor::run(json).await,
+        Verb::Model(verb) => verb.run().await,
+        Verb::Record(verb) => verb.run().await,
+        Verb::Replay(verb) => verb.run(json),
+        Verb::Completions(verb) => verb.run(),
+    };
+    done.unwrap_or_else(|error| exit::report(&error, json))
+}

@@ -1,0 +1,60 @@
+//! `longshore prompt`: say something to a session that is there already.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::id::{Seq, TurnId};
+use serde::Deserialize;
+use serde_json::json;
+
+use super::live::{Live, Until};
+use super::reach;
+
+/// Say something to a session and watch the turn.
+#[derive(Debug, Args)]
+pub(super) struct Prompt {
+    /// The session: an id or a part of it, or `-` for the latest
+    session: String,
+    /// What to say
+    text: String,
+    /// Do not wait for the turn to end
+    #[arg(long)]
+    detach: bool,
+    /// Say it into the running turn
+    #[arg(long, conflicts_with = "now")]
+    steer: bool,
+    /// Stop the running turn and say it then
+    #[arg(long)]
+    now: bool,
+}
+
+#[derive(Deserialize)]
+struct Prompted {
+    turn: TurnId,
+    seq: Seq,
+}
+
+impl Prompt {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub().await?;
+        let named = Some(self.session.as_str()).filter(|name| *name != "-");
+        let session = reach::session(&mut client, named).await?.session_id;
+        let when = match (self.steer, self.now) {
+            (true, _) => "steer",
+            (_, true) => "interrupt",
+            (false, false) => "queue",
+        };
+        let said = json!({ "session": session, "content": self.text, "when": when });
+        let Prompted { turn, seq } = client.call("prompt", said).await?;
+        if self.detach {
+            match as_json {
+                true => println!("{}", json!({ "session": session, "turn": turn, "seq": seq })),
+                false => println!("taken; follow it with: longshore attach {session} --after {seq}"),
+            }
+            return Ok(ExitCode::SUCCESS);
+        }
+        let after = Seq(seq.0.saturating_sub(1));
+        Live::new(client, session, Until::Turn(turn), as_json).watch(after).await
+    }
+}

@@ -1,0 +1,129 @@
+//! Reaching the hub: finding the one that runs, starting one when none does, and the token that opens it.
+
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use longshore_model::info::SessionInfo;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use tokio::time::Instant;
+
+use super::exit::NotFound;
+use crate::client::{Client, Unreachable};
+use crate::config::{Config, Places};
+
+/// How long a hub may take to come up.
+const UP_WITHIN: Duration = Duration::from_secs(15);
+
+/// What a running hub says of itself, in the data folder.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Running {
+    pub(super) url: String,
+    pub(super) pid: u32,
+    pub(super) version: String,
+}
+
+impl Running {
+    pub(super) fn read(places: &Places) -> Option<Self> {
+        serde_json::from_str(&std::fs::read_to_string(places.running()).ok()?).ok()
+    }
+}
+
+/// Where the hub is: as `LONGSHORE_URL` says, as the running one says, or where it would be.
+fn url(places: &Places) -> Result<String> {
+    if let Ok(url) = std::env::var("LONGSHORE_URL") {
+        return Ok(url.trim_end_matches('/').to_owned());
+    }
+    match Running::read(places) {
+        Some(running) => Ok(running.url),
+        None => Ok(format!("http://{}", Config::load(places)?.bind)),
+    }
+}
+
+/// The owner's token: `LONGSHORE_TOKEN`, or the file that the first start made.
+pub(super) fn token(places: &Places) -> Result<String> {
+    if let Ok(token) = std::env::var("LONGSHORE_TOKEN") {
+        return Ok(token);
+    }
+    let path = places.token();
+    let text =
+        std::fs::read_to_string(&path).map_err(|_| Unreachable { url: url(places).unwrap_or_default() })?;
+    Ok(text.trim().to_owned())
+}
+
+/// A connection to the hub that runs.
+pub(super) async fn hub() -> Result<Client> {
+    let places = Places::find()?;
+    Client::connect(&url(&places)?, &token(&places)?).await
+}
+
+/// A connection to the hub; one is started in the background when none runs.
+pub(super) async fn hub_or_start() -> Result<Client> {
+    match hub().await {
+        Err(error) if error.downcast_ref::<Unreachable>().is_some() => start().await,
+        reached => reached,
+    }
+}
+
+async fn start() -> Result<Client> {
+    let places = Places::find()?;
+    std::fs::create_dir_all(&places.data)
+        .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+    let log = std::fs::OpenOptions::new().create(true).append(true).open(places.hub_log())?;
+    let mut hub = std::process::Command::new(std::env::current_exe()?)
+        .arg("up")
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        // A group of its own, so that an interrupt at this terminal does not end it.
+        .process_group(0)
+        .spawn()
+        .context("cannot start the hub")?;
+    let until = Instant::now() + UP_WITHIN;
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    while Instant::now() < until {
+        pace.tick().await;
+        if let Some(status) = hub.try_wait()? {
+            let said = std::fs::read_to_string(places.hub_log()).unwrap_or_default();
+            let last: Vec<&str> = said.lines().rev().take(5).collect();
+            let last: Vec<&str> = last.into_iter().rev().collect();
+            bail!("the hub ended at once ({status}):\n{}", last.join("\n"));
+        }
+        if let Ok(client) = self::hub().await {
+            eprintln!("started the hub in the background; `longshore down` stops it");
+            return Ok(client);
+        }
+    }
+    bail!("the hub did not come up; its log is {}", places.hub_log().display())
+}
+
+/// The session that a person means: an id or a part of it, or nothing for the one that changed last.
+pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<SessionInfo> {
+    #[derive(Deserialize)]
+    struct Page {
+        sessions: Vec<SessionInfo>,
+    }
+    let name = named.unwrap_or_default().to_ascii_lowercase();
+    if name.len() == 36 {
+        return client.call("session", json!({ "session": name })).await;
+    }
+    let mut found = Vec::new();
+    for archived in [false, true] {
+        let page: Page = client.call("sessions", json!({ "limit": 200, "archived": archived })).await?;
+        found.extend(page.sessions);
+    }
+    if name.is_empty() {
+        return found.into_iter().next().ok_or_else(|| NotFound("there is no session yet".to_owned()).into());
+    }
+    found.retain(|session| {
+        let id = session.session_id.to_string();
+        id.starts_with(&name) || id.ends_with(&name)
+    });
+    match found.len() {
+        0 => Err(NotFound(format!("there is no session `{name}` among the latest")).into()),
+        1 => Ok(found.remove(0)),
+        more => bail!("{more} sessions are called `{name}`; give more of the id"),
+    }
+}

@@ -1,0 +1,105 @@
+//! `longshore record`: runs an agent's program between us and whoever drives it, and writes down its wire.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{ExitCode, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
+use tokio::process::Command;
+use tokio::time::Instant;
+
+/// Run an agent's program and write down its wire. Stdin and stdout pass through, so that it can stand in for the
+/// program itself.
+#[derive(Debug, Args)]
+pub(super) struct Record {
+    /// The capture to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// The driver whose wire this is
+    #[arg(long, default_value = "codex")]
+    driver: String,
+    /// What is being tried, in a word
+    #[arg(long, default_value = "recorded")]
+    scenario: String,
+    /// The program and its arguments
+    #[arg(required = true, last = true)]
+    command: Vec<String>,
+}
+
+/// The capture as it is written: one line per thing that happened.
+#[derive(Clone)]
+struct Tape {
+    file: Arc<Mutex<std::fs::File>>,
+    began: Instant,
+}
+
+impl Tape {
+    fn write(&self, line: &Value) -> Result<()> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(writeln!(file, "{line}")?)
+    }
+
+    fn note(&self, dir: &str, msg: Value) -> Result<()> {
+        let t = (self.began.elapsed().as_secs_f64() * 10_000.0).round() / 10_000.0;
+        self.write(&json!({ "t": t, "dir": dir, "msg": msg }))
+    }
+}
+
+impl Record {
+    pub(super) async fn run(self) -> Result<ExitCode> {
+        let file = std::fs::File::create(&self.output)
+            .with_context(|| format!("cannot write {}", self.output.display()))?;
+        let tape = Tape { file: Arc::new(Mutex::new(file)), began: Instant::now() };
+        let (program, args) = self.command.split_first().context("name the program to run")?;
+        tape.write(&json!({
+            "capture": 1, "driver": self.driver, "agent": program, "scenario": self.scenario,
+        }))?;
+        tape.note("spawn", json!({ "spawn": self.command }))?;
+        let mut child = Command::new(program)
+            .args(args)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .with_context(|| format!("cannot run {program}"))?;
+        let (Some(stdin), Some(stdout), Some(stderr)) =
+            (child.stdin.take(), child.stdout.take(), child.stderr.take())
+        else {
+            anyhow::bail!("{program} has no pipes");
+        };
+        // What is typed ends with the program, not the other way round.
+        let typed = tokio::spawn(pass(BufReader::new(tokio::io::stdin()), stdin, "to_agent", tape.clone()));
+        let (said, cried) = tokio::join!(
+            pass(BufReader::new(stdout), tokio::io::stdout(), "from_agent", tape.clone()),
+            pass(BufReader::new(stderr), tokio::io::stderr(), "stderr", tape.clone()),
+        );
+        said?;
+        cried?;
+        let status = child.wait().await?;
+        typed.abort();
+        tape.note("exit", json!({ "code": status.code() }))?;
+        Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
+    }
+}
+
+/// Copies lines as they are, and writes each down: as JSON when it is JSON, otherwise as text.
+async fn pass<R, W>(mut from: BufReader<R>, mut to: W, dir: &'static str, tape: Tape) -> Result<()>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let mut line = Vec::new();
+    while from.read_until(b'\n', &mut line).await? > 0 {
+        let text = String::from_utf8_lossy(&line);
+        let text = text.trim_end_matches(['\n', '\r']);
+        tape.note(dir, serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))?;
+        to.write_all(&line).await?;
+        to.flush().await?;
+        line.clear();
+    }
+    Ok(())
+}

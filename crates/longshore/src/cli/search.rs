@@ -1,0 +1,64 @@
+//! `longshore search`: where words occur, in all sessions.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::time::Timestamp;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::reach;
+use super::terminal::{now, style};
+use crate::render::{Hit, Show, search_hits};
+
+/// Find words in all sessions.
+#[derive(Debug, Args)]
+pub(super) struct Search {
+    /// The words
+    #[arg(required = true)]
+    words: Vec<String>,
+    /// How many hits
+    #[arg(short = 'n', long, default_value_t = 20)]
+    limit: usize,
+}
+
+#[derive(Deserialize)]
+struct Found {
+    session: SessionId,
+    title: String,
+    seq: Seq,
+    snippet: String,
+    at: Timestamp,
+}
+
+impl Search {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        #[derive(Deserialize)]
+        struct Hits {
+            hits: Vec<Found>,
+        }
+        let mut client = reach::hub().await?;
+        let words = self.words.join(" ");
+        let query = json!({ "q": words, "limit": self.limit });
+        if as_json {
+            let hits: Value = client.call("search", query).await?;
+            println!("{hits}");
+            return Ok(ExitCode::SUCCESS);
+        }
+        let Hits { hits } = client.call("search", query).await?;
+        let hits: Vec<Hit<'_>> = hits
+            .iter()
+            .map(|found| Hit {
+                session: found.session,
+                title: &found.title,
+                seq: found.seq,
+                at: found.at,
+                snippet: &found.snippet,
+            })
+            .collect();
+        print!("{}", search_hits(&hits, &words, now(), &style(Show::Hidden)));
+        Ok(ExitCode::SUCCESS)
+    }
+}

@@ -1,0 +1,42 @@
+//! `longshore show`: one session, and what was said in it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use serde_json::{Value, json};
+
+use super::export::pages;
+use super::reach;
+use super::terminal::{now, style};
+use crate::render::{Renderer, Show as Reasoning, session_detail};
+
+/// Show a session: where it stands, and all that was said.
+#[derive(Debug, Args)]
+pub(super) struct Show {
+    /// The session: an id or a part of it; the latest otherwise
+    session: Option<String>,
+}
+
+impl Show {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub().await?;
+        let session = reach::session(&mut client, self.session.as_deref()).await?;
+        if as_json {
+            let timeline: Value =
+                client.call("timeline", json!({ "session": session.session_id, "limit": 500 })).await?;
+            println!("{}", json!({ "session": session, "timeline": timeline }));
+            return Ok(ExitCode::SUCCESS);
+        }
+        let style = style(Reasoning::Folded);
+        println!("{}", session_detail(&session, now(), &style));
+        let mut renderer = Renderer::new(style);
+        pages(&mut client, session.session_id, false, |_, event| {
+            print!("{}", renderer.event(event));
+            Ok(())
+        })
+        .await?;
+        print!("{}", renderer.finish());
+        Ok(ExitCode::SUCCESS)
+    }
+}

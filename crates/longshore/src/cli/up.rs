@@ -1,0 +1,195 @@
+//! `longshore up`: the hub with an anchor inside.
+
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_facades::auth::Token;
+use longshore_facades::guard::Names;
+use longshore_facades::{App, serve};
+use longshore_log::{Log, MemoryLog, SqliteLog};
+use longshore_model::time::Timestamp;
+use longshore_session::Hub;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tracing::{info, warn};
+
+use super::reach::Running;
+use super::terminal::now;
+use crate::config::{Config, Places};
+
+/// How often the log is tidied.
+const TIDY_EVERY: Duration = Duration::from_secs(3600);
+
+/// Start the hub and stay with it.
+#[derive(Debug, Args)]
+pub(super) struct Up {
+    /// Where to listen
+    #[arg(long, env = "LONGSHORE_BIND", value_name = "ADDRESS")]
+    bind: Option<String>,
+    /// A name besides loopback under which this hub may be reached; can be given several times
+    #[arg(long, value_name = "HOST")]
+    allow_host: Vec<String>,
+    /// Keep nothing on disk
+    #[arg(long)]
+    ephemeral: bool,
+}
+
+impl Up {
+    pub(super) async fn run(self) -> Result<ExitCode> {
+        start_logging();
+        let places = Places::find()?;
+        let mut config = Config::load(&places)?;
+        config.bind = self.bind.unwrap_or(config.bind);
+        config.allow_hosts.extend(self.allow_host);
+
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&places.data)
+            .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+        let log: Arc<dyn Log> = match self.ephemeral {
+            true => Arc::new(MemoryLog::default()),
+            false => Arc::new(open_log(&places, &config)?),
+        };
+        let token = token(&places)?;
+
+        let listener = TcpListener::bind(&config.bind)
+            .await
+            .with_context(|| format!("cannot listen at {}; is another hub running there?", config.bind))?;
+        let address = listener.local_addr()?;
+        let hub = Hub::new(log);
+        let anchor = start_anchor(&hub, &config);
+        hub.recover().await?;
+        tokio::spawn(tidy(hub.clone(), config.clone()));
+
+        let running = announce(&places, address)?;
+        let app = App::new(hub.clone(), token, Names::also(config.allow_hosts));
+        let served = serve(listener, app, asked_to_stop()?).await;
+        info!("stopping: agents are told, the log is closed");
+        tokio::spawn(async {
+            // Whoever asks twice wants it now.
+            if let Ok(again) = asked_to_stop() {
+                again.await;
+                std::process::exit(130);
+            }
+        });
+        anchor.shutdown().await;
+        hub.settle().await;
+        drop(std::fs::remove_file(running));
+        served.context("the hub could not go on listening")?;
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn start_logging() {
+    use std::io::IsTerminal;
+    let filter = std::env::var("LONGSHORE_LOG").or_else(|_| std::env::var("RUST_LOG"));
+    let filter = tracing_subscriber::EnvFilter::new(filter.as_deref().unwrap_or("info"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false)
+        .init();
+}
+
+fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
+    let durability = match config.durability {
+        crate::config::Durability::Full => longshore_log::Durability::Full,
+        crate::config::Durability::Normal => longshore_log::Durability::Normal,
+    };
+    let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
+    Ok(SqliteLog::open(&places.data, &settings)?)
+}
+
+/// The token of the environment, of the file, or a new one in the file, which only its owner can read.
+fn token(places: &Places) -> Result<Token> {
+    if let Ok(token) = std::env::var("LONGSHORE_TOKEN") {
+        return Ok(Token::new(token));
+    }
+    let path = places.token();
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        return Ok(Token::new(text.trim()));
+    }
+    let token = Token::random().map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
+    let mut file = std::fs::OpenOptions::new()
+        .create_new(true)
+        .write(true)
+        .mode(0o600)
+        .open(&path)
+        .with_context(|| format!("cannot keep the token in {}", path.display()))?;
+    std::io::Write::write_all(&mut file, format!("{}\n", token.reveal()).as_bytes())?;
+    Ok(token)
+}
+
+fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
+    let mut settings = AnchorConfig::default();
+    for (name, agent) in &config.agents {
+        settings.settings.insert(
+            name.clone(),
+            longshore_drivers::discover::AgentSettings {
+                path: agent.path.clone(),
+                args: agent.args.clone(),
+                env: agent.env.clone(),
+            },
+        );
+    }
+    let deliver_to = hub.clone();
+    let anchor = Anchor::start(
+        settings,
+        Arc::new(move |message| {
+            let hub = deliver_to.clone();
+            Box::pin(async move { hub.deliver(message).await })
+        }),
+    );
+    hub.attach(anchor.sender());
+    anchor
+}
+
+/// Says where the hub is: to people on stdout, to other verbs in the data folder.
+fn announce(places: &Places, address: SocketAddr) -> Result<std::path::PathBuf> {
+    let url = format!("http://{address}");
+    let running =
+        Running { url: url.clone(), pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let path = places.running();
+    std::fs::write(&path, serde_json::to_string(&running)?)?;
+    println!("longshore is up at {url}");
+    println!("  try   longshore run codex \"what is in this folder?\"");
+    println!("  token longshore token");
+    Ok(path)
+}
+
+/// Resolves at the first SIGINT or SIGTERM.
+fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
+    let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
+    Ok(async move {
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
+    })
+}
+
+/// Drops deltas that nobody needs any more, and sessions that are to be forgotten.
+async fn tidy(hub: Hub, config: Config) {
+    let mut hourly = tokio::time::interval(TIDY_EVERY);
+    hourly.tick().await;
+    loop {
+        hourly.tick().await;
+        let ago = |hours: u32| -> Timestamp { now().plus_millis(-i64::from(hours) * 3_600_000) };
+        if let Err(error) = hub.compact(ago(config.compact_after_hours)).await {
+            warn!(%error, "the log could not be compacted");
+        }
+        if config.retention_days > 0
+            && let Err(error) = hub.forget(ago(config.retention_days.saturating_mul(24))).await
+        {
+            warn!(%error, "old sessions could not be forgotten");
+        }
+    }
+}

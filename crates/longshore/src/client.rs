@@ -1,0 +1,188 @@
+//! A client of a hub: JSON-RPC over its socket. All verbs that talk to a hub go through it.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use futures_util::{SinkExt, StreamExt};
+use longshore_model::event::Event;
+use longshore_model::id::{Seq, SessionId};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, Message};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// How long a hub may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// A hub said no. Its code is stable, and decides the exit code.
+#[derive(Clone, Debug, Deserialize, thiserror::Error)]
+#[error("{title}")]
+pub struct Refused {
+    /// The stable word.
+    pub code: String,
+    /// What went wrong.
+    pub title: String,
+    /// What to do about it.
+    #[serde(default)]
+    pub hint: Option<String>,
+    /// What else there is to know.
+    #[serde(default)]
+    pub details: Value,
+}
+
+/// No hub answers.
+#[derive(Debug, thiserror::Error)]
+#[error("no hub answers at {url}")]
+pub struct Unreachable {
+    /// Where it was looked for.
+    pub url: String,
+}
+
+/// What a hub says unasked.
+#[derive(Clone, Debug)]
+pub enum News {
+    /// An event of a session that was subscribed to: as it came, and read.
+    Event(String, Box<Event>),
+    /// A subscription ended; it can be taken up again after this seq.
+    Resume(SessionId, Seq),
+}
+
+/// A connection to a hub.
+pub struct Client {
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    next_id: u64,
+    news: VecDeque<News>,
+}
+
+impl Client {
+    /// Connects. `url` is the hub's, as in `http://127.0.0.1:8790`.
+    pub async fn connect(url: &str, token: &str) -> Result<Self> {
+        let address = format!("{}/api/v1/socket", url.replacen("http", "ws", 1));
+        let mut request = address.as_str().into_client_request().context("the hub's address is no URL")?;
+        request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
+        let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
+        match tokio_tungstenite::connect_async_with_config(request, Some(config), true).await {
+            Ok((socket, _)) => Ok(Self { socket, next_id: 0, news: VecDeque::new() }),
+            Err(tungstenite::Error::Http(response)) => Err(refused_by(&response)),
+            Err(_) => Err(Unreachable { url: url.to_owned() }.into()),
+        }
+    }
+
+    /// Calls a method and waits for its answer. What else comes meanwhile is kept for [`Client::news`].
+    pub async fn call<T: DeserializeOwned>(&mut self, method: &str, params: Value) -> Result<T> {
+        let id = self.send(method, params).await?;
+        let answer = tokio::time::timeout(ANSWER_WITHIN, self.answer(id));
+        let value = answer.await.map_err(|_| anyhow!("the hub did not answer `{method}` in time"))??;
+        serde_json::from_value(value)
+            .with_context(|| format!("the hub answered `{method}` with something else"))
+    }
+
+    /// Calls a method without waiting; the answer is dropped.
+    pub async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
+        self.next_id += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params });
+        self.socket.send(Message::text(request.to_string())).await.context("the hub is gone")?;
+        Ok(self.next_id)
+    }
+
+    async fn answer(&mut self, id: u64) -> Result<Value> {
+        loop {
+            let frame = self.read().await?;
+            if frame.id == Some(id) {
+                return frame.outcome();
+            }
+            if let Some(news) = frame.into_news()? {
+                self.news.push_back(news);
+            }
+        }
+    }
+
+    /// The next thing that the hub says unasked. Cancelling it loses nothing.
+    pub async fn news(&mut self) -> Result<News> {
+        if let Some(news) = self.news.pop_front() {
+            return Ok(news);
+        }
+        loop {
+            let frame = self.read().await?;
+            if let Some(news) = frame.into_news()? {
+                return Ok(news);
+            }
+        }
+    }
+
+    async fn read(&mut self) -> Result<Frame> {
+        loop {
+            match self.socket.next().await {
+                Some(Ok(Message::Text(text))) => {
+                    return serde_json::from_str(&text).context("the hub says something that is no JSON-RPC");
+                }
+                Some(Ok(Message::Close(_))) | None => {
+                    return Err(anyhow!("the hub has closed the connection"));
+                }
+                Some(Ok(_)) => {}
+                Some(Err(error)) => return Err(error).context("the connection to the hub broke"),
+            }
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Frame {
+    #[serde(default)]
+    id: Option<u64>,
+    #[serde(default)]
+    method: Option<String>,
+    #[serde(default)]
+    params: Option<Box<serde_json::value::RawValue>>,
+    #[serde(default)]
+    result: Value,
+    #[serde(default)]
+    error: Option<RpcError>,
+}
+
+#[derive(Deserialize)]
+struct RpcError {
+    message: String,
+    #[serde(default)]
+    data: Value,
+}
+
+impl Frame {
+    fn outcome(self) -> Result<Value> {
+        let Some(error) = self.error else { return Ok(self.result) };
+        Err(serde_json::from_value::<Refused>(error.data).map_or_else(|_| anyhow!(error.message), Into::into))
+    }
+
+    fn into_news(self) -> Result<Option<News>> {
+        let params = self.params.as_ref().map_or("{}", |params| params.get());
+        match self.method.as_deref() {
+            Some("event") => {
+                let event = serde_json::from_str(params).context("the hub sent an event that is none")?;
+                Ok(Some(News::Event(params.to_owned(), Box::new(event))))
+            }
+            Some("resume") => {
+                #[derive(Deserialize)]
+                struct Resume {
+                    session: SessionId,
+                    after: Seq,
+                }
+                let Resume { session, after } = serde_json::from_str(params)?;
+                Ok(Some(News::Resume(session, after)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+fn refused_by(response: &tungstenite::http::Response<Option<Vec<u8>>>) -> anyhow::Error {
+    let body = response.body().as_deref().unwrap_or_default();
+    match serde_json::from_slice::<Refused>(body) {
+        Ok(refused) => refused.into(),
+        Err(_) => anyhow!("the hub answered {}", response.status()),
+    }
+}

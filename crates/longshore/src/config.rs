@@ -1,0 +1,175 @@
+//! Where things are and how they are set: defaults, then the file, then the environment, then flags.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use serde::Deserialize;
+
+/// Where Longshore keeps what.
+#[derive(Clone, Debug)]
+pub struct Places {
+    /// The configuration file; it need not be there.
+    pub config: PathBuf,
+    /// The log, the token, what a running hub says of itself.
+    pub data: PathBuf,
+}
+
+impl Places {
+    /// `LONGSHORE_HOME` holds both when set; otherwise the XDG folders do.
+    pub fn find() -> Result<Self> {
+        use etcetera::BaseStrategy;
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+        let (config, data) = match set("LONGSHORE_HOME") {
+            Some(home) => (home.join("config.toml"), home.join("data")),
+            None => {
+                let base =
+                    etcetera::choose_base_strategy().context("the home folder is not known; set HOME")?;
+                (base.config_dir().join("longshore/config.toml"), base.data_dir().join("longshore"))
+            }
+        };
+        Ok(Self {
+            config: set("LONGSHORE_CONFIG").unwrap_or(config),
+            data: set("LONGSHORE_DATA_DIR").unwrap_or(data),
+        })
+    }
+
+    /// The owner's token.
+    pub fn token(&self) -> PathBuf {
+        self.data.join("token")
+    }
+
+    /// What the running hub says of itself.
+    pub fn running(&self) -> PathBuf {
+        self.data.join("hub.json")
+    }
+
+    /// What a hub that runs in the background prints.
+    pub fn hub_log(&self) -> PathBuf {
+        self.data.join("hub.log")
+    }
+}
+
+/// The settings. Every key is also an environment variable, `LONGSHORE_` and the key in capitals.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where the hub listens.
+    pub bind: String,
+    /// Names besides loopback under which it may be reached.
+    pub allow_hosts: Vec<String>,
+    /// Whether a commit waits for the disk: `full`, or `normal`, which a power cut may take back.
+    pub durability: Durability,
+    /// Hours after which the deltas of a finished turn are dropped.
+    pub compact_after_hours: u32,
+    /// Days after which a session in which nothing happens is forgotten; 0 is never.
+    pub retention_days: u32,
+    /// Agents by name.
+    pub agents: BTreeMap<String, AgentConfig>,
+}
+
+/// Whether a commit waits for the disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[allow(missing_docs)]
+pub enum Durability {
+    #[default]
+    Full,
+    Normal,
+}
+
+/// How one agent is run.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Its program, when it is not where agents usually are.
+    pub path: Option<PathBuf>,
+    /// Arguments after our own.
+    pub args: Vec<String>,
+    /// Its environment, besides ours.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            bind: "127.0.0.1:8790".to_owned(),
+            allow_hosts: Vec::new(),
+            durability: Durability::Full,
+            compact_after_hours: 24,
+            retention_days: 0,
+            agents: BTreeMap::new(),
+        }
+    }
+}
+
+impl Config {
+    /// The file, if there is one, with the environment over it.
+    pub fn load(places: &Places) -> Result<Self> {
+        let mut config = match std::fs::read_to_string(&places.config) {
+            Ok(text) => Self::parse(&text, &places.config)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}", places.config.display()));
+            }
+        };
+        config.apply(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
+        Ok(config)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Self> {
+        toml::from_str(text).with_context(|| format!("{} cannot be understood", path.display()))
+    }
+
+    fn apply(&mut self, env: impl Fn(&str) -> Option<String>) -> Result<()> {
+        if let Some(bind) = env("LONGSHORE_BIND") {
+            self.bind = bind;
+        }
+        if let Some(hosts) = env("LONGSHORE_ALLOW_HOSTS") {
+            self.allow_hosts = hosts.split(',').map(|host| host.trim().to_owned()).collect();
+        }
+        if let Some(durability) = env("LONGSHORE_DURABILITY") {
+            self.durability = match durability.as_str() {
+                "full" => Durability::Full,
+                "normal" => Durability::Normal,
+                other => bail!("LONGSHORE_DURABILITY is `{other}`; it can be full or normal"),
+            };
+        }
+        for (name, value) in [
+            ("LONGSHORE_COMPACT_AFTER_HOURS", &mut self.compact_after_hours),
+            ("LONGSHORE_RETENTION_DAYS", &mut self.retention_days),
+        ] {
+            if let Some(text) = env(name) {
+                *value = text.parse().with_context(|| format!("{name} is `{text}`; it must be a number"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_goes_over_the_file() {
+        let text = "bind = \"127.0.0.1:1\"\nretention_days = 3\n[agents.codex]\npath = \"/opt/codex\"\n";
+        let mut config = Config::parse(text, Path::new("config.toml")).unwrap();
+        config.apply(|name| (name == "LONGSHORE_BIND").then(|| "127.0.0.1:2".to_owned())).unwrap();
+        assert_eq!((config.bind.as_str(), config.retention_days), ("127.0.0.1:2", 3));
+        assert_eq!(config.agents["codex"].path.as_deref(), Some(Path::new("/opt/codex")));
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let error = Config::parse("bnid = \"x\"", Path::new("config.toml")).unwrap_err();
+        assert!(format!("{error:#}").contains("unknown field `bnid`"), "{error:#}");
+    }
+
+    #[test]
+    fn a_bad_number_is_named() {
+        let env = |name: &str| (name == "LONGSHORE_RETENTION_DAYS").then(|| "soon".to_owned());
+        let error = Config::default().apply(env).unwrap_err();
+        assert!(error.to_string().contains("LONGSHORE_RETENTION_DAYS"), "{error}");
+    }
+}

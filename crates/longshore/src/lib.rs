@@ -1,0 +1,15 @@
+//! The program `longshore`: its verbs, and the parts of them that tests want too.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`cli`] | the command line, one verb per file |
+//! | [`config`] | where things are and how they are set |
+//! | [`client`] | a client of a hub's socket |
+//! | [`render`] | sessions on a terminal |
+//! | [`script`] | the scripted model |
+
+pub mod cli;
+pub mod client;
+pub mod config;
+pub mod render;
+pub mod script;

@@ -1,0 +1,68 @@
+//! Agents in a list: what is here, and how to get what is not.
+
+use longshore_model::capability::AgentInfo;
+
+use super::clean::clean;
+use super::columns::{Column, table, tsv};
+use super::line::{Line, print};
+use super::style::{Style, ink};
+use super::{lifecycle, wrap::text_behind};
+
+const COLUMNS: [Column; 4] = [
+    Column::left("AGENT", 0, 8),
+    Column::left("VERSION", 1, 6),
+    Column::left("MODES", 2, 8),
+    Column::left("PATH", 3, 12),
+];
+
+/// Agents for a person: those that are here in columns, the others with the command that gets them.
+pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
+    let signs = style.signs();
+    let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.path.is_some());
+    let row = |agent: &&AgentInfo| {
+        let plain = |text: Option<&str>| Line::of(&clean(text.unwrap_or_default()), ink::PLAIN);
+        let modes: Vec<String> = agent.capabilities.modes.iter().map(ToString::to_string).collect();
+        vec![
+            Line::of(signs.done, ink::GOOD).with(" ", ink::PLAIN).with(&clean(&agent.name), ink::BOLD),
+            plain(agent.version.as_deref()),
+            plain(Some(&modes.join(" "))),
+            Line::of(&clean(agent.path.as_deref().unwrap_or_default()), ink::DIM),
+        ]
+    };
+    let mut text = if here.is_empty() {
+        print(&lifecycle::remark("no agent was found on this machine", style), style)
+    } else {
+        table(&COLUMNS, &here.iter().map(row).collect::<Vec<_>>(), style)
+    };
+    let mut lines = Vec::new();
+    for agent in here.iter().filter(|agent| agent.remark.is_some()) {
+        let remark = format!("{}: {}", agent.name, agent.remark.as_deref().unwrap_or_default());
+        lines.extend(lifecycle::signed("!", &remark, ink::HINT, style));
+    }
+    if !missing.is_empty() {
+        lines.push(Line::default());
+        lines.push(Line::of("not installed", ink::DIM));
+    }
+    let widest = missing.iter().map(|agent| agent.name.chars().count()).max().unwrap_or(0);
+    for agent in missing {
+        let first = Line::of(signs.pending, ink::DIM)
+            .with(&format!(" {:<widest$}  ", clean(&agent.name)), ink::PLAIN);
+        let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+        lines.extend(text_behind(&clean(&agent.install), ink::CODE, style.columns(), &first, &rest));
+    }
+    text.push_str(&print(&lines, style));
+    text
+}
+
+/// Agents for programs: name, version, path, the command that installs it, a tab between them.
+pub fn agents_tsv(agents: &[AgentInfo]) -> String {
+    let row = |agent: &AgentInfo| {
+        tsv([
+            agent.name.to_string(),
+            agent.version.clone().unwrap_or_default(),
+            agent.path.clone().unwrap_or_default(),
+            agent.install.clone(),
+        ])
+    };
+    agents.iter().map(row).collect()
+}

@@ -1,0 +1,312 @@
+//! Approvals: a box that shows exactly what would happen, and the keys that answer it.
+
+use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::item::FileChange;
+use serde_json::Value;
+
+use super::clean::{clean, reveal};
+use super::diff;
+use super::line::{Line, print};
+use super::style::{Ink, Style, ink};
+use super::wrap::{behind, flow, text_behind, wrap};
+
+/// Changes that are to be decided on are folded later than those that are only told.
+const FOLD: usize = 200;
+
+/// An approval as a box: what would happen, why the agent wants it, which key answers what.
+///
+/// What has no shape of its own is written out (`\x1b`, `\u{202e}`), so that nothing can hide in a command.
+pub fn approval_prompt(request: &ApprovalRequest, reason: Option<&str>, style: &Style) -> String {
+    print(&approval_lines(request, reason, false, style), style)
+}
+
+/// The decision that a key stands for, if it is one of the options.
+pub fn parse_decision(key: &str, options: &[Decision]) -> Option<Decision> {
+    let decision = match key.trim().to_ascii_lowercase().as_str() {
+        "y" | "yes" | "once" => Decision::AllowOnce,
+        "s" | "session" => Decision::AllowSession,
+        "a" | "always" => Decision::AllowAlways,
+        "n" | "no" | "deny" => Decision::Deny,
+        "c" | "cancel" => Decision::Cancel,
+        _ => return None,
+    };
+    options.contains(&decision).then_some(decision)
+}
+
+/// `diff_above`: the reader has just seen the changes, they are only named.
+pub(super) fn approval_lines(
+    request: &ApprovalRequest,
+    reason: Option<&str>,
+    diff_above: bool,
+    style: &Style,
+) -> Vec<Line> {
+    let (title, body) = subject(&request.subject, diff_above, style);
+    let mut boxed = Boxed::new(&title, style);
+    boxed.lines.extend(body);
+    if let Some(reason) = reason.map(str::trim).filter(|reason| !reason.is_empty()) {
+        boxed.text(&reveal(reason), ink::DIM.italic(), "", "");
+    }
+    boxed.lines.push(Line::default());
+    boxed.lines.extend(options(request, boxed.room()));
+    boxed.finish()
+}
+
+/// In a few words, for whoever reads the decision later.
+pub(super) fn brief(subject: &Subject) -> String {
+    match subject {
+        Subject::Command { command, .. } => {
+            format!("run {}", super::shell::unwrapped(command).lines().next().unwrap_or_default())
+        }
+        Subject::Edit { changes, .. } => match changes.as_slice() {
+            [change] => format!("{} {}", diff::verb(change).to_lowercase(), change.path),
+            changes => format!("change {} files", changes.len()),
+        },
+        Subject::Tool { name, .. } => format!("use {name}"),
+        Subject::Permissions { .. } => "have more permissions".to_owned(),
+    }
+}
+
+/// Who decided what. `what` is empty when it stands right above.
+pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) -> Vec<Line> {
+    let signs = style.signs();
+    let (sign, ink, words) = match decision.decision {
+        Decision::AllowOnce => (signs.done, ink::GOOD, "allowed once"),
+        Decision::AllowSession => (signs.done, ink::GOOD, "allowed for this session"),
+        Decision::AllowAlways => (signs.done, ink::GOOD, "always allowed"),
+        Decision::Deny => (signs.declined, ink::WARN, "denied"),
+        Decision::Cancel => (signs.stopped, ink::WARN, "denied, turn stopped"),
+    };
+    let mut line = Line::of(words, ink).with(&format!(" by {}", clean(&decision.by)), ink::DIM);
+    if !what.is_empty() {
+        line.push(&format!(" {} {}", signs.dot, clean(what)), ink::DIM);
+    }
+    if decision.input.is_some() {
+        line.push(&format!(" {} with changed input", signs.dot), ink::WARN);
+    }
+    if let Some(message) = decision.message.as_deref().filter(|message| !message.trim().is_empty()) {
+        line.push(&format!(" {} \"{}\"", signs.dot, clean(message.trim())), ink::DIM);
+    }
+    let first = Line::of(sign, ink).with(" ", ink::PLAIN);
+    let rest = Line::of("  ", ink::PLAIN);
+    behind(wrap(&line, style.columns().saturating_sub(2)), &first, &rest)
+}
+
+fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<Line>) {
+    let mut inner = Boxed::new("", style);
+    let title = match subject {
+        Subject::Command { command, cwd, .. } => {
+            inner.text(&reveal(command), ink::BOLD, "$ ", "  ");
+            if let Some(cwd) = cwd {
+                inner.text(&format!("in {}", reveal(cwd)), ink::DIM, "", "");
+            }
+            "Run this command?".to_owned()
+        }
+        Subject::Edit { changes, grant_root } => {
+            let within = Style { width: inner.room(), ..*style };
+            let head = |change: &FileChange| {
+                let mut line = Line::of(diff::verb(change), ink::BOLD).with("  ", ink::PLAIN);
+                line.append(diff::title(change, style));
+                wrap(&line, within.width)
+            };
+            let changes: Vec<FileChange> = changes.iter().map(revealed).collect();
+            if diff_above {
+                inner.lines.extend(changes.iter().flat_map(head));
+            } else {
+                inner.lines.extend(diff::lines(&changes, FOLD, " (longshore show)", &within, head));
+            }
+            if diff_above {
+                inner.text("the changes above", ink::DIM, "", "");
+            }
+            if let Some(root) = grant_root {
+                inner.text(&format!("{} becomes writable", reveal(root)), ink::WARN, "", "");
+            }
+            if changes.len() == 1 { "Change this file?".to_owned() } else { "Change these files?".to_owned() }
+        }
+        Subject::Tool { name, input } => {
+            inner.text(&reveal(name), ink::BOLD, "", "  ");
+            inner.data(input);
+            "Use this tool?".to_owned()
+        }
+        Subject::Permissions { permissions } => {
+            inner.data(permissions);
+            "Allow more than the mode does?".to_owned()
+        }
+    };
+    (title, inner.lines)
+}
+
+fn revealed(change: &FileChange) -> FileChange {
+    FileChange {
+        path: reveal(&change.path),
+        kind: change.kind,
+        moved_to: change.moved_to.as_deref().map(reveal),
+        diff: reveal(&change.diff.replace("\r\n", "\n")),
+    }
+}
+
+/// The options side by side, as many as fit.
+fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
+    let always = match &request.subject {
+        Subject::Command { always, .. } => always.join(" "),
+        Subject::Edit { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => String::new(),
+    };
+    let choice = |option: &Decision| {
+        let (key, words) = match option {
+            Decision::AllowOnce => ("y", "once".to_owned()),
+            Decision::AllowSession => ("s", "for this session".to_owned()),
+            Decision::AllowAlways if always.is_empty() => ("a", "always".to_owned()),
+            Decision::AllowAlways => ("a", format!("always: {}", reveal(&always))),
+            Decision::Deny => ("n", "no".to_owned()),
+            Decision::Cancel => ("c", "no, and stop the turn".to_owned()),
+        };
+        Line::of(key, ink::ASK).with(&format!(" {words}"), ink::PLAIN)
+    };
+    flow(request.options.iter().map(choice).collect(), &Line::of("   ", ink::PLAIN), room)
+}
+
+/// A box that is open to the right: it stands out, copies well, and no character of odd width can break it.
+pub(super) struct Boxed<'a> {
+    title: String,
+    style: &'a Style,
+    pub(super) lines: Vec<Line>,
+}
+
+impl<'a> Boxed<'a> {
+    pub(super) fn new(title: &str, style: &'a Style) -> Self {
+        Self { title: title.to_owned(), style, lines: Vec::new() }
+    }
+
+    pub(super) fn room(&self) -> usize {
+        self.style.columns() - 2
+    }
+
+    /// A text with a margin of its own.
+    pub(super) fn text(&mut self, text: &str, ink: Ink, first: &str, rest: &str) {
+        let (first, rest) = (Line::of(first, ink::DIM), Line::of(rest, ink::DIM));
+        self.lines.extend(text_behind(text, ink, self.room(), &first, &rest));
+    }
+
+    /// Data as readable JSON.
+    pub(super) fn data(&mut self, data: &Value) {
+        let says_nothing = data.is_null() || data.as_object().is_some_and(serde_json::Map::is_empty);
+        if !says_nothing {
+            self.text(&reveal(&format!("{data:#}")), ink::PLAIN, "", "");
+        }
+    }
+
+    pub(super) fn finish(self) -> Vec<Line> {
+        let signs = self.style.signs();
+        let (open, side) = (
+            Line::of(&format!("{} ", signs.open), ink::ASK),
+            Line::of(&format!("{} ", signs.side), ink::ASK),
+        );
+        let mut lines = text_behind(&self.title, ink::ASK, self.style.columns(), &open, &side);
+        for line in self.lines {
+            let mut whole = side.clone();
+            whole.append(line);
+            lines.push(whole);
+        }
+        lines.push(Line::of(signs.close, ink::ASK));
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_model::id::ApprovalId;
+    use longshore_model::item::FileChangeKind;
+    use serde_json::json;
+
+    use super::*;
+
+    const ALL: [Decision; 5] = [
+        Decision::AllowOnce,
+        Decision::AllowSession,
+        Decision::AllowAlways,
+        Decision::Deny,
+        Decision::Cancel,
+    ];
+
+    fn shown(subject: Subject, reason: Option<&str>, width: usize) -> String {
+        let approval: ApprovalId = "01931f5e-7a2b-7c3d-8e4f-a1b2c3d4e5f6".parse().unwrap();
+        let request = ApprovalRequest { approval, subject, options: ALL.to_vec() };
+        approval_prompt(&request, reason, &Style { width, ..Style::default() })
+    }
+
+    #[test]
+    fn a_command_is_shown_as_it_is() {
+        let subject = Subject::Command {
+            command: "/bin/bash -lc 'git fetch\u{1b}[8m && rm -rf x'".to_owned(),
+            cwd: Some("/w".to_owned()),
+            always: vec!["git".to_owned(), "fetch".to_owned()],
+        };
+        assert_eq!(
+            shown(subject, Some("May I fetch?"), 60),
+            "\
+╭─ Run this command?
+│ $ /bin/bash -lc 'git fetch\\x1b[8m && rm -rf x'
+│ in /w
+│ May I fetch?
+│
+│ y once   s for this session   a always: git fetch   n no
+│ c no, and stop the turn
+╰─
+"
+        );
+    }
+
+    #[test]
+    fn an_edit_is_shown_as_its_diff() {
+        let change = FileChange {
+            path: "a.txt".to_owned(),
+            kind: FileChangeKind::Update,
+            moved_to: Some("b.txt".to_owned()),
+            diff: "@@ -1 +1 @@\n-old\n+ne\u{202e}w\n".to_owned(),
+        };
+        let subject = Subject::Edit { changes: vec![change], grant_root: Some("/etc".to_owned()) };
+        assert_eq!(
+            shown(subject, None, 100),
+            "\
+╭─ Change this file?
+│ Move  a.txt → b.txt  +1 -1
+│   1 - old
+│   1 + ne\\u{202e}w
+│ /etc becomes writable
+│
+│ y once   s for this session   a always   n no   c no, and stop the turn
+╰─
+"
+        );
+    }
+
+    #[test]
+    fn a_tool_is_shown_with_its_input() {
+        let subject = Subject::Tool { name: "linear.close".to_owned(), input: json!({"id": 7}) };
+        assert!(
+            shown(subject, None, 80)
+                .starts_with("╭─ Use this tool?\n│ linear.close\n│ {\n│   \"id\": 7\n│ }\n│\n│ y once")
+        );
+    }
+
+    #[test]
+    fn only_what_is_offered_can_be_decided() {
+        assert_eq!(["y", " S\n", "always", "N", "c"].map(|key| parse_decision(key, &ALL)), ALL.map(Some));
+        assert_eq!(parse_decision("s", &[Decision::AllowOnce, Decision::Deny]), None);
+        assert_eq!([parse_decision("", &ALL), parse_decision("x", &ALL)], [None, None]);
+    }
+
+    #[test]
+    fn a_decision_names_who_made_it() {
+        let decision = ApprovalDecision {
+            decision: Decision::Deny,
+            message: Some("not today".to_owned()),
+            input: None,
+            by: "phone".to_owned(),
+        };
+        let style = Style::default();
+        assert_eq!(
+            print(&decided(&decision, "run rm", &style), &style),
+            "⊘ denied by phone · run rm · \"not today\"\n"
+        );
+    }
+}

@@ -1,0 +1,202 @@
+//! What a terminal would obey is taken out of text that is not ours.
+//!
+//! Agents print what they read, and what they read may be written to deceive: escape sequences that retitle the
+//! window or rewrite what stands above, text that runs backwards. [`clean`] takes that away and is for reading;
+//! [`reveal`] shows it and is for deciding.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+use std::iter::Peekable;
+use std::str::Chars;
+
+use super::wrap::clusters;
+
+const ESCAPE: char = '\u{1b}';
+const BELL: char = '\u{7}';
+const STRING_END: char = '\u{9c}';
+
+/// Text that a terminal can only print: newlines and tabs are all that is left of control characters.
+///
+/// Works line by line, and no escape sequence reaches past its line: cleaning a text by its lines is cleaning it
+/// as a whole, so that a streamed text comes out as a whole one does.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(|c| c != '\n' && c != '\t' && is_commanding(c)) {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            cleaned.push('\n');
+        }
+        clean_line(line.trim_end_matches('\r'), &mut cleaned);
+    }
+    Cow::Owned(cleaned)
+}
+
+/// The output of a program as a terminal would have left it: what a lone carriage return overwrote is gone.
+pub fn clean_output(text: &str) -> String {
+    let mut cleaned = String::with_capacity(text.len());
+    for (index, line) in text.split('\n').enumerate() {
+        if index > 0 {
+            cleaned.push('\n');
+        }
+        let line = line.trim_end_matches('\r');
+        let last = line.rsplit('\r').next().unwrap_or(line);
+        clean_line(last, &mut cleaned);
+    }
+    cleaned
+}
+
+/// Text with everything in it that has no shape of its own written out: `\x1b`, `\u{202e}`.
+pub fn reveal(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\t' => shown.push(c),
+            '\r' => shown.push_str("\\r"),
+            c if c.is_ascii_control() => {
+                let _ = write!(shown, "\\x{:02x}", c as u32);
+            }
+            c if is_commanding(c) || is_invisible(c) => {
+                let _ = write!(shown, "\\u{{{:x}}}", c as u32);
+            }
+            c => shown.push(c),
+        }
+    }
+    shown
+}
+
+/// A line with its tabs drawn out to stops of `stop` columns.
+pub fn untab(line: &str, stop: usize) -> Cow<'_, str> {
+    if !line.contains('\t') {
+        return Cow::Borrowed(line);
+    }
+    let mut drawn = String::with_capacity(line.len() + 16);
+    let mut column = 0;
+    for (cluster, width) in clusters(line) {
+        if cluster == "\t" {
+            let gap = stop - column % stop;
+            drawn.extend(std::iter::repeat_n(' ', gap));
+            column += gap;
+        } else {
+            drawn.push_str(cluster);
+            column += width;
+        }
+    }
+    Cow::Owned(drawn)
+}
+
+/// Whether a terminal, or the eye, obeys this character instead of reading it.
+pub(super) fn is_commanding(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
+}
+
+fn is_invisible(c: char) -> bool {
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'
+            ..='\u{200f}' | '\u{2060}'..='\u{2065}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
+    )
+}
+
+fn clean_line(line: &str, out: &mut String) {
+    let mut rest = line.chars().peekable();
+    while let Some(c) = rest.next() {
+        match c {
+            '\t' => out.push(c),
+            '\r' | '\u{2028}' | '\u{2029}' => out.push('\n'),
+            ESCAPE => skip_escape(&mut rest),
+            '\u{9b}' => skip_control_sequence(&mut rest),
+            '\u{90}' | '\u{98}' | '\u{9d}'..='\u{9f}' => skip_string(&mut rest),
+            c if is_commanding(c) => {}
+            c => out.push(c),
+        }
+    }
+}
+
+fn skip_escape(rest: &mut Peekable<Chars<'_>>) {
+    match rest.peek() {
+        Some('[') => {
+            rest.next();
+            skip_control_sequence(rest);
+        }
+        Some(']' | 'P' | 'X' | '^' | '_') => {
+            rest.next();
+            skip_string(rest);
+        }
+        _ => {
+            while rest.next_if(|c| (' '..='/').contains(c)).is_some() {}
+            rest.next_if(|c| ('0'..='~').contains(c));
+        }
+    }
+}
+
+fn skip_control_sequence(rest: &mut Peekable<Chars<'_>>) {
+    while rest.next_if(|c| (' '..='?').contains(c)).is_some() {}
+    rest.next_if(|c| ('@'..='~').contains(c));
+}
+
+/// A string sequence without an end is no reason to lose the text behind it: only its introducer goes.
+fn skip_string(rest: &mut Peekable<Chars<'_>>) {
+    let mut ahead = rest.clone();
+    while let Some(c) = ahead.next() {
+        let ends = c == BELL || c == STRING_END || (c == ESCAPE && ahead.next_if_eq(&'\\').is_some());
+        if ends {
+            *rest = ahead;
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sequences_go_and_text_stays() {
+        for (dirty, expected) in [
+            ("plain\ntext\twith tab", "plain\ntext\twith tab"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("\u{1b}[38;2;1;2;3mx\u{1b}[K", "x"),
+            ("a\u{1b}]0;owned\u{7}b", "ab"),
+            ("a\u{1b}]8;;http://x\u{1b}\\link\u{1b}]8;;\u{1b}\\b", "alinkb"),
+            ("a\u{1b}Pq#0\u{1b}\\b", "ab"),
+            ("a\u{9b}2Jb\u{9d}0;t\u{9c}c", "abc"),
+            ("a\u{1b}(Bb\u{1b}cd", "abd"),
+            ("bell\u{7} back\u{8} nul\0 del\u{7f}", "bell back nul del"),
+            ("dos\r\nline\r\n", "dos\nline\n"),
+            ("one\rtwo", "one\ntwo"),
+            ("back\u{202e}wards\u{2066}", "backwards"),
+        ] {
+            assert_eq!(clean(dirty), expected, "{dirty:?}");
+        }
+    }
+
+    #[test]
+    fn an_unfinished_sequence_hides_nothing() {
+        assert_eq!(clean("a\u{1b}]0;no end\nnext"), "a0;no end\nnext");
+        assert_eq!(clean("a\u{1b}["), "a");
+        assert_eq!(clean("a\u{1b}[31\nb"), "a\nb");
+        assert_eq!(clean("a\u{1b}"), "a");
+    }
+
+    #[test]
+    fn a_progress_bar_leaves_its_last_state() {
+        assert_eq!(clean_output("10%\r50%\r\u{1b}[32m100%\u{1b}[0m\r\ndone"), "100%\ndone");
+    }
+
+    #[test]
+    fn what_has_no_shape_is_written_out() {
+        assert_eq!(
+            reveal("rm\u{1b}[2K x\r\u{202e}y\u{200b}\u{9b}é\n"),
+            "rm\\x1b[2K x\\r\\u{202e}y\\u{200b}\\u{9b}é\n"
+        );
+    }
+
+    #[test]
+    fn tabs_reach_their_stops() {
+        assert_eq!(untab("a\tb\t漢\tc", 4), "a   b   漢  c");
+        assert_eq!(untab("none", 8), "none");
+    }
+}

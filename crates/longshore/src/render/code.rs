@@ -1,0 +1,31 @@
+//! Code blocks: a gutter that tells code from prose, and colours where the code is a diff.
+
+use super::clean::untab;
+use super::line::Line;
+use super::style::{Ink, Style, ink};
+use super::wrap::{behind, chop};
+
+/// What stands above a code block: its language.
+pub(super) fn label(language: &str, style: &Style) -> Option<Line> {
+    let sign = style.signs().label;
+    (!language.is_empty()).then(|| Line::of(&format!("  {sign} {language}"), ink::DIM))
+}
+
+/// One line of code, or several when it is longer than the terminal is wide.
+pub(super) fn lines(code: &str, language: &str, width: usize, style: &Style) -> Vec<Line> {
+    let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+    let inked = Line::of(&untab(code, 4), ink_of(code, language));
+    behind(chop(&inked, width.saturating_sub(gutter.width())), &gutter, &gutter)
+}
+
+fn ink_of(code: &str, language: &str) -> Ink {
+    if !matches!(language, "diff" | "patch") {
+        return ink::PLAIN;
+    }
+    match code.chars().next() {
+        Some('+') => ink::GOOD,
+        Some('-') => ink::BAD,
+        Some('@') => ink::HUNK,
+        _ => ink::PLAIN,
+    }
+}

@@ -1,0 +1,55 @@
+//! Sessions on a terminal: events as they stream, questions to answer, lists to read.
+//!
+//! Pure functions of data, no clock, no terminal, no files. The caller knows the terminal and says so in a
+//! [`Style`]; it prints what it gets, and draws [`Renderer::status`] below it while something runs.
+//!
+//! All text that is not ours passes [`clean`](clean::clean) or [`reveal`](clean::reveal) and ends up in spans
+//! that cannot hold a control character: no agent can command the terminal.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `renderer`, `page`, `status` | events to text, what stands where, the live line |
+//! | `prose`, `blocks`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
+//! | `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
+//! | `ask`, `question` | what agents want from a person, and the answer read back |
+//! | `sessions`, `agents`, `search`, `columns` | lists |
+//! | `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
+
+#![deny(clippy::wildcard_enum_match_arm)]
+
+mod agents;
+mod ask;
+mod blocks;
+pub mod clean;
+mod code;
+mod columns;
+mod diff;
+mod footer;
+mod grid;
+pub mod human;
+mod lifecycle;
+mod line;
+mod markdown;
+mod page;
+mod plan;
+mod prose;
+mod question;
+mod renderer;
+mod search;
+mod sessions;
+mod shell;
+mod status;
+mod style;
+#[cfg(test)]
+mod tests;
+mod tool;
+mod wrap;
+
+pub use agents::{agents_table, agents_tsv};
+pub use ask::{approval_prompt, parse_decision};
+pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
+pub use renderer::Renderer;
+pub use search::{Hit, search_hits};
+pub use sessions::{session_detail, sessions_table, sessions_tsv};
+pub use status::SPINNER_PACE;
+pub use style::{Show, Style};

@@ -1,0 +1,321 @@
+//! The renderer: one event in, the text to print now out.
+
+mod talk;
+mod work;
+
+use longshore_model::approval::QuestionRequest;
+use longshore_model::event::{Body, Event};
+use longshore_model::item::{FileChange, PlanStep, ToolStatus};
+use longshore_model::time::Timestamp;
+
+use super::diff::{self, Counts};
+use super::footer::{self, Told};
+use super::line::Line;
+use super::page::{Ask, Block, Item, Page, Voice};
+use super::prose::Prose;
+use super::status::{self, Doing};
+use super::style::{Show, Style};
+use super::tool::Tool;
+use super::{ask, lifecycle, question};
+
+/// Draws the events of one session as they come. Pure: what it prints is a function of what it was given.
+///
+/// It keeps what is still growing and forgets it when it is done, so that a long session costs no more than its
+/// open items.
+#[derive(Debug)]
+pub struct Renderer {
+    style: Style,
+    page: Page,
+    /// Texts that grow, in the order in which they began.
+    prose: Vec<(Voice, Item, Prose)>,
+    /// When thinking began, by item.
+    thoughts: Vec<(Item, Timestamp)>,
+    tools: Vec<Tool>,
+    /// The changes that were shown in this turn, to tell a new status from new changes.
+    diffs: Vec<(Item, ToolStatus, Vec<FileChange>)>,
+    asks: Vec<Open>,
+    plan: Vec<PlanStep>,
+    starting: Option<Timestamp>,
+    turn: Option<Timestamp>,
+    context: Option<u8>,
+    changed: Option<Counts>,
+    cwd: String,
+    agent: String,
+}
+
+/// What waits for an answer.
+#[derive(Debug)]
+struct Open {
+    ask: Ask,
+    since: Timestamp,
+    item: Item,
+    brief: String,
+    request: Option<QuestionRequest>,
+}
+
+impl Renderer {
+    /// A renderer for one session.
+    pub fn new(style: Style) -> Self {
+        Self {
+            style,
+            page: Page::default(),
+            prose: Vec::new(),
+            thoughts: Vec::new(),
+            tools: Vec::new(),
+            diffs: Vec::new(),
+            asks: Vec::new(),
+            plan: Vec::new(),
+            starting: None,
+            turn: None,
+            context: None,
+            changed: None,
+            cwd: String::new(),
+            agent: String::new(),
+        }
+    }
+
+    /// The terminal has another width now; what is printed already stays as it is.
+    pub fn resize(&mut self, width: usize) {
+        self.style.width = width;
+    }
+
+    /// What this event adds to the terminal: whole lines, or nothing.
+    pub fn event(&mut self, event: &Event) -> String {
+        if self.agent != *event.agent {
+            self.agent = event.agent.to_string();
+        }
+        let (style, text) = (self.style, event.text());
+        match &event.body {
+            Body::UserMessage { attachments, by, .. } => {
+                self.put(Block::Whole, talk::user_message(text, attachments, by.as_deref(), &style))
+            }
+
+            Body::MessageStarted => self.begin(Voice::Message, event.item),
+            Body::MessageDelta => self.grow(Voice::Message, event.item, text),
+            Body::MessageDone { partial, .. } => self.complete(Voice::Message, event.item, text, *partial),
+
+            Body::ReasoningStarted => self.think(event),
+            Body::ReasoningDelta if style.reasoning == Show::Full => {
+                self.grow(Voice::Thought, event.item, text)
+            }
+            Body::ReasoningDelta => self.think(event),
+            Body::ReasoningDone { partial } => self.thought(event, *partial),
+
+            Body::PlanStarted => self.begin(Voice::Plan, event.item),
+            Body::PlanDelta => self.grow(Voice::Plan, event.item, text),
+            Body::PlanUpdated { steps } if steps.is_empty() => {
+                self.complete(Voice::Plan, event.item, text, false)
+            }
+            Body::PlanUpdated { steps } => self.plan(event.item, steps, text),
+
+            Body::ToolStarted(call) => {
+                let mut tool = Tool::new(event.item, event.at, call, text, &self.cwd);
+                tool.tell_from(self.tools.iter());
+                self.tools.push(tool);
+                self.tool_head(event.item, false)
+            }
+            Body::ToolUpdated(call) => {
+                let cwd = std::mem::take(&mut self.cwd);
+                let tool = self.tools.iter_mut().find(|tool| tool.item == event.item);
+                let again = tool.is_some_and(|tool| tool.update(call, text, &cwd) && tool.shown);
+                self.cwd = cwd;
+                self.tool_head(event.item, again)
+            }
+            Body::ToolOutputDelta => {
+                if let Some(tool) = self.tools.iter_mut().find(|tool| tool.item == event.item) {
+                    tool.grow(text);
+                }
+                self.tool_head(event.item, false)
+            }
+            Body::ToolFinished(outcome) => self.tool_end(event, outcome),
+
+            Body::FileDiff(diff) => self.file_diff(event, diff),
+            Body::TurnDiff => {
+                self.changed = Some(diff::count(text));
+                String::new()
+            }
+
+            Body::ApprovalRequested(request) => self.approval(event, request),
+            Body::ApprovalDecided { approval, decision } => {
+                let (what, item) = self.close(Ask::Approval(*approval));
+                let lines = ask::decided(decision, &what, &style);
+                self.put(Block::Answered(Ask::Approval(*approval), item), lines)
+            }
+            Body::ApprovalExpired { approval } => self.expire(Ask::Approval(*approval), "approval", text),
+            Body::QuestionAsked(request) => {
+                let ask = Ask::Question(request.question);
+                let brief = text.lines().next().unwrap_or_default().to_owned();
+                let request_kept = Some(request.clone());
+                self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: request_kept });
+                let lines = question::question_lines(request, event.text.as_deref(), &style);
+                self.put(Block::Asked(ask, event.item), lines)
+            }
+            Body::QuestionAnswered { question, answer } => {
+                let ask = Ask::Question(*question);
+                let asked = self.asks.iter().find(|open| open.ask == ask);
+                let lines = question::answered(answer, asked.and_then(|open| open.request.as_ref()), &style);
+                let (_, item) = self.close(ask);
+                self.put(Block::Answered(ask, item), lines)
+            }
+            Body::QuestionExpired { question } => self.expire(Ask::Question(*question), "question", text),
+
+            Body::DelegationStarted(delegation) => {
+                self.put(Block::Head(event.item), lifecycle::delegated(delegation, text, &style))
+            }
+            Body::DelegationFinished(end) => {
+                let mut printed = String::new();
+                if !self.page.stands_at(event.item) {
+                    let head = lifecycle::delegated_before(end, &style);
+                    printed.push_str(&self.page.put_again(event.item, head, &style));
+                }
+                let lines = lifecycle::delegation_end(end, text, &style);
+                // Under its head, also where the delegation is no item.
+                let block = if event.item.is_some() { Block::Body(event.item) } else { Block::Head(None) };
+                printed.push_str(&self.put(block, lines));
+                printed
+            }
+
+            Body::TurnStarted { .. } => {
+                self.turn = Some(event.at);
+                self.starting = None;
+                self.changed = None;
+                String::new()
+            }
+            Body::TurnFinished(end) => {
+                let took = self.turn.take().map(|since| event.at.millis_since(since));
+                let told = Told { took, context: self.context, changed: self.changed.take() };
+                self.diffs.clear();
+                self.thoughts.clear();
+                self.put(Block::Whole, footer::lines(end, text, told, &style))
+            }
+
+            Body::SessionOpened(opened) => {
+                self.cwd.clone_from(&opened.cwd);
+                self.starting = Some(event.at);
+                self.put(Block::Remark, lifecycle::opened(opened, event.session, &style))
+            }
+            Body::SessionReady(ready) => {
+                self.starting = None;
+                self.put(Block::Remark, lifecycle::ready(ready, &event.agent, &style))
+            }
+            Body::SessionSleeping(sleep) => {
+                self.rest();
+                self.put(Block::Remark, lifecycle::sleeping(sleep, &event.agent, text, &style))
+            }
+            Body::SessionRevived { from_log } => {
+                self.put(Block::Remark, lifecycle::revived(*from_log, &event.agent, &style))
+            }
+            Body::SessionHandedOff => {
+                self.rest();
+                self.put(Block::Remark, lifecycle::handed_off(text, &style))
+            }
+            Body::SessionClosed => {
+                self.rest();
+                let why = if text.is_empty() { String::new() } else { format!(": {text}") };
+                self.remark(&format!("the session is closed{why}"))
+            }
+            Body::SessionError(fault) => {
+                self.put(Block::Remark, lifecycle::fault(*fault, text, &event.agent, &style))
+            }
+            Body::Notice { level } => self.put(Block::Remark, lifecycle::notice(*level, text, &style)),
+
+            // Without a turn it is sent at once and seen as the message that it becomes.
+            Body::PromptQueued { .. } if self.turn.is_none() => String::new(),
+            Body::PromptQueued { .. } => self.remark(&format!("queued: {text}")),
+            Body::PromptCancelled { .. } => self.remark("a queued prompt was taken back"),
+            Body::PromptEdited { .. } => self.remark(&format!("a queued prompt now reads: {text}")),
+
+            Body::ModelChanged { model } => self.remark(&format!("model: {model}")),
+            Body::ModeChanged { mode } => self.remark(&format!("mode: {mode}")),
+            Body::ArchiveChanged { archived } => self.remark(if *archived {
+                "the session was put away"
+            } else {
+                "the session was taken out again"
+            }),
+            Body::UsageUpdated(usage) => {
+                self.context = usage.context_percent().or(self.context);
+                String::new()
+            }
+            Body::UsageLimited(limit) => self.put(Block::Remark, lifecycle::limited(limit, event.at, &style)),
+            Body::QueueReordered { .. }
+            | Body::TitleChanged
+            | Body::GitChanged(_)
+            | Body::CommandsListed { .. }
+            | Body::Raw { .. } => String::new(),
+        }
+    }
+
+    /// Nothing more comes: prints what was still held back.
+    pub fn finish(&mut self) -> String {
+        let mut printed = String::new();
+        for (voice, item, prose) in std::mem::take(&mut self.prose) {
+            let lines = self.voiced(voice, prose.end(self.room(voice), &self.style));
+            printed.push_str(&self.put(Block::Prose(voice, item), lines));
+        }
+        printed
+    }
+
+    /// What goes on right now, in one line without a newline; none when nothing does.
+    pub fn status(&self, now: Timestamp) -> Option<String> {
+        self.doing().map(|doing| status::line(&doing, now, &self.style))
+    }
+
+    fn doing(&self) -> Option<Doing> {
+        let busy = |what: &str, since: Timestamp| Doing {
+            what: what.to_owned(),
+            since,
+            aside: String::new(),
+            waits: false,
+        };
+        if let Some(open) = self.asks.first() {
+            let more = match self.asks.len() {
+                1 => String::new(),
+                many => format!(" (and {} more)", many - 1),
+            };
+            let what = match open.ask {
+                Ask::Approval(_) => format!("Your decision is needed{more}: {}", open.brief),
+                Ask::Question(_) => format!("Your answer is needed{more}: {}", open.brief),
+            };
+            let what = what.trim_end_matches([':', ' ']).to_owned();
+            return Some(Doing { waits: true, ..busy(&what, open.since) });
+        }
+        if let Some(tool) = self.tools.last() {
+            let more = match self.tools.len() {
+                1 => String::new(),
+                many => format!(" (and {} more)", many - 1),
+            };
+            let what = format!("{}{more}", tool.brief());
+            return Some(Doing { aside: tool.last_words(), ..busy(&what, tool.since) });
+        }
+        if let Some(since) = self.turn {
+            let writes = self.prose.iter().any(|(voice, ..)| *voice != Voice::Thought);
+            let what = if writes {
+                "Writing"
+            } else if self.thoughts.is_empty() {
+                "Working"
+            } else {
+                "Thinking"
+            };
+            return Some(busy(what, since));
+        }
+        self.starting.map(|since| busy(&format!("Starting {}", self.agent), since))
+    }
+
+    fn put(&mut self, block: Block, lines: Vec<Line>) -> String {
+        self.page.put(block, lines, &self.style)
+    }
+
+    fn remark(&mut self, text: &str) -> String {
+        let lines = lifecycle::remark(text, &self.style);
+        self.put(Block::Remark, lines)
+    }
+
+    fn rest(&mut self) {
+        self.turn = None;
+        self.starting = None;
+        self.tools.clear();
+        self.asks.clear();
+        self.thoughts.clear();
+        self.diffs.clear();
+    }
+}

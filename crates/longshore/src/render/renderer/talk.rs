@@ -1,0 +1,145 @@
+//! What is said: texts that grow, thoughts, plans, messages of people.
+
+use longshore_model::command::Attachment;
+use longshore_model::event::Event;
+use longshore_model::item::PlanStep;
+
+use super::Renderer;
+use crate::render::clean::clean;
+use crate::render::human::elapsed;
+use crate::render::line::Line;
+use crate::render::page::{Block, Item, Voice};
+use crate::render::prose::{Prose, Rest};
+use crate::render::style::{Show, Style, ink};
+use crate::render::wrap::{behind, text_behind};
+use crate::render::{lifecycle, plan};
+
+impl Renderer {
+    pub(super) fn room(&self, voice: Voice) -> usize {
+        match voice {
+            Voice::Message | Voice::Plan => self.style.columns(),
+            Voice::Thought => self.style.columns() - 2,
+        }
+    }
+
+    pub(super) fn voiced(&self, voice: Voice, lines: Vec<Line>) -> Vec<Line> {
+        match voice {
+            Voice::Message | Voice::Plan => lines,
+            Voice::Thought => {
+                let bar = Line::of(&format!("{} ", self.style.signs().gutter), ink::DIM);
+                let dimmed = lines.into_iter().map(|line| line.over(ink::DIM.italic())).collect();
+                behind(dimmed, &bar, &bar)
+            }
+        }
+    }
+
+    pub(super) fn prose_of(&mut self, voice: Voice, item: Item) -> usize {
+        let at = self.prose.iter().position(|(v, i, _)| (*v, *i) == (voice, item));
+        at.unwrap_or_else(|| {
+            self.prose.push((voice, item, Prose::default()));
+            self.prose.len() - 1
+        })
+    }
+
+    pub(super) fn begin(&mut self, voice: Voice, item: Item) -> String {
+        self.prose_of(voice, item);
+        String::new()
+    }
+
+    pub(super) fn grow(&mut self, voice: Voice, item: Item, text: &str) -> String {
+        let (at, room) = (self.prose_of(voice, item), self.room(voice));
+        let lines = self.prose[at].2.push(text, room, &self.style);
+        let lines = self.voiced(voice, lines);
+        self.put(Block::Prose(voice, item), lines)
+    }
+
+    pub(super) fn complete(&mut self, voice: Voice, item: Item, whole: &str, partial: bool) -> String {
+        let at = self.prose_of(voice, item);
+        let (_, _, prose) = self.prose.remove(at);
+        let mut printed = match prose.done(whole, self.room(voice), &self.style) {
+            Rest::Continues(lines) => {
+                let lines = self.voiced(voice, lines);
+                self.put(Block::Prose(voice, item), lines)
+            }
+            Rest::Differs(lines) => {
+                let note = lifecycle::remark("parts got lost on the way; here is all of it:", &self.style);
+                let mut printed = self.put(Block::Whole, note);
+                let lines = self.voiced(voice, lines);
+                printed.push_str(&self.put(Block::Prose(voice, item), lines));
+                printed
+            }
+        };
+        if partial {
+            printed.push_str(&self.remark("cut off here: the agent did not finish"));
+        }
+        printed
+    }
+
+    pub(super) fn think(&mut self, event: &Event) -> String {
+        if !self.thoughts.iter().any(|(item, _)| *item == event.item) {
+            self.thoughts.push((event.item, event.at));
+        }
+        String::new()
+    }
+
+    pub(super) fn thought(&mut self, event: &Event, partial: bool) -> String {
+        let at = self.thoughts.iter().position(|(item, _)| *item == event.item);
+        let since = at.map(|at| self.thoughts.remove(at).1);
+        match self.style.reasoning {
+            Show::Hidden => String::new(),
+            Show::Full => self.complete(Voice::Thought, event.item, event.text(), partial),
+            Show::Folded => {
+                let gist = gist(event.text());
+                let took = since.map(|since| event.at.millis_since(since)).filter(|took| *took >= 1_000);
+                let took = took.map(|took| format!(" for {}", elapsed(took))).unwrap_or_default();
+                if gist.is_empty() {
+                    return String::new();
+                }
+                let line = Line::of(&format!("{} thought{took}: ", self.style.signs().dot), ink::DIM);
+                let line = line.with(&gist, ink::DIM.italic());
+                let line = line.cut(self.style.columns(), self.style.signs().more);
+                self.put(Block::Remark, vec![line])
+            }
+        }
+    }
+
+    /// A checklist is printed when it reads differently than before.
+    pub(super) fn plan(&mut self, item: Item, steps: &[PlanStep], text: &str) -> String {
+        // Written out while it grew, the text is the plan itself and no reason for it.
+        let written = self.prose.iter().any(|(voice, of, _)| (*voice, *of) == (Voice::Plan, item));
+        let mut printed = if written { self.complete(Voice::Plan, item, text, false) } else { String::new() };
+        if self.plan != steps {
+            self.plan = steps.to_vec();
+            let lines = plan::lines(steps, if written { "" } else { text }, &self.style);
+            printed.push_str(&self.put(Block::Whole, lines));
+        }
+        printed
+    }
+}
+
+pub(super) fn user_message(
+    text: &str,
+    attachments: &[Attachment],
+    by: Option<&str>,
+    style: &Style,
+) -> Vec<Line> {
+    let first = Line::of("> ", ink::PERSON);
+    let rest = Line::of("  ", ink::PLAIN);
+    let mut lines = text_behind(&clean(text), ink::BOLD, style.columns(), &first, &rest);
+    for attachment in attachments {
+        let name = attachment.name.as_deref().unwrap_or("attachment");
+        let text = format!("+ {name} ({})", attachment.media_type);
+        lines.extend(text_behind(&clean(&text), ink::DIM, style.columns(), &rest, &rest));
+    }
+    if let Some(by) = by.filter(|by| *by != "owner") {
+        lines.extend(text_behind(&format!("from {}", clean(by)), ink::DIM, style.columns(), &rest, &rest));
+    }
+    lines
+}
+
+/// The first thing that a thought says, without its markup.
+fn gist(thought: &str) -> String {
+    let thought = clean(thought);
+    let line = thought.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.trim_matches(['*', '#', '_', ' ']).to_owned()
+}

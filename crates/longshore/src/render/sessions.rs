@@ -1,0 +1,188 @@
+//! Sessions in lists, and one session in full.
+
+use longshore_model::info::{Activity, SessionInfo, Status};
+use longshore_model::time::Timestamp;
+
+use super::clean::clean;
+use super::columns::{Column, table, tsv};
+use super::footer::tokens;
+use super::human::{age, cost, plural, short_id};
+use super::line::{Line, print};
+use super::style::{Ink, Style, ink};
+use super::wrap::text_behind;
+use super::{ask, lifecycle};
+
+const COLUMNS: [Column; 9] = [
+    Column::left("ID", 0, 8),
+    Column::left("STATUS", 0, 10),
+    Column::left("AGENT", 2, 6),
+    Column::left("TITLE", 0, 20),
+    Column::left("WAITS FOR", 1, 8),
+    Column::left("PROJECT", 4, 8),
+    Column::left("BRANCH", 5, 8),
+    Column::right("COST", 6, 5),
+    Column::right("AGE", 3, 3),
+];
+
+/// Sessions for a person: one line each, as many columns as fit.
+pub fn sessions_table(sessions: &[SessionInfo], now: Timestamp, style: &Style) -> String {
+    if sessions.is_empty() {
+        return print(
+            &lifecycle::remark("no sessions; `longshore run codex \"...\"` opens one", style),
+            style,
+        );
+    }
+    let row = |session: &SessionInfo| {
+        let (sign, word, ink) = state(session, style);
+        let branch = session.git.as_ref().map(|git| {
+            let dirty = if git.dirty > 0 { "*" } else { "" };
+            format!("{}{dirty}", git.branch.as_deref().unwrap_or("(detached)"))
+        });
+        let plain = |text: &str| Line::of(&clean(text), ink::PLAIN);
+        vec![
+            Line::of(&short_id(session.session_id), ink::CODE),
+            Line::of(&format!("{sign} {word}"), ink),
+            plain(&session.provider),
+            Line::of(&clean(&session.title), if session.archived { ink::DIM } else { ink::BOLD }),
+            Line::of(&waits(session), ink::ASK),
+            plain(session.project.as_deref().unwrap_or_default()),
+            plain(&branch.unwrap_or_default()),
+            plain(&session.cost_usd.map(cost).unwrap_or_default()),
+            Line::of(&age(now.millis_since(session.updated_at)), ink::DIM),
+        ]
+    };
+    table(&COLUMNS, &sessions.iter().map(row).collect::<Vec<_>>(), style)
+}
+
+/// Sessions for programs: whole ids, RFC 3339 times, a tab between fields, no head.
+///
+/// Fields: id, status, activity, agent, title, project, branch, updated at, cost in dollars, open approvals, open
+/// questions.
+pub fn sessions_tsv(sessions: &[SessionInfo]) -> String {
+    let row = |session: &SessionInfo| {
+        tsv([
+            session.session_id.to_string(),
+            status_word(session.status).to_owned(),
+            activity_word(session.activity).to_owned(),
+            session.provider.to_string(),
+            session.title.clone(),
+            session.project.clone().unwrap_or_default(),
+            session.git.as_ref().and_then(|git| git.branch.clone()).unwrap_or_default(),
+            session.updated_at.to_string(),
+            session.cost_usd.map(|cost| format!("{cost:.4}")).unwrap_or_default(),
+            session.approvals.len().to_string(),
+            session.questions.len().to_string(),
+        ])
+    };
+    sessions.iter().map(row).collect()
+}
+
+/// All there is to say of one session.
+pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> String {
+    let (sign, word, ink) = state(session, style);
+    let dot = format!(" {} ", style.signs().dot);
+    let mut lines =
+        text_behind(&clean(&session.title), ink::BOLD, style.columns(), &Line::default(), &Line::default());
+    let state = Line::of(&format!("{sign} {word}"), ink);
+    lines.push(state.with(&format!("{dot}{} ago", age(now.millis_since(session.updated_at))), ink::DIM));
+    let mut field = |name: &str, value: &str| {
+        let (first, rest) =
+            (Line::of(&format!("{name:<9} "), ink::DIM), Line::of(&" ".repeat(10), ink::PLAIN));
+        lines.extend(text_behind(&clean(value), ink::PLAIN, style.columns(), &first, &rest));
+    };
+    field("id", &session.session_id.to_string());
+    let model = session.model.as_ref().map(|model| format!("{dot}{model}")).unwrap_or_default();
+    field("agent", &format!("{}{model}{dot}mode {}", session.provider, session.mode));
+    field("folder", &session.cwd);
+    if let Some(git) = &session.git {
+        let branch = git.branch.as_deref().unwrap_or("(detached)");
+        let dirty = if git.dirty > 0 {
+            format!("{dot}{} changed", plural(git.dirty as usize, "file"))
+        } else {
+            String::new()
+        };
+        field("branch", &format!("{branch}{dirty}"));
+    }
+    field("repo", session.repo.as_deref().unwrap_or_default());
+    let mut used = tokens(&session.usage);
+    used.extend(session.context_percent.map(|percent| format!("context {percent}%")));
+    used.extend(session.cost_usd.map(cost));
+    field("used", &used.join(&dot));
+    field(
+        "opened",
+        &format!("{} ago{dot}{}", age(now.millis_since(session.created_at)), plural_events(session)),
+    );
+    field("native", session.native.as_deref().unwrap_or_default());
+    field("parent", &session.parent.map(short_id).unwrap_or_default());
+    let fork = session.forked_from.as_ref().map(|fork| format!("{} at {}", short_id(fork.session), fork.seq));
+    field("forked", &fork.unwrap_or_default());
+    for approval in &session.approvals {
+        field(
+            "approval",
+            &format!("{}{dot}{}", ask::brief(&approval.request.subject), approval.request.approval),
+        );
+    }
+    for question in &session.questions {
+        let text = question.text.as_deref().unwrap_or("a question");
+        field("question", &format!("{text}{dot}{}", question.request.question));
+    }
+    for prompt in &session.queue {
+        field("queued", &prompt.text);
+    }
+    field("last", session.preview.as_deref().unwrap_or_default());
+    print(&lines, style)
+}
+
+fn plural_events(session: &SessionInfo) -> String {
+    plural(usize::try_from(session.head.0).unwrap_or(usize::MAX), "event")
+}
+
+/// What a person wants to know first: does it need me, does it run, did it fail?
+fn state(session: &SessionInfo, style: &Style) -> (&'static str, &'static str, Ink) {
+    let signs = style.signs();
+    match (session.activity, session.status) {
+        (Activity::Waiting, _) => (signs.waiting, "waiting", ink::ASK),
+        (Activity::Starting, _) => (signs.card, "starting", ink::BUSY),
+        (Activity::Working, _) => (signs.card, "working", ink::BUSY),
+        (Activity::Closed, _) => (signs.done, "closed", ink::DIM),
+        (Activity::Idle | Activity::Sleeping, Status::Error) => (signs.failed, "failed", ink::BAD),
+        (Activity::Idle | Activity::Sleeping, Status::Interrupted) => (signs.stopped, "stopped", ink::WARN),
+        (Activity::Idle, Status::Active | Status::Idle | Status::Completed) => {
+            (signs.pending, "idle", ink::GOOD)
+        }
+        (Activity::Sleeping, Status::Active | Status::Idle | Status::Completed) => {
+            (signs.asleep, "asleep", ink::DIM)
+        }
+    }
+}
+
+fn waits(session: &SessionInfo) -> String {
+    let mut waits = Vec::new();
+    for (number, noun) in [(session.approvals.len(), "approval"), (session.questions.len(), "answer")] {
+        if number > 0 {
+            waits.push(plural(number, noun));
+        }
+    }
+    waits.join(", ")
+}
+
+fn status_word(status: Status) -> &'static str {
+    match status {
+        Status::Active => "active",
+        Status::Idle => "idle",
+        Status::Completed => "completed",
+        Status::Error => "error",
+        Status::Interrupted => "interrupted",
+    }
+}
+
+fn activity_word(activity: Activity) -> &'static str {
+    match activity {
+        Activity::Starting => "starting",
+        Activity::Working => "working",
+        Activity::Waiting => "waiting",
+        Activity::Idle => "idle",
+        Activity::Sleeping => "sleeping",
+        Activity::Closed => "closed",
+    }
+}

@@ -1,0 +1,138 @@
+//! Tables of sessions, agents and hits.
+
+use longshore_model::capability::AgentInfo;
+use longshore_model::id::Seq;
+use longshore_model::info::SessionInfo;
+use longshore_model::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::ID;
+use crate::render::{
+    Hit, Style, agents_table, agents_tsv, search_hits, session_detail, sessions_table, sessions_tsv,
+};
+
+fn session(id: u32, more: Value) -> SessionInfo {
+    let start = Timestamp::from_micros(0);
+    let mut session = json!({
+        "provider": "codex", "sessionId": format!("01931f5e-7a2b-7c3d-8e4f-a1b2{id:08x}"), "title": "Untitled",
+        "status": "idle", "createdAt": start, "updatedAt": start, "activity": "idle", "cwd": "/w", "mode": "ask",
+        "capabilities": {}, "head": 2, "usage": {}, "archived": false,
+    });
+    session.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    serde_json::from_value(session).unwrap()
+}
+
+fn two() -> [SessionInfo; 2] {
+    let approval = json!({
+        "session": ID, "seq": 3, "requestedAt": Timestamp::from_micros(0), "approval": ID,
+        "subject": {"kind": "command", "command": "git push"}, "options": ["allow_once"],
+    });
+    [
+        session(
+            1,
+            json!({"title": "Fix the\tlogin \u{1b}[31mtest", "activity": "waiting", "status": "active",
+            "approvals": [approval], "project": "demo", "git": {"branch": "main", "dirty": 2}, "costUsd": 0.5}),
+        ),
+        session(2, json!({"title": "漢字", "activity": "sleeping", "status": "error"})),
+    ]
+}
+
+fn later() -> Timestamp {
+    Timestamp::from_micros(0).plus_millis(300_000)
+}
+
+#[test]
+fn sessions_in_columns() {
+    assert_eq!(
+        sessions_table(&two(), later(), &Style { width: 100, ..Style::default() }),
+        "\
+ID        STATUS     AGENT  TITLE               WAITS FOR   PROJECT  BRANCH   COST  AGE
+00000001  ? waiting  codex  Fix the login test  1 approval  demo     main*   $0.50   5m
+00000002  ✗ failed   codex  漢字                                                     5m
+"
+    );
+}
+
+#[test]
+fn a_narrow_list_keeps_what_matters() {
+    assert_eq!(
+        sessions_table(&two(), later(), &Style { width: 34, ..Style::default() }),
+        "ID        STATUS     TITLE\n00000001  ? waiting  Fix the logi…\n00000002  ✗ failed   漢字\n"
+    );
+    assert_eq!(
+        sessions_table(&[], later(), &Style::default()),
+        "· no sessions; `longshore run codex \"...\"` opens one\n"
+    );
+}
+
+#[test]
+fn programs_get_tabs() {
+    assert_eq!(
+        sessions_tsv(&two()),
+        "01931f5e-7a2b-7c3d-8e4f-a1b200000001\tactive\twaiting\tcodex\tFix the login test\tdemo\tmain\t\
+         1970-01-01T00:00:00.000000Z\t0.5000\t1\t0\n\
+         01931f5e-7a2b-7c3d-8e4f-a1b200000002\terror\tsleeping\tcodex\t漢字\t\t\t\
+         1970-01-01T00:00:00.000000Z\t\t0\t0\n"
+    );
+}
+
+#[test]
+fn one_session_in_full() {
+    assert_eq!(
+        session_detail(&two()[0], later(), &Style::default()),
+        "\
+Fix the login test
+? waiting · 5m ago
+id        01931f5e-7a2b-7c3d-8e4f-a1b200000001
+agent     codex · mode ask
+folder    /w
+branch    main · 2 files changed
+used      $0.50
+opened    5m ago · 2 events
+approval  run git push · 01931f5e-7a2b-7c3d-8e4f-a1b2c3d4e5f6
+"
+    );
+}
+
+#[test]
+fn agents_that_are_missing_say_how_to_get_them() {
+    let agents: Vec<AgentInfo> = serde_json::from_value(json!([
+        {"name": "codex", "title": "Codex", "path": "/bin/codex", "version": "1.2", "install": "npm i codex",
+         "capabilities": {"modes": ["plan", "ask"]}, "remark": "old"},
+        {"name": "claude", "title": "Claude", "install": "npm i claude", "capabilities": {}},
+    ]))
+    .unwrap();
+    assert_eq!(
+        agents_table(&agents, &Style::default()),
+        "\
+AGENT    VERSION  MODES     PATH
+✓ codex  1.2      plan ask  /bin/codex
+! codex: old
+
+not installed
+○ claude  npm i claude
+"
+    );
+    assert_eq!(agents_tsv(&agents), "codex\t1.2\t/bin/codex\tnpm i codex\nclaude\t\t\tnpm i claude\n");
+}
+
+#[test]
+fn hits_are_grouped_by_session() {
+    let hit = |seq, snippet| Hit {
+        session: ID.parse().unwrap(),
+        seq: Seq(seq),
+        title: "Fix",
+        at: Timestamp::from_micros(0),
+        snippet,
+    };
+    let hits = [hit(3, "the login\nfails"), hit(12, "login again")];
+    assert_eq!(
+        search_hits(&hits, "login", later(), &Style::default()),
+        "c3d4e5f6  Fix  5m\n     3  the login fails\n    12  login again\n"
+    );
+    let colored = Style { color: true, ..Style::default() };
+    assert!(
+        search_hits(&hits, "LOG", later(), &colored).contains("the \u{1b}[1m\u{1b}[33mlogin\u{1b}[0m fails")
+    );
+    assert_eq!(search_hits(&[], "x", later(), &Style::default()), "· nothing found for \"x\"\n");
+}

@@ -1,0 +1,242 @@
+//! Tool cards: what the agent does, what came of it.
+
+use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use longshore_model::time::Timestamp;
+use serde_json::Value;
+
+use super::clean::{clean, clean_output, untab};
+use super::human::{duration, plural};
+use super::line::Line;
+use super::page::Item;
+use super::shell;
+use super::style::{Ink, Style, ink};
+use super::wrap::{behind, text_behind, width_of, wrap};
+
+/// How many lines of output a card shows.
+const TAIL: usize = 10;
+/// How many lines of a command the head of a card shows.
+const COMMAND_LINES: usize = 4;
+/// How much streamed output is kept for a call that ends without its whole output, in bytes.
+const KEPT: usize = 64 * 1024;
+
+/// A call that has not ended.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub(super) item: Item,
+    pub(super) since: Timestamp,
+    kind: ToolKind,
+    verb: String,
+    detail: String,
+    cwd: Option<String>,
+    /// Tells it from another one that runs at the same time and looks the same.
+    twin: usize,
+    output: String,
+    /// Whether its head was printed: not before there is something to say.
+    pub(super) shown: bool,
+}
+
+impl Tool {
+    pub(super) fn new(item: Item, since: Timestamp, call: &ToolCall, text: &str, home: &str) -> Self {
+        let cwd = call.cwd.clone().filter(|cwd| cwd != home);
+        let (verb, detail) = words(call, text);
+        let output = String::new();
+        Self { item, since, kind: call.kind, verb, detail, cwd, twin: 1, output, shown: false }
+    }
+
+    /// A call of which nothing was heard before its end.
+    pub(super) fn unknown(item: Item, since: Timestamp) -> Self {
+        let (verb, detail, output) = ("A tool".to_owned(), String::new(), String::new());
+        Self { item, since, kind: ToolKind::Other, verb, detail, cwd: None, twin: 1, output, shown: false }
+    }
+
+    /// Takes over what is known now; says whether the card reads differently.
+    pub(super) fn update(&mut self, call: &ToolCall, text: &str, home: &str) -> bool {
+        let newer = Tool::new(self.item, self.since, call, text, home);
+        let differs = !newer.detail.is_empty() && (&newer.verb, &newer.detail) != (&self.verb, &self.detail);
+        if differs {
+            (self.kind, self.verb, self.detail, self.cwd) = (newer.kind, newer.verb, newer.detail, newer.cwd);
+        }
+        differs
+    }
+
+    /// Whether there is more to say than that a tool is called.
+    pub(super) fn is_telling(&self) -> bool {
+        !self.detail.is_empty()
+    }
+
+    /// Numbers it among those that look the same.
+    pub(super) fn tell_from<'a>(&mut self, others: impl Iterator<Item = &'a Tool>) {
+        let alike = others.filter(|other| (&other.verb, &other.detail) == (&self.verb, &self.detail));
+        self.twin = alike.map(|other| other.twin + 1).max().unwrap_or(1);
+    }
+
+    /// More output.
+    pub(super) fn grow(&mut self, text: &str) {
+        self.output.push_str(text);
+        if self.output.len() > 2 * KEPT {
+            self.output = last_bytes(&self.output, KEPT).to_owned();
+        }
+    }
+
+    /// In a few words, for the status line.
+    pub(super) fn brief(&self) -> String {
+        let first = self.detail.lines().next().unwrap_or_default();
+        format!("{} {first}", self.verb).trim_end().to_owned()
+    }
+
+    /// The last line that it printed, for the status line.
+    pub(super) fn last_words(&self) -> String {
+        let output = clean_output(last_bytes(&self.output, 1024));
+        output.lines().rev().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default().to_owned()
+    }
+
+    /// The head of the card.
+    pub(super) fn head(&self, again: bool, style: &Style) -> Vec<Line> {
+        let signs = style.signs();
+        let sign = if again { Line::of(signs.again, ink::DIM) } else { Line::of(signs.card, ink::BUSY) };
+        let (sign, width) = (sign.with(" ", ink::PLAIN), style.columns());
+        // A short verb lets the lines below stand under what it is done to.
+        let indent = Line::of(&" ".repeat((width_of(&self.verb) + 4).min(8)), ink::PLAIN);
+        let shown = if again { 1 } else { COMMAND_LINES };
+        let mut details = self.detail.lines();
+        let mut first = Line::of(&self.verb, ink::BOLD).with("  ", ink::PLAIN);
+        first.push(details.next().unwrap_or_default(), ink::PLAIN);
+        if self.twin > 1 {
+            first.push(&format!(" #{}", self.twin), ink::DIM);
+        }
+        let mut lines = behind(wrap(&first, width.saturating_sub(indent.width())), &sign, &indent);
+        for detail in details.by_ref().take(shown - 1) {
+            lines.extend(text_behind(detail, ink::PLAIN, width, &indent, &indent));
+        }
+        let (hidden, cwd) = (details.count(), self.cwd.as_deref());
+        if hidden > 0 && !again {
+            let more = format!("{} {}", signs.more, plural(hidden, "more line"));
+            lines.extend(text_behind(&more, ink::DIM, width, &indent, &indent));
+        }
+        if let Some(cwd) = cwd.filter(|_| !again) {
+            lines.extend(text_behind(&format!("in {}", clean(cwd)), ink::DIM, width, &indent, &indent));
+        }
+        lines
+    }
+
+    /// What stands under the head when the call has ended.
+    pub(super) fn end(&self, outcome: &ToolOutcome, text: &str, now: Timestamp, style: &Style) -> Vec<Line> {
+        let output = match (text.is_empty(), &outcome.result) {
+            (false, _) => clean_output(text),
+            (true, _) if !self.output.is_empty() => clean_output(&self.output),
+            (true, Value::Null) => String::new(),
+            (true, Value::String(result)) => clean_output(result),
+            (true, result) => clean_output(&format!("{result:#}")),
+        };
+        let output = output.trim_end().trim_start_matches('\n');
+        let folded = outcome.status == ToolStatus::Completed && is_bulk(self.kind);
+        let mut lines = if folded { Vec::new() } else { tail(output, style) };
+
+        let (sign, ink) = sign(outcome.status, style);
+        let mut words = Vec::new();
+        match outcome.status {
+            ToolStatus::Running => words.push("still running".to_owned()),
+            ToolStatus::Declined => words.push("declined".to_owned()),
+            ToolStatus::Cancelled => words.push("cancelled".to_owned()),
+            ToolStatus::Failed if outcome.exit_code.is_none() => words.push("failed".to_owned()),
+            ToolStatus::Failed | ToolStatus::Completed => {}
+        }
+        words.extend(outcome.exit_code.filter(|code| *code != 0).map(|code| format!("exit {code}")));
+        if folded && self.kind != ToolKind::Edit && !output.is_empty() {
+            words.push(plural(output.lines().count(), "line"));
+        }
+        let took = outcome.duration_ms.or(Some(now.millis_since(self.since)).filter(|took| *took > 0));
+        words.extend(took.filter(|_| outcome.status != ToolStatus::Declined).map(duration));
+        let dot = format!(" {} ", style.signs().dot);
+        let quiet = if outcome.status == ToolStatus::Completed { ink::DIM } else { ink };
+        lines.push(
+            Line::of("  ", ink::PLAIN).with(sign, ink).with(" ", ink::PLAIN).with(&words.join(&dot), quiet),
+        );
+        lines
+    }
+}
+
+/// The sign and the colour of a status.
+pub(super) fn sign(status: ToolStatus, style: &Style) -> (&'static str, Ink) {
+    let signs = style.signs();
+    match status {
+        ToolStatus::Running => (signs.card, ink::BUSY),
+        ToolStatus::Completed => (signs.done, ink::GOOD),
+        ToolStatus::Failed => (signs.failed, ink::BAD),
+        ToolStatus::Declined => (signs.declined, ink::WARN),
+        ToolStatus::Cancelled => (signs.stopped, ink::WARN),
+    }
+}
+
+/// At most so many bytes of the end of a text, whole characters only.
+fn last_bytes(text: &str, most: usize) -> &str {
+    let from = text.len().saturating_sub(most);
+    (from..text.len()).find_map(|at| text.get(at..)).unwrap_or_default()
+}
+
+/// The last lines of an output, behind a gutter.
+pub(super) fn tail(output: &str, style: &Style) -> Vec<Line> {
+    let total = output.lines().count();
+    let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+    let room = style.columns().saturating_sub(gutter.width());
+    let mut lines = Vec::new();
+    // To fold a single line would take the place that it saves.
+    let hidden = if total > TAIL + 1 { total - TAIL } else { 0 };
+    if hidden > 0 {
+        let more = format!("{} {}", style.signs().more, plural(hidden, "more line"));
+        lines.push(Line::of(&more, ink::DIM));
+    }
+    for line in output.lines().skip(hidden) {
+        lines.push(Line::of(&untab(line, 8), ink::DIM).cut(room, style.signs().more));
+    }
+    behind(lines, &gutter, &gutter)
+}
+
+/// Kinds whose output is what they were asked for, not news.
+fn is_bulk(kind: ToolKind) -> bool {
+    match kind {
+        ToolKind::Read | ToolKind::Edit | ToolKind::Search | ToolKind::Fetch => true,
+        ToolKind::Execute
+        | ToolKind::Delete
+        | ToolKind::Move
+        | ToolKind::Think
+        | ToolKind::Delegate
+        | ToolKind::Other => false,
+    }
+}
+
+/// What a call does: a verb, and what it does it to.
+pub(super) fn words(call: &ToolCall, text: &str) -> (String, String) {
+    let verb = match call.kind {
+        ToolKind::Execute => "Run",
+        ToolKind::Read => "Read",
+        ToolKind::Edit => "Edit",
+        ToolKind::Delete => "Delete",
+        ToolKind::Move => "Move",
+        ToolKind::Search => "Search",
+        ToolKind::Fetch => "Fetch",
+        ToolKind::Think => "Think",
+        ToolKind::Delegate => "Delegate",
+        ToolKind::Other => &call.name,
+    };
+    let detail = match &call.command {
+        Some(command) => shell::unwrapped(command),
+        None if !text.is_empty() && text != call.name => text.to_owned(),
+        None => brief_input(&call.input),
+    };
+    (clean(verb).into_owned(), clean(&detail).trim().to_owned())
+}
+
+/// Arguments in a line: `path: a.rs, limit: 3`.
+fn brief_input(input: &Value) -> String {
+    let brief = |value: &Value| -> String {
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        text.lines().next().unwrap_or_default().chars().take(80).collect()
+    };
+    if input.is_null() {
+        return String::new();
+    }
+    let Some(fields) = input.as_object() else { return brief(input) };
+    let field = |(key, value): (&String, &Value)| format!("{key}: {}", brief(value));
+    fields.iter().take(4).map(field).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,154 @@
+//! Reads a JSON object key by key, and complains about the keys that nobody asked for.
+
+use std::time::Duration;
+
+use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
+use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use serde_json::{Map, Value};
+
+use super::fault::Fault;
+
+/// The longest wait that a script may ask for: an hour. More is a slip of the keyboard.
+const LONGEST_WAIT_MS: u64 = 3_600_000;
+
+/// An object that is being read.
+pub(super) struct Fields {
+    left: Map<String, Value>,
+    asked: Vec<&'static str>,
+}
+
+impl Fields {
+    pub(super) fn of(what: &str, value: Value) -> Result<Self, Fault> {
+        match value {
+            Value::Object(left) => Ok(Fields { left, asked: Vec::new() }),
+            other => Err(shape(what, "an object", &other)),
+        }
+    }
+
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.left.contains_key(key)
+    }
+
+    /// Takes a key as it is. `null` counts as absent, as people expect of JSON.
+    pub(super) fn value(&mut self, key: &'static str) -> Option<Value> {
+        self.asked.push(key);
+        self.left.remove(key).filter(|value| !value.is_null())
+    }
+
+    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, Fault> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
+            Some(other) => Err(wrong(key, "a text that is not empty", &other)),
+        }
+    }
+
+    pub(super) fn need_text(&mut self, key: &'static str) -> Result<String, Fault> {
+        self.text(key)?.ok_or(Fault::Missing { key })
+    }
+
+    /// A list of texts, or one text as a list of one.
+    pub(super) fn texts(&mut self, key: &'static str) -> Result<Vec<String>, Fault> {
+        const WANTED: &str = "a text or a list of texts";
+        match self.value(key) {
+            None => Ok(Vec::new()),
+            Some(Value::String(text)) => Ok(vec![text]),
+            Some(Value::Array(list)) => list
+                .into_iter()
+                .map(|entry| match entry {
+                    Value::String(text) => Ok(text),
+                    other => Err(wrong(key, WANTED, &other)),
+                })
+                .collect(),
+            Some(other) => Err(wrong(key, WANTED, &other)),
+        }
+    }
+
+    pub(super) fn number(
+        &mut self,
+        key: &'static str,
+        wanted: &'static str,
+        range: std::ops::RangeInclusive<u64>,
+    ) -> Result<Option<u64>, Fault> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) if range.contains(&number) => Ok(Some(number)),
+                _ => Err(wrong(key, wanted, &value)),
+            },
+        }
+    }
+
+    pub(super) fn wait(&mut self, key: &'static str) -> Result<Option<Duration>, Fault> {
+        let wanted = "milliseconds from 0 to 3600000";
+        let millis = self.number(key, wanted, 0..=LONGEST_WAIT_MS)?;
+        Ok(millis.map(Duration::from_millis))
+    }
+
+    /// A key whose presence is the message: only `true` is sensible.
+    pub(super) fn flag(&mut self, key: &'static str) -> Result<(), Fault> {
+        match self.value(key) {
+            Some(Value::Bool(true)) => Ok(()),
+            other => Err(wrong(key, "true", &other.unwrap_or(Value::Null))),
+        }
+    }
+
+    pub(super) fn headers(&mut self, key: &'static str) -> Result<HeaderMap, Fault> {
+        let mut headers = HeaderMap::new();
+        let Some(value) = self.value(key) else {
+            return Ok(headers);
+        };
+        let Value::Object(entries) = value else {
+            return Err(wrong(key, "an object of texts", &value));
+        };
+        for (name, value) in entries {
+            let Value::String(text) = value else {
+                return Err(wrong(&name, "a text", &value));
+            };
+            let legal = HeaderName::try_from(&name)
+                .ok()
+                .filter(|name| *name != CONTENT_LENGTH && *name != TRANSFER_ENCODING)
+                .zip(HeaderValue::try_from(text).ok());
+            let Some((legal_name, legal_value)) = legal else {
+                return Err(Fault::Header { name });
+            };
+            headers.append(legal_name, legal_value);
+        }
+        Ok(headers)
+    }
+
+    /// Ends the reading: whatever is left was a mistake.
+    pub(super) fn done(mut self) -> Result<(), Fault> {
+        match self.left.keys().next().cloned() {
+            None => Ok(()),
+            Some(key) => {
+                self.asked.sort_unstable();
+                self.asked.dedup();
+                Err(Fault::UnknownKey { key, known: self.asked.join(", ") })
+            }
+        }
+    }
+}
+
+/// The fault of a key that holds something else than it should.
+pub(super) fn wrong(key: &str, wanted: &'static str, found: &Value) -> Fault {
+    shape(&format!("{key:?}"), wanted, found)
+}
+
+/// The fault of something being of the wrong kind or out of its range.
+pub(super) fn shape(what: &str, wanted: &'static str, found: &Value) -> Fault {
+    Fault::Shape { what: what.to_owned(), wanted, found: kind(found) }
+}
+
+fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(true) => "true",
+        Value::Bool(false) => "false",
+        Value::Number(_) => "this number",
+        Value::String(text) if text.is_empty() => "an empty text",
+        Value::String(_) => "this text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
+}

@@ -1,0 +1,45 @@
+//! A scripted model: a server that speaks a model's API and plays a script instead of thinking.
+//!
+//! Real agents run against it without an account, and every behaviour of a model that is hard to get on demand
+//! (a stream cut in the middle of a word, a 429, two tool calls at once) is a line in a file. The format of that
+//! file is told in `docs/model-script.md`.
+//!
+//! ```text
+//! file ── parse ──> Script (steps of actions, the same for every API)
+//!                      │
+//! request ── Api ──> Player (which step answers this request?)
+//!                      │
+//!                   Api::render ──> Frames (events and waits)      pure, up to here
+//!                      │
+//!                   server, stream ──> the socket                  all of the IO
+//! ```
+//!
+//! Actions do not know an API. A further API is one file beside `responses.rs` that renders actions into its
+//! events, one arm in [`Api`] and one route.
+
+mod api;
+mod chunks;
+mod fault;
+mod fields;
+mod frame;
+mod model;
+mod parse;
+mod parse_action;
+mod player;
+mod record;
+mod responses;
+mod server;
+mod step;
+mod stream;
+
+pub use api::Api;
+pub use chunks::{Chunks, Cutting};
+pub use fault::{Fault, ScriptError};
+pub use frame::{Answer, Exchange, Frame, SseEvent};
+pub use model::Model;
+pub use player::{Chosen, EXHAUSTED, LeftStep, Player};
+pub use record::{Entry, Outcome, Requests};
+pub use server::{BODY_LIMIT, serve};
+pub use step::{
+    Action, CustomCall, FunctionCall, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
+};

@@ -1,0 +1,182 @@
+//! The model that plays: a handle that the server and whoever started it share.
+
+use std::convert::Infallible;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Uri};
+use serde_json::Value;
+
+use super::api::Api;
+use super::frame::{Answer, Exchange};
+use super::player::{LeftStep, Player};
+use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
+use super::step::Script;
+
+/// The model that is listed when the script names none.
+const DEFAULT_MODEL: &str = "scripted";
+
+/// A scripted model. Clones are handles to the same one, so a test can push steps and read requests while a
+/// server serves it.
+#[derive(Debug, Clone)]
+pub struct Model {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    play: Mutex<Playing>,
+    answers: AtomicU64,
+    record: Arc<Record>,
+}
+
+#[derive(Debug)]
+struct Playing {
+    player: Player,
+    models: Vec<String>,
+}
+
+/// An HTTP request, as far as it is recorded.
+pub(super) struct Asked {
+    pub(super) method: Method,
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+    /// The length of the body on the wire; 0 until somebody has read it.
+    pub(super) size: usize,
+}
+
+impl<S: Sync> FromRequestParts<S> for Asked {
+    type Rejection = Infallible;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
+        Ok(Asked {
+            method: parts.method.clone(),
+            uri: parts.uri.clone(),
+            headers: parts.headers.clone(),
+            size: 0,
+        })
+    }
+}
+
+impl Model {
+    /// A model at the beginning of a script.
+    pub fn new(script: Script) -> Self {
+        Model::recorded(script, Record::default())
+    }
+
+    /// The same, with every request appended to a file as a line of JSON.
+    pub fn with_log(script: Script, path: impl AsRef<Path>) -> std::io::Result<Self> {
+        let record = Record::with_file(path.as_ref())?;
+        Ok(Model::recorded(script, record))
+    }
+
+    fn recorded(script: Script, record: Record) -> Self {
+        Model {
+            shared: Arc::new(Shared {
+                play: Mutex::new(Playing::new(script)),
+                answers: AtomicU64::new(0),
+                record: Arc::new(record),
+            }),
+        }
+    }
+
+    /// Forgets what is left of the script and begins another.
+    pub fn replace(&self, script: Script) {
+        *self.lock() = Playing::new(script);
+    }
+
+    /// Adds the steps of a script after those that are left. The names of the models stay.
+    pub fn push(&self, script: Script) {
+        self.lock().player.push(script);
+    }
+
+    /// The steps that are not used up.
+    pub fn left(&self) -> Vec<LeftStep> {
+        self.lock().player.left()
+    }
+
+    /// The requests so far.
+    pub fn requests(&self) -> Requests {
+        self.shared.record.requests()
+    }
+
+    /// Waits until the requests are as wished, and returns them: a test waits for what the agent asks instead of
+    /// for time to pass.
+    pub async fn requests_when(&self, wished: impl Fn(&Requests) -> bool) -> Requests {
+        let mut changes = self.shared.record.changes();
+        loop {
+            let requests = self.requests();
+            // The sender lives in `self`, so waiting cannot fail; if it did, nothing would change any more.
+            if wished(&requests) || changes.changed().await.is_err() {
+                return requests;
+            }
+        }
+    }
+
+    /// The names of the models that it claims to be.
+    pub fn names(&self) -> Vec<String> {
+        self.lock().models.clone()
+    }
+
+    /// Answers a request in an API: chooses the step, records both, and renders.
+    pub(super) fn answer(&self, api: Api, asked: &Asked, request: Value) -> (Answer, Ticket) {
+        let chosen = self.lock().player.next(&api.last_user_text(&request));
+        if chosen.number.is_none() {
+            tracing::warn!(path = asked.uri.path(), "no step is left for this request");
+        }
+        let exchange = Exchange {
+            number: self.shared.answers.fetch_add(1, Ordering::Relaxed) + 1,
+            model: request["model"].as_str().unwrap_or(DEFAULT_MODEL).to_owned(),
+            created_at: now().as_second(),
+        };
+        tracing::debug!(answer = exchange.number, step = chosen.number, "playing a step");
+        let answer = api.render(&chosen.step, &exchange);
+        let note = chosen.step.note.clone();
+        (answer, self.record(asked, request, chosen.number, note))
+    }
+
+    /// Records a request. The ticket notes the end of its answer.
+    pub(super) fn record(
+        &self,
+        asked: &Asked,
+        body: Value,
+        step: Option<usize>,
+        note: Option<String>,
+    ) -> Ticket {
+        let entry = Entry {
+            number: 0,
+            at: now().to_string(),
+            method: asked.method.to_string(),
+            path: asked.uri.path().to_owned(),
+            headers: shown_headers(&asked.headers),
+            body: Arc::new(body),
+            step,
+            note,
+            outcome: Outcome::Playing,
+        };
+        let number = self.shared.record.add(entry, asked.size);
+        Ticket::new(Arc::clone(&self.shared.record), number)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Playing> {
+        self.shared.play.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Playing {
+    fn new(mut script: Script) -> Self {
+        let mut models = std::mem::take(&mut script.models);
+        if models.is_empty() {
+            models.push(DEFAULT_MODEL.to_owned());
+        }
+        Playing { player: Player::new(script), models }
+    }
+}
+
+/// The one place where the scripted model reads the clock.
+fn now() -> jiff::Timestamp {
+    jiff::Timestamp::now()
+}

@@ -1,0 +1,140 @@
+//! Reads one action of a step: the key that names it, and what belongs to it.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::chunks::{Chunks, Cutting};
+use super::fault::Fault;
+use super::fields::{Fields, shape, wrong};
+use super::step::{Action, CustomCall, FunctionCall, Reason, Say};
+
+/// Reads the action that a key names.
+type Read = fn(&mut Fields) -> Result<Action, Fault>;
+
+/// Every kind of action: the key that names it and how it is read.
+const KINDS: [(&str, Read); 12] = [
+    ("say", say),
+    ("reason", reason),
+    ("call", call),
+    ("custom", custom),
+    ("item", |fields| Ok(Action::Item(object(fields, "item")?))),
+    ("event", |fields| Ok(Action::Event(object(fields, "event")?))),
+    ("sleep_ms", sleep),
+    ("cut", |fields| fields.flag("cut").map(|()| Action::Cut)),
+    ("end", |fields| fields.flag("end").map(|()| Action::End)),
+    ("hang", |fields| fields.flag("hang").map(|()| Action::Hang)),
+    ("fail", fail),
+    ("incomplete", |fields| fields.need_text("incomplete").map(Action::Incomplete)),
+];
+
+/// Reads one action.
+pub(super) fn action(value: Value) -> Result<Action, Fault> {
+    let mut fields = Fields::of("an action", value)?;
+    let mut named = KINDS.iter().filter(|(key, _)| fields.has(key));
+    let Some((first, read)) = named.next() else {
+        let known: Vec<&str> = KINDS.iter().map(|(key, _)| *key).collect();
+        let known = known.join(", ");
+        return Err(Fault::NoKind { known });
+    };
+    if let Some((second, _)) = named.next() {
+        return Err(Fault::Clash { first, second });
+    }
+    let action = read(&mut fields)?;
+    fields.done()?;
+    Ok(action)
+}
+
+fn say(fields: &mut Fields) -> Result<Action, Fault> {
+    let (cutting, delay) = pace(fields, Cutting::Words)?;
+    let text = match fields.value("say") {
+        Some(Value::String(text)) => Chunks::cut(&text, cutting, delay),
+        Some(Value::Array(pieces)) => Chunks::exact(exact_pieces("say", pieces)?, delay),
+        other => {
+            let found = other.unwrap_or(Value::Null);
+            return Err(wrong("say", "a text or a list of pieces", &found));
+        }
+    };
+    Ok(Action::Say(Say { text, id: fields.text("id")?, phase: fields.text("phase")? }))
+}
+
+fn reason(fields: &mut Fields) -> Result<Action, Fault> {
+    let (cutting, delay) = pace(fields, Cutting::Words)?;
+    let summary = fields.texts("reason")?;
+    let raw = fields.text("raw")?;
+    Ok(Action::Reason(Reason {
+        summary: summary.iter().map(|part| Chunks::cut(part, cutting, delay)).collect(),
+        raw: raw.map(|text| Chunks::cut(&text, cutting, delay)),
+        id: fields.text("id")?,
+    }))
+}
+
+fn call(fields: &mut Fields) -> Result<Action, Fault> {
+    let (cutting, delay) = pace(fields, Cutting::Count(1))?;
+    let arguments = match fields.value("args") {
+        None => "{}".to_owned(),
+        // A text goes out as it is, so that a script can send arguments that are not JSON.
+        Some(Value::String(text)) => text,
+        Some(object @ Value::Object(_)) => object.to_string(),
+        Some(other) => return Err(wrong("args", "an object or a text", &other)),
+    };
+    Ok(Action::Call(FunctionCall {
+        name: fields.need_text("call")?,
+        namespace: fields.text("namespace")?,
+        arguments: Chunks::cut(&arguments, cutting, delay),
+        id: fields.text("id")?,
+    }))
+}
+
+fn custom(fields: &mut Fields) -> Result<Action, Fault> {
+    let (cutting, delay) = pace(fields, Cutting::Count(1))?;
+    Ok(Action::Custom(CustomCall {
+        name: fields.need_text("custom")?,
+        input: Chunks::cut(&fields.need_text("input")?, cutting, delay),
+        id: fields.text("id")?,
+    }))
+}
+
+fn sleep(fields: &mut Fields) -> Result<Action, Fault> {
+    let wait = fields.wait("sleep_ms")?;
+    wait.map(Action::Sleep).ok_or(Fault::Missing { key: "sleep_ms" })
+}
+
+fn fail(fields: &mut Fields) -> Result<Action, Fault> {
+    let mut error = Fields::of("\"fail\"", fields.value("fail").unwrap_or(Value::Null))?;
+    let action = Action::Fail { code: error.need_text("code")?, message: error.need_text("message")? };
+    error.done()?;
+    Ok(action)
+}
+
+fn object(fields: &mut Fields, key: &'static str) -> Result<Value, Fault> {
+    match fields.value(key) {
+        Some(object @ Value::Object(_)) => Ok(object),
+        other => Err(wrong(key, "an object", &other.unwrap_or(Value::Null))),
+    }
+}
+
+/// The keys that every streamed text has: how it is cut and how fast it comes.
+fn pace(fields: &mut Fields, otherwise: Cutting) -> Result<(Cutting, Duration), Fault> {
+    const WANTED: &str = "a number from 1, \"words\" or \"lines\"";
+    let cutting = match fields.value("chunks") {
+        None => otherwise,
+        Some(Value::String(word)) if word == "words" => Cutting::Words,
+        Some(Value::String(word)) if word == "lines" => Cutting::Lines,
+        Some(other) => match other.as_u64().and_then(|count| usize::try_from(count).ok()) {
+            Some(count) if count > 0 => Cutting::Count(count),
+            _ => return Err(wrong("chunks", WANTED, &other)),
+        },
+    };
+    Ok((cutting, fields.wait("delay_ms")?.unwrap_or_default()))
+}
+
+fn exact_pieces(key: &str, pieces: Vec<Value>) -> Result<Vec<String>, Fault> {
+    pieces
+        .into_iter()
+        .map(|piece| match piece {
+            Value::String(text) => Ok(text),
+            other => Err(shape(&format!("a piece of {key:?}"), "a text", &other)),
+        })
+        .collect()
+}

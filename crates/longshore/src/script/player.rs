@@ -1,0 +1,127 @@
+//! Which step answers a request, and what is left to play.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock};
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::chunks::{Chunks, Cutting};
+use super::step::{Action, Play, Repeat, Say, Script, Step, Usage};
+
+/// What the model says when no step is left for a request.
+pub const EXHAUSTED: &str = "(script exhausted)";
+
+/// The steps that are still to be played.
+#[derive(Debug, Default)]
+pub struct Player {
+    waiting: VecDeque<Waiting>,
+    /// How many steps were ever added, so that each keeps the number that errors call it by.
+    added: usize,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    number: usize,
+    left: Repeat,
+    step: Arc<Step>,
+}
+
+/// The step that answers a request.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// The number of the step in its script, from 1; none when the script had nothing for the request.
+    pub number: Option<usize>,
+    /// What to play.
+    pub step: Arc<Step>,
+}
+
+/// A step that is not used up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LeftStep {
+    /// Its number in the script, from 1.
+    pub number: usize,
+    /// How many more requests it answers; none when it never ends.
+    pub times: Option<u32>,
+    /// The step as the author wrote it.
+    pub step: Value,
+}
+
+impl Player {
+    /// A player at the beginning of a script.
+    pub fn new(script: Script) -> Self {
+        let mut player = Player::default();
+        player.push(script);
+        player
+    }
+
+    /// Adds the steps of a script after those that are there.
+    pub fn push(&mut self, script: Script) {
+        for step in script.steps {
+            self.added += 1;
+            self.waiting.push_back(Waiting { number: self.added, left: step.repeat, step: Arc::new(step) });
+        }
+    }
+
+    /// Takes the step for a request whose last user message is `text`.
+    ///
+    /// The first step that asks for such a text wins over all that ask for none: so the sessions that a script
+    /// names get their own steps in order, whichever of them asks first, and the rest share the others.
+    pub fn next(&mut self, text: &str) -> Chosen {
+        let asks_for_it = |waiting: &Waiting| {
+            let when = waiting.step.when.as_ref();
+            when.is_some_and(|when| text.contains(&when.contains))
+        };
+        let claimed = self.waiting.iter().position(asks_for_it);
+        let open = || self.waiting.iter().position(|w| w.step.when.is_none());
+        match claimed.or_else(open) {
+            Some(at) => self.take(at),
+            None => Chosen { number: None, step: exhausted() },
+        }
+    }
+
+    fn take(&mut self, at: usize) -> Chosen {
+        let waiting = &mut self.waiting[at];
+        let chosen = Chosen { number: Some(waiting.number), step: Arc::clone(&waiting.step) };
+        match waiting.left {
+            Repeat::Forever => {}
+            Repeat::Times(times) if times > 1 => waiting.left = Repeat::Times(times - 1),
+            Repeat::Times(_) => {
+                self.waiting.remove(at);
+            }
+        }
+        chosen
+    }
+
+    /// The steps that are not used up, in order.
+    pub fn left(&self) -> Vec<LeftStep> {
+        let left = |waiting: &Waiting| LeftStep {
+            number: waiting.number,
+            times: match waiting.left {
+                Repeat::Times(times) => Some(times),
+                Repeat::Forever => None,
+            },
+            step: waiting.step.source.clone(),
+        };
+        self.waiting.iter().map(left).collect()
+    }
+}
+
+/// The step of a script that has nothing left to say.
+fn exhausted() -> Arc<Step> {
+    static STEP: LazyLock<Arc<Step>> = LazyLock::new(|| {
+        let text = Chunks::cut(EXHAUSTED, Cutting::Count(1), std::time::Duration::ZERO);
+        Arc::new(Step {
+            note: None,
+            when: None,
+            repeat: Repeat::Forever,
+            play: Play::Stream {
+                actions: vec![Action::Say(Say { text, id: None, phase: None })],
+                usage: Usage::default(),
+                headers: Default::default(),
+            },
+            source: json!({"do": [{"say": EXHAUSTED}]}),
+        })
+    });
+    Arc::clone(&STEP)
+}

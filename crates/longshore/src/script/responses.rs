@@ -1,0 +1,256 @@
+//! OpenAI Responses as server-sent events.
+//!
+//! An answer is `response.created`, then for every item `response.output_item.added`, deltas of its kind and
+//! `response.output_item.done` with the whole item, then `response.completed` with the whole response and its
+//! usage. `response.failed` and `response.incomplete` end it otherwise. Events carry a dense `sequence_number`.
+
+use serde_json::{Value, json};
+
+use super::chunks::Chunks;
+use super::frame::{Exchange, Frame, SseEvent};
+use super::step::{Action, CustomCall, FunctionCall, Reason, Say, Usage};
+
+/// The text of the last message of the user. Results of tools are items of their own and do not count, so it
+/// stays the same over all requests of a turn.
+pub(super) fn last_user_text(request: &Value) -> String {
+    let items = match request.get("input") {
+        Some(Value::String(text)) => return text.clone(),
+        Some(Value::Array(items)) => items,
+        _ => return String::new(),
+    };
+    let last = items.iter().rev().find(|item| item["role"] == "user");
+    match last.map(|item| &item["content"]) {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// An error body in the shape of this API.
+pub(super) fn error_body(kind: &str, message: &str) -> Value {
+    json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
+}
+
+/// Everything that happens on the stream of one answer.
+pub(super) fn frames(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Vec<Frame> {
+    let mut writer = Writer { exchange, frames: Vec::new(), sequence: 0, output: Vec::new() };
+    let response = writer.response("in_progress");
+    writer.event(json!({"type": "response.created", "response": response}));
+    for action in actions {
+        writer.action(action);
+    }
+    if !actions.last().is_some_and(Action::is_last) {
+        let mut response = writer.response("completed");
+        response["usage"] = usage_json(usage);
+        writer.event(json!({"type": "response.completed", "response": response}));
+    }
+    writer.frames
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "input_tokens_details": {"cached_tokens": usage.cached},
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.input + usage.output,
+    })
+}
+
+/// Writes the events of one answer.
+struct Writer<'a> {
+    exchange: &'a Exchange,
+    frames: Vec<Frame>,
+    sequence: u64,
+    /// The finished items; its length is the index of the next one.
+    output: Vec<Value>,
+}
+
+impl Writer<'_> {
+    fn action(&mut self, action: &Action) {
+        match action {
+            Action::Say(say) => self.say(say),
+            Action::Reason(reason) => self.reason(reason),
+            Action::Call(call) => self.call(call),
+            Action::Custom(custom) => self.custom(custom),
+            Action::Item(item) => self.finish_item(item.clone()),
+            Action::Event(event) => self.push(event),
+            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
+            Action::Cut => self.frames.push(Frame::Cut),
+            Action::Hang => self.frames.push(Frame::Hang),
+            // The body ends after the last frame, so the missing completion says it all.
+            Action::End => {}
+            Action::Fail { code, message } => {
+                let mut response = self.response("failed");
+                response["error"] = json!({"code": code, "message": message});
+                self.event(json!({"type": "response.failed", "response": response}));
+            }
+            Action::Incomplete(reason) => {
+                let mut response = self.response("incomplete");
+                response["incomplete_details"] = json!({"reason": reason});
+                self.event(json!({"type": "response.incomplete", "response": response}));
+            }
+        }
+    }
+
+    fn say(&mut self, say: &Say) {
+        let id = self.id(&say.id, "msg");
+        let place = json!({"item_id": id, "output_index": self.index(), "content_index": 0});
+        let mut item = json!({"type": "message", "role": "assistant", "id": id});
+        if let Some(phase) = &say.phase {
+            item["phase"] = json!(phase);
+        }
+        let part = |text: &str| json!({"type": "output_text", "text": text, "annotations": []});
+        let text = say.text.text();
+
+        self.begin_item(&item, json!({"content": []}));
+        self.at(&place, "response.content_part.added", json!({"part": part("")}));
+        self.deltas(&place, "response.output_text.delta", &say.text);
+        self.at(&place, "response.output_text.done", json!({"text": text}));
+        self.at(&place, "response.content_part.done", json!({"part": part(&text)}));
+        item["status"] = json!("completed");
+        item["content"] = json!([part(&text)]);
+        self.finish_item(item);
+    }
+
+    fn reason(&mut self, reason: &Reason) {
+        let id = self.id(&reason.id, "rs");
+        let part = |text: &str| json!({"type": "summary_text", "text": text});
+        let mut item = json!({"type": "reasoning", "id": id, "summary": []});
+
+        self.begin_item(&item, json!({}));
+        for (index, summary) in reason.summary.iter().enumerate() {
+            let place = json!({"item_id": id, "output_index": self.index(), "summary_index": index});
+            let text = summary.text();
+            let added = json!({"part": part("")});
+            self.at(&place, "response.reasoning_summary_part.added", added);
+            self.deltas(&place, "response.reasoning_summary_text.delta", summary);
+            let done = json!({"text": text});
+            self.at(&place, "response.reasoning_summary_text.done", done);
+            let done = json!({"part": part(&text)});
+            self.at(&place, "response.reasoning_summary_part.done", done);
+        }
+        if let Some(raw) = &reason.raw {
+            let place = json!({"item_id": id, "output_index": self.index(), "content_index": 0});
+            let text = raw.text();
+            self.deltas(&place, "response.reasoning_text.delta", raw);
+            self.at(&place, "response.reasoning_text.done", json!({"text": text}));
+            item["content"] = json!([{"type": "reasoning_text", "text": text}]);
+        }
+        item["summary"] = reason.summary.iter().map(|chunks| part(&chunks.text())).collect();
+        // Agents that keep no state on the server send this back; it only has to look like something.
+        item["encrypted_content"] = json!("c2NyaXB0ZWQ=");
+        self.finish_item(item);
+    }
+
+    fn call(&mut self, call: &FunctionCall) {
+        let call_id = self.id(&call.id, "call");
+        let id = format!("fc_{call_id}");
+        let place = json!({"item_id": id, "output_index": self.index()});
+        let mut item = json!({"type": "function_call", "id": id, "call_id": call_id, "name": call.name});
+        if let Some(namespace) = &call.namespace {
+            item["namespace"] = json!(namespace);
+        }
+        let arguments = call.arguments.text();
+
+        self.begin_item(&item, json!({"arguments": ""}));
+        self.deltas(&place, "response.function_call_arguments.delta", &call.arguments);
+        let done = json!({"name": call.name, "arguments": arguments});
+        self.at(&place, "response.function_call_arguments.done", done);
+        item["status"] = json!("completed");
+        item["arguments"] = json!(arguments);
+        self.finish_item(item);
+    }
+
+    fn custom(&mut self, custom: &CustomCall) {
+        let call_id = self.id(&custom.id, "call");
+        let id = format!("ctc_{call_id}");
+        // `call_id` is there for codex, which joins streamed input to its call by it.
+        let place = json!({"item_id": id, "call_id": call_id, "output_index": self.index()});
+        let mut item = json!({"type": "custom_tool_call", "id": id, "call_id": call_id, "name": custom.name});
+        let input = custom.input.text();
+
+        self.begin_item(&item, json!({"input": ""}));
+        self.deltas(&place, "response.custom_tool_call_input.delta", &custom.input);
+        let done = json!({"input": input});
+        self.at(&place, "response.custom_tool_call_input.done", done);
+        item["status"] = json!("completed");
+        item["input"] = json!(input);
+        self.finish_item(item);
+    }
+
+    /// Announces an item: what is known of it, with what will grow still empty.
+    fn begin_item(&mut self, item: &Value, empty: Value) {
+        let mut item = merged(item, empty);
+        item["status"] = json!("in_progress");
+        let index = self.index();
+        let added = "response.output_item.added";
+        self.event(json!({"type": added, "output_index": index, "item": item}));
+    }
+
+    fn finish_item(&mut self, item: Value) {
+        let index = self.index();
+        let done = "response.output_item.done";
+        self.event(json!({"type": done, "output_index": index, "item": item}));
+        self.output.push(item);
+    }
+
+    fn deltas(&mut self, place: &Value, kind: &str, chunks: &Chunks) {
+        for piece in chunks.pieces() {
+            self.at(place, kind, json!({"delta": piece}));
+            if !chunks.delay().is_zero() {
+                self.frames.push(Frame::Wait(chunks.delay()));
+            }
+        }
+    }
+
+    /// An event about a place within the output.
+    fn at(&mut self, place: &Value, kind: &str, more: Value) {
+        let mut event = merged(place, more);
+        event["type"] = json!(kind);
+        self.event(event);
+    }
+
+    fn event(&mut self, mut event: Value) {
+        event["sequence_number"] = json!(self.sequence);
+        self.sequence += 1;
+        self.push(&event);
+    }
+
+    fn push(&mut self, event: &Value) {
+        let event = SseEvent::named_by_type(event);
+        self.frames.push(Frame::Event(event));
+    }
+
+    fn response(&self, status: &str) -> Value {
+        json!({
+            "id": format!("resp_{}", self.exchange.number),
+            "object": "response",
+            "created_at": self.exchange.created_at,
+            "model": self.exchange.model,
+            "status": status,
+            "output": self.output,
+        })
+    }
+
+    fn index(&self) -> usize {
+        self.output.len()
+    }
+
+    /// The author's id, or one that no other answer of this server has.
+    fn id(&self, given: &Option<String>, prefix: &str) -> String {
+        given.clone().unwrap_or_else(|| format!("{prefix}_{}_{}", self.exchange.number, self.index()))
+    }
+}
+
+/// Two objects as one; the second wins.
+fn merged(first: &Value, second: Value) -> Value {
+    let mut all = first.as_object().cloned().unwrap_or_default();
+    if let Value::Object(more) = second {
+        all.extend(more);
+    }
+    Value::Object(all)
+}

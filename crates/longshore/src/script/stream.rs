@@ -1,0 +1,74 @@
+//! Plays frames on a socket: the only place where a script meets time.
+
+use std::io;
+use std::time::Duration;
+use std::vec::IntoIter;
+
+use axum::body::{Body, Bytes};
+use futures_util::stream;
+use tokio::sync::watch;
+
+use super::frame::Frame;
+use super::record::{Outcome, Ticket};
+
+/// The body of a response that plays frames, until they end, the client leaves or the server stops.
+pub(super) fn body(frames: Vec<Frame>, stop: watch::Receiver<bool>, ticket: Ticket) -> Body {
+    let playing = Playing { frames: frames.into_iter(), stop, ticket };
+    Body::from_stream(stream::unfold(playing, Playing::next))
+}
+
+struct Playing {
+    frames: IntoIter<Frame>,
+    stop: watch::Receiver<bool>,
+    ticket: Ticket,
+}
+
+impl Playing {
+    /// The next bytes of the body, nothing at its end. An error makes the server drop the connection without
+    /// the mark that ends a body, which is what a client sees of a network that broke.
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
+        while let Some(frame) = self.frames.next() {
+            match frame {
+                Frame::Event(event) => {
+                    // Clients leave as soon as they read the last event, often before the body is seen to end.
+                    if self.frames.as_slice().is_empty() {
+                        self.ticket.ends(Outcome::Played);
+                    }
+                    return Some((Ok(event.encode().into()), self));
+                }
+                Frame::Wait(wait) => {
+                    if self.stopped_within(wait).await {
+                        return Some(self.drop_connection(Outcome::Stopped));
+                    }
+                }
+                Frame::Cut => {
+                    // What was sent before is flushed only when the body has nothing ready for a moment.
+                    tokio::task::yield_now().await;
+                    return Some(self.drop_connection(Outcome::Cut));
+                }
+                Frame::Hang => {
+                    stopped(&mut self.stop).await;
+                    return Some(self.drop_connection(Outcome::Stopped));
+                }
+            }
+        }
+        self.ticket.ends(Outcome::Played);
+        None
+    }
+
+    async fn stopped_within(&mut self, wait: Duration) -> bool {
+        let stopped = stopped(&mut self.stop);
+        tokio::time::timeout(wait, stopped).await.is_ok()
+    }
+
+    fn drop_connection(mut self, outcome: Outcome) -> (io::Result<Bytes>, Self) {
+        self.frames = Vec::new().into_iter();
+        self.ticket.ends(outcome);
+        (Err(io::ErrorKind::ConnectionAborted.into()), self)
+    }
+}
+
+/// Waits until the server stops. A sender that is gone is a server that is gone.
+pub(super) async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stopped| *stopped).await;
+}

@@ -1,0 +1,4 @@
+//! One file per thing that is tested.
+
+mod script;
+mod script_server;
