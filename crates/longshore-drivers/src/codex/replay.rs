@@ -145,6 +145,11 @@ impl Player {
         self.feed(Input::Tell { session, command }, None);
     }
 
+    /// Whether the driver waits for something that has a deadline.
+    pub fn waits(&self) -> bool {
+        self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some())
+    }
+
     /// The sessions of this process, by the names of their threads.
     pub fn live(&self) -> impl Iterator<Item = (&str, SessionId)> {
         self.live.iter().map(|(native, session)| (native.as_str(), *session))

@@ -3,7 +3,8 @@
 use longshore_drivers::codex::name;
 use longshore_model::anchor::{Answer, Query};
 use longshore_model::capability::Mode;
-use longshore_model::event::{Body, NoticeLevel};
+use longshore_model::driver::Input;
+use longshore_model::event::{Body, NoticeLevel, RawFault};
 use longshore_model::item::{ToolKind, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::time::Timestamp;
@@ -172,6 +173,17 @@ fn kinds_and_methods_of_tomorrow_are_kept() {
     }
     let out = desk.note("item/started", json!({"turnId": TURN, "item": {"type": "agentMessage", "id": 5}}));
     assert!(matches!(only_draft(&out).body, Body::Raw { fault: Some(_), .. }));
+}
+
+#[test]
+fn what_could_not_be_read_as_a_line_is_kept_with_its_fault() {
+    for fault in [RawFault::Truncated, RawFault::InvalidUtf8] {
+        let mut desk = Desk::ready(Mode::Ask);
+        let out = desk.handle(Input::Garbled { text: "half a li".into(), fault });
+        let draft = only_draft(&out);
+        assert_eq!(draft.body, Body::Raw { kind: "garbled".to_owned(), fault: Some(fault) });
+        assert_eq!(draft.raw.as_deref(), Some("half a li"));
+    }
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod handshake;
 mod items;
 mod questions;
 mod recordings;
+mod robustness;
 mod turns;
 
 use std::fs::File;
