@@ -4,7 +4,7 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, SessionId};
-use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault, TurnErrorCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -214,7 +214,9 @@ impl Codex {
             Wish::Open(launch) => {
                 self.not_opened(launch.session, FaultCode::ResumeFailed, message, Some(raw), out);
             }
-            Wish::Say { thread, said } => self.not_started(&thread, &said, message, Some(raw), out),
+            Wish::Say { thread, said } => {
+                self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
+            }
         }
     }
 

@@ -2,19 +2,20 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`] | requests of ours and what their answers mean |
-//! | [`threads`] | what is known of threads, turns and items |
-//! | [`handshake`] | from the first line to a session that is ready, or why not |
-//! | [`commands`] | what a session tells its agent |
-//! | [`turns`] | turns begin, fail and end; usage |
-//! | [`items`], [`tools`], [`diffs`] | what a turn is made of |
-//! | [`delegations`] | threads that other threads spawn |
-//! | [`requests`], [`approvals`], [`questions`] | what codex asks us |
-//! | [`modes`] | what a mode is in their words |
-//! | [`queries`] | models and conversations |
+//! | `calls` | requests of ours and what their answers mean |
+//! | `threads` | what is known of threads, turns and items |
+//! | `handshake` | from the first line to a session that is ready, or why not |
+//! | `commands` | what a session tells its agent |
+//! | `turns`, `usage` | turns begin, fail and end, and what they use |
+//! | `remarks` | words about a whole thread, and for people |
+//! | `items`, `tools`, `diffs` | what a turn is made of |
+//! | `delegations` | threads that other threads spawn |
+//! | `requests`, `approvals`, `questions` | what codex asks us |
+//! | `modes` | what a mode is in their words |
+//! | `queries` | models and conversations |
 //!
 //! Every line that comes while there is a session is kept: a handler says what it has a word for, and
-//! [`Codex::line`] keeps whatever no handler had a word for.
+//! `Codex::line` keeps whatever no handler had a word for.
 
 mod approvals;
 mod calls;
@@ -26,10 +27,12 @@ mod items;
 mod modes;
 mod queries;
 mod questions;
+mod remarks;
 mod requests;
 mod threads;
 mod tools;
 mod turns;
+mod usage;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -147,7 +150,7 @@ impl Codex {
             "item/completed" => self.item_completed(params, raw, cx, out),
             "item/commandExecution/terminalInteraction" => self.typed(params, raw, cx, out),
             "turn/started" => self.turn_started(params, raw, cx, out),
-            "turn/completed" => self.turn_completed(params, raw, cx, out),
+            "turn/completed" => self.turn_completed(params, raw, out),
             "turn/plan/updated" => self.plan_updated(params, raw, cx, out),
             "turn/diff/updated" => self.diff_updated(params, raw, out),
             "thread/tokenUsage/updated" => self.tokens_used(params, raw, out),

@@ -15,12 +15,17 @@
 //! whose it is: a line with a `method` and an `id` is a request of theirs. Unknown fields are skipped, a field of
 //! theirs that is missing or null reads as empty: the schema grows with every release.
 
+mod asked;
+mod items;
+
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
+
+pub use asked::*;
+pub use items::*;
 
 /// The outside of every line, borrowed from it.
 #[derive(Debug, Deserialize)]
@@ -319,170 +324,6 @@ pub struct RateWindow {
     pub resets_at: Option<i64>,
 }
 
-/// `item/started`, `item/completed`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ItemMoved {
-    /// The thread.
-    pub thread_id: String,
-    /// The turn.
-    pub turn_id: String,
-    /// The item.
-    pub item: Item,
-}
-
-/// An item: all fields of all kinds, since most kinds share them.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)]
-pub struct Item {
-    pub id: String,
-    #[serde(rename = "type")]
-    pub kind: String,
-    #[serde(deserialize_with = "empty")]
-    pub status: String,
-    pub duration_ms: Option<u64>,
-
-    // agentMessage, plan
-    #[serde(deserialize_with = "empty")]
-    pub text: String,
-    pub phase: Option<String>,
-    // userMessage: a list of inputs; reasoning: a list of strings
-    pub client_id: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub content: Vec<Value>,
-    #[serde(deserialize_with = "empty")]
-    pub summary: Vec<String>,
-    // commandExecution
-    #[serde(deserialize_with = "empty")]
-    pub command: String,
-    pub cwd: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub source: String,
-    #[serde(deserialize_with = "empty")]
-    pub command_actions: Vec<CommandAction>,
-    pub aggregated_output: Option<String>,
-    pub exit_code: Option<i64>,
-    // fileChange
-    #[serde(deserialize_with = "empty")]
-    pub changes: Vec<Change>,
-    // mcpToolCall, dynamicToolCall, collabAgentToolCall
-    #[serde(deserialize_with = "empty")]
-    pub server: String,
-    pub namespace: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub tool: String,
-    #[serde(deserialize_with = "empty")]
-    pub arguments: Value,
-    /// Of an MCP tool: `{content, structuredContent}`; of an image generation: the image.
-    #[serde(deserialize_with = "empty")]
-    pub result: Value,
-    pub error: Option<RpcError>,
-    pub content_items: Option<Vec<Value>>,
-    pub success: Option<bool>,
-    pub prompt: Option<String>,
-    pub model: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub receiver_thread_ids: Vec<String>,
-    #[serde(deserialize_with = "empty")]
-    pub agents_states: BTreeMap<String, AgentState>,
-    // subAgentActivity, whose `kind` is its own
-    #[serde(rename = "kind")]
-    pub activity: Option<String>,
-    pub agent_thread_id: Option<String>,
-    pub agent_path: Option<String>,
-    // webSearch, imageView, imageGeneration, reviews
-    #[serde(deserialize_with = "empty")]
-    pub query: String,
-    #[serde(deserialize_with = "empty")]
-    pub action: Value,
-    pub path: Option<String>,
-    pub saved_path: Option<String>,
-    pub revised_prompt: Option<String>,
-    pub review: Option<String>,
-}
-
-/// What codex thinks that a command does.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct CommandAction {
-    /// `read`, `listFiles`, `search`, `unknown`.
-    #[serde(rename = "type")]
-    pub kind: String,
-}
-
-/// What happens to one file.
-#[derive(Clone, Debug, Deserialize)]
-pub struct Change {
-    /// Which.
-    pub path: String,
-    /// What.
-    #[serde(default)]
-    pub kind: ChangeKind,
-    /// Hunks for an update, the content itself for an addition and a deletion.
-    #[serde(default)]
-    pub diff: String,
-}
-
-/// `{"type":"update","move_path":null}`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct ChangeKind {
-    /// `add`, `delete`, `update`.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// Where it moves.
-    pub move_path: Option<String>,
-}
-
-/// How a spawned agent is.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct AgentState {
-    /// `pendingInit`, `running`, `interrupted`, `completed`, `errored`, `shutdown`, `notFound`.
-    pub status: String,
-    /// What it said last.
-    pub message: Option<String>,
-}
-
-/// `turn/plan/updated`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct PlanUpdated {
-    /// The thread.
-    pub thread_id: String,
-    /// The turn.
-    pub turn_id: String,
-    /// Why it changed.
-    #[serde(default)]
-    pub explanation: Option<String>,
-    /// Its steps.
-    #[serde(default)]
-    pub plan: Vec<PlanStep>,
-}
-
-/// One step.
-#[derive(Debug, Deserialize)]
-pub struct PlanStep {
-    /// What is to be done.
-    pub step: String,
-    /// `pending`, `inProgress`, `completed`.
-    #[serde(default)]
-    pub status: String,
-}
-
-/// `turn/diff/updated`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct DiffUpdated {
-    /// The thread.
-    pub thread_id: String,
-    /// The turn.
-    pub turn_id: String,
-    /// Of everything that patches changed so far.
-    pub diff: String,
-}
-
 /// The notifications that are a few words for people, or name a thing.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -513,124 +354,6 @@ pub struct Words {
 pub struct ThreadSettings {
     /// The model.
     pub model: Option<String>,
-}
-
-/// `serverRequest/resolved`.
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Resolved {
-    /// Which request of theirs is closed.
-    pub request_id: RpcId,
-}
-
-/// Every request of theirs that asks whether it may.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)]
-pub struct MayI {
-    /// Also `callId`, in the first version.
-    #[serde(alias = "callId")]
-    pub item_id: String,
-    pub reason: Option<String>,
-    /// A command line, or its words in the first version.
-    #[serde(deserialize_with = "empty")]
-    pub command: Value,
-    #[serde(deserialize_with = "empty")]
-    pub parsed_cmd: Value,
-    pub cwd: Option<String>,
-    pub proposed_execpolicy_amendment: Option<Vec<String>>,
-    pub grant_root: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub permissions: Value,
-    /// In the first version; there the changes are in the request.
-    #[serde(deserialize_with = "empty")]
-    pub file_changes: BTreeMap<String, OldChange>,
-}
-
-/// A change as the first version tells it.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs)]
-pub struct OldChange {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub content: Option<String>,
-    pub unified_diff: Option<String>,
-    pub move_path: Option<String>,
-}
-
-/// `item/tool/requestUserInput`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)]
-pub struct UserInputAsked {
-    pub questions: Vec<Question>,
-}
-
-/// One question.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)]
-pub struct Question {
-    pub id: String,
-    #[serde(deserialize_with = "empty")]
-    pub header: String,
-    #[serde(deserialize_with = "empty")]
-    pub question: String,
-    pub is_other: bool,
-    pub is_secret: bool,
-    #[serde(deserialize_with = "empty")]
-    pub options: Vec<QuestionOption>,
-}
-
-/// One answer to choose.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs)]
-pub struct QuestionOption {
-    pub label: String,
-    #[serde(deserialize_with = "empty")]
-    pub description: String,
-}
-
-/// `mcpServer/elicitation/request`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-#[allow(missing_docs)]
-pub struct Elicitation {
-    pub server_name: String,
-    /// `form` or `url`.
-    pub mode: String,
-    #[serde(deserialize_with = "empty")]
-    pub message: String,
-    pub url: Option<String>,
-    /// A JSON schema of one flat object.
-    #[serde(deserialize_with = "empty")]
-    pub requested_schema: Value,
-    #[serde(rename = "_meta")]
-    pub meta: Option<ElicitationMeta>,
-}
-
-/// What codex adds when the question is its own: may this tool be called?
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-#[allow(missing_docs)]
-pub struct ElicitationMeta {
-    pub codex_approval_kind: Option<String>,
-    /// A word or a list of words: `session`, `always`.
-    #[serde(deserialize_with = "empty")]
-    pub persist: Value,
-    pub tool_name: Option<String>,
-    #[serde(deserialize_with = "empty")]
-    pub tool_params: Value,
-}
-
-/// `item/tool/call`.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub struct ToolAsked {
-    /// The tool that we are to run.
-    pub tool: String,
 }
 
 /// The answer to `model/list`.
