@@ -20,19 +20,6 @@ pub use translate::Codex;
 
 /// What clients call it.
 pub const NAME: &str = "codex";
-/// What people call it.
-pub const TITLE: &str = "Codex";
-/// The program.
-pub const PROGRAM: &str = "codex";
-/// What makes the program listen on stdin.
-pub const ARGUMENTS: &[&str] = &["app-server"];
-/// The variable that names another program.
-pub const PATH_VARIABLE: &str = "CODEX_PATH";
-/// The command that installs it.
-pub const INSTALL: &str = "npm install -g @openai/codex";
-/// The command that logs in to it.
-pub const LOGIN: &str = "codex login";
-
 /// [`NAME`], as events carry it.
 pub fn name() -> AgentName {
     Arc::from(NAME)

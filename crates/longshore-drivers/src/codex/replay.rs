@@ -51,8 +51,8 @@ pub struct Player {
     opened_ahead: bool,
     /// Requests of the recorded client, by its numbers, and whether a session of ours made the same.
     theirs: HashMap<RpcId, Recorded>,
-    /// Requests of the driver that have no answer yet: number and method.
-    ours: Vec<(i64, String)>,
+    /// Requests of the driver that have no answer yet.
+    ours: Vec<Ours>,
     /// Threads that are sessions, in any process.
     sessions: HashMap<String, SessionId>,
     /// Threads that are sessions in this process.
@@ -63,11 +63,22 @@ pub struct Player {
     asked: HashMap<RpcId, (SessionId, Waits)>,
 }
 
+/// A request of the recorded client.
 #[derive(Debug)]
 struct Recorded {
     method: String,
+    thread: Option<String>,
+    /// Whether a session of ours made the same.
     told: bool,
     session: Option<SessionId>,
+}
+
+/// A request of the driver.
+#[derive(Debug)]
+struct Ours {
+    id: i64,
+    method: String,
+    thread: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -132,6 +143,11 @@ impl Player {
     pub fn tell(&mut self, session: SessionId, command: AgentCommand) {
         self.steps.push(Step::Told { session, command: command.clone() });
         self.feed(Input::Tell { session, command }, None);
+    }
+
+    /// Whether the driver waits for something that has a deadline.
+    pub fn waits(&self) -> bool {
+        self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some())
     }
 
     /// The sessions of this process, by the names of their threads.
@@ -234,7 +250,8 @@ impl Player {
         let params = &said["params"];
         let native = params["threadId"].as_str().unwrap_or_default();
         let session = self.live.get(native).copied();
-        let mut recorded = Recorded { method: method.to_owned(), told: true, session };
+        let thread = params["threadId"].as_str().map(str::to_owned);
+        let mut recorded = Recorded { method: method.to_owned(), thread, told: true, session };
         match (method, session) {
             ("initialize", _) => {}
             (opening, _) if is_opening(&json!(opening)) => {
@@ -342,15 +359,12 @@ impl Player {
             Some(id) if !has_method && said.is_object() => {
                 let recorded = self.theirs.remove(&id);
                 // A recording that left its own side out: only the answer to `initialize` looks like this.
-                let greeting = !said["result"]["userAgent"].is_null();
-                let method = match &recorded {
-                    Some(recorded) if recorded.told => Some(recorded.method.as_str()),
-                    Some(_) => None,
-                    None => greeting.then_some("initialize"),
-                };
-                let ours = method
-                    .and_then(|method| self.ours.iter().position(|(_, of)| of == method))
-                    .map(|at| self.ours.remove(at).0);
+                let greeting = recorded.is_none() && !said["result"]["userAgent"].is_null();
+                let ours = self.ours.iter().position(|ours| match &recorded {
+                    Some(of) => of.told && of.method == ours.method && of.thread == ours.thread,
+                    None => greeting && ours.method == "initialize",
+                });
+                let ours = ours.map(|at| self.ours.remove(at).id);
                 if let (Some(session), Some(turn)) =
                     (recorded.and_then(|recorded| recorded.session), said["result"]["turn"]["id"].as_str())
                     && let Some(last) = self.turns.get_mut(&session)
@@ -400,7 +414,8 @@ impl Player {
         for line in out.lines {
             let said: Value = serde_json::from_str(&line).unwrap_or_default();
             if let (Some(id), Some(method)) = (said["id"].as_i64(), said["method"].as_str()) {
-                self.ours.push((id, method.to_owned()));
+                let thread = said["params"]["threadId"].as_str().map(str::to_owned);
+                self.ours.push(Ours { id, method: method.to_owned(), thread });
             }
             self.steps.push(Step::Wrote(line));
         }

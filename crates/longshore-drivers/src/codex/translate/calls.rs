@@ -40,6 +40,32 @@ pub(super) enum Call {
     Sessions { query: QueryId },
 }
 
+/// Whom a request concerns.
+#[derive(Debug)]
+pub(super) enum Concerns<'a> {
+    Session(SessionId),
+    /// By their name.
+    Thread(&'a str),
+    Nobody,
+}
+
+impl Call {
+    pub(super) fn concerns(&self) -> Concerns<'_> {
+        match self {
+            Call::Open(launch)
+            | Call::Resume { wish: Wish::Open(launch), .. }
+            | Call::Unarchive { wish: Wish::Open(launch) } => Concerns::Session(launch.session),
+            Call::Tell { session, .. } => Concerns::Session(*session),
+            Call::Start { thread, .. }
+            | Call::Steer { thread, .. }
+            | Call::Interrupt { thread, .. }
+            | Call::Resume { wish: Wish::Say { thread, .. }, .. }
+            | Call::Unarchive { wish: Wish::Say { thread, .. } } => Concerns::Thread(thread),
+            Call::Greet | Call::Models { .. } | Call::Sessions { .. } => Concerns::Nobody,
+        }
+    }
+}
+
 /// Why a thread is resumed.
 #[derive(Debug)]
 pub(super) enum Wish {
@@ -124,6 +150,23 @@ impl Calls {
             | Call::Tell { .. }
             | Call::Models { .. }
             | Call::Sessions { .. } => false,
+        })
+    }
+
+    /// What was said to a thread to begin a turn, and has not been answered.
+    pub(super) fn starting(&mut self, native: &str) -> impl Iterator<Item = &mut Said> {
+        self.pending.values_mut().filter_map(move |pending| match &mut pending.call {
+            Call::Start { thread, said, .. } if thread == native => Some(said),
+            Call::Start { .. }
+            | Call::Greet
+            | Call::Open(_)
+            | Call::Resume { .. }
+            | Call::Unarchive { .. }
+            | Call::Steer { .. }
+            | Call::Interrupt { .. }
+            | Call::Tell { .. }
+            | Call::Models { .. }
+            | Call::Sessions { .. } => None,
         })
     }
 

@@ -225,7 +225,8 @@ impl Codex {
         let Some(parent) = thread.parent.as_mut().filter(|parent| parent.working) else { return };
         parent.working = false;
         let end = DelegationEnd { child: session, outcome };
-        let draft = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
-        out.say(parent.session, draft.text(result));
+        let mut draft = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
+        draft.text = Some(result).filter(|result| !result.is_empty());
+        out.say(parent.session, draft);
     }
 }

@@ -4,11 +4,11 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, SessionId};
-use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault, TurnErrorCode};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::calls::{Call, Wish};
+use super::calls::{Call, Concerns, Wish};
 use super::modes::Policy;
 use super::threads::Thread;
 use super::{Codex, Misshapen, Phase};
@@ -49,7 +49,7 @@ impl Codex {
         self.calls.send("initialize", params, Call::Greet, cx, out);
     }
 
-    /// An answer to a request of ours. Says which request that was.
+    /// An answer to a request of ours. Says which request that was, and whose.
     pub(super) fn answered(
         &mut self,
         id: &RpcId,
@@ -58,10 +58,15 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Option<&'static str> {
-        let pending = self.calls.answered(id)?;
+    ) -> (Option<&'static str>, Option<SessionId>) {
+        let Some(pending) = self.calls.answered(id) else { return (None, None) };
+        let session = match pending.call.concerns() {
+            Concerns::Session(session) => Some(session),
+            Concerns::Thread(native) => self.threads.get(native).map(|thread| thread.session),
+            Concerns::Nobody => None,
+        };
         if let Phase::Refused(_) = self.phase {
-            return Some(pending.method);
+            return (Some(pending.method), session);
         }
         let answer = match error {
             Some(error) => Err(error.message),
@@ -99,7 +104,7 @@ impl Codex {
             }
             Call::Sessions { query } => self.sessions_answered(query, answer, out),
         }
-        Some(pending.method)
+        (Some(pending.method), session)
     }
 
     fn greeted(&mut self, answer: Result<&str, String>, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
@@ -144,7 +149,16 @@ impl Codex {
     pub(super) fn resume(&mut self, wish: Wish, unarchived: bool, cx: &mut Context<'_>, out: &mut Output) {
         let params = match &wish {
             Wish::Open(launch) => thread_params(launch, native_of(&launch.start)),
-            Wish::Say { thread, .. } => json!({"threadId": thread, "excludeTurns": true}),
+            Wish::Say { thread: native, .. } => {
+                let mut params = json!({"threadId": native, "excludeTurns": true});
+                if let Some(thread) = self.threads.get(native) {
+                    let policy = Policy::of(thread.mode);
+                    params["cwd"] = json!(thread.cwd);
+                    params["approvalPolicy"] = json!(policy.approval);
+                    params["sandbox"] = json!(policy.sandbox);
+                }
+                params
+            }
         };
         self.calls.send("thread/resume", params, Call::Resume { wish, unarchived }, cx, out);
     }
@@ -200,7 +214,9 @@ impl Codex {
             Wish::Open(launch) => {
                 self.not_opened(launch.session, FaultCode::ResumeFailed, message, Some(raw), out);
             }
-            Wish::Say { thread, said } => self.not_started(&thread, &said, message, Some(raw), out),
+            Wish::Say { thread, said } => {
+                self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
+            }
         }
     }
 

@@ -2,19 +2,20 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`calls`] | requests of ours and what their answers mean |
-//! | [`threads`] | what is known of threads, turns and items |
-//! | [`handshake`] | from the first line to a session that is ready, or why not |
-//! | [`commands`] | what a session tells its agent |
-//! | [`turns`] | turns begin, fail and end; usage |
-//! | [`items`], [`tools`], [`diffs`] | what a turn is made of |
-//! | [`delegations`] | threads that other threads spawn |
-//! | [`requests`], [`approvals`], [`questions`] | what codex asks us |
-//! | [`modes`] | what a mode is in their words |
-//! | [`queries`] | models and conversations |
+//! | `calls` | requests of ours and what their answers mean |
+//! | `threads` | what is known of threads, turns and items |
+//! | `handshake` | from the first line to a session that is ready, or why not |
+//! | `commands` | what a session tells its agent |
+//! | `turns`, `usage` | turns begin, fail and end, and what they use |
+//! | `remarks` | words about a whole thread, and for people |
+//! | `items`, `tools`, `diffs` | what a turn is made of |
+//! | `delegations` | threads that other threads spawn |
+//! | `requests`, `approvals`, `questions` | what codex asks us |
+//! | `modes` | what a mode is in their words |
+//! | `queries` | models and conversations |
 //!
 //! Every line that comes while there is a session is kept: a handler says what it has a word for, and
-//! [`Codex::line`] keeps whatever no handler had a word for.
+//! `Codex::line` keeps whatever no handler had a word for.
 
 mod approvals;
 mod calls;
@@ -26,10 +27,12 @@ mod items;
 mod modes;
 mod queries;
 mod questions;
+mod remarks;
 mod requests;
 mod threads;
 mod tools;
 mod turns;
+mod usage;
 
 use std::collections::{HashMap, VecDeque};
 
@@ -100,10 +103,12 @@ impl Codex {
         let mut kind = head.method.as_ref();
         let handled = match (&head.id, head.params) {
             (Some(id), _) if kind.is_empty() => {
-                let method = self.answered(id, head.result, head.error, raw, cx, out);
-                let kind =
-                    method.map_or_else(|| "response".to_owned(), |method| format!("response:{method}"));
-                return self.keep_unless_said(before, raw, &kind, None, head.result, out);
+                let (method, session) = self.answered(id, head.result, head.error, raw, cx, out);
+                if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+                    let kind = method.map_or_else(|| "response".to_owned(), |to| format!("response:{to}"));
+                    self.keep_in(session, raw, &kind, None, head.result, out);
+                }
+                return;
             }
             (None, _) if kind.is_empty() => {
                 kind = if head.kind.is_empty() { "line" } else { head.kind.as_ref() };
@@ -113,8 +118,9 @@ impl Codex {
             (None, Some(params)) => self.notified(kind, params, raw, cx, out),
             (None, None) => Ok(()),
         };
-        let fault = handled.err().map(|_| RawFault::Malformed);
-        self.keep_unless_said(before, raw, kind, fault, head.params, out);
+        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+            self.keep(raw, kind, handled.err().map(|_| RawFault::Malformed), head.params, out);
+        }
     }
 
     /// Something happened that nobody has to answer.
@@ -144,7 +150,7 @@ impl Codex {
             "item/completed" => self.item_completed(params, raw, cx, out),
             "item/commandExecution/terminalInteraction" => self.typed(params, raw, cx, out),
             "turn/started" => self.turn_started(params, raw, cx, out),
-            "turn/completed" => self.turn_completed(params, raw, cx, out),
+            "turn/completed" => self.turn_completed(params, raw, out),
             "turn/plan/updated" => self.plan_updated(params, raw, cx, out),
             "turn/diff/updated" => self.diff_updated(params, raw, out),
             "thread/tokenUsage/updated" => self.tokens_used(params, raw, out),
@@ -170,21 +176,6 @@ impl Codex {
         }
     }
 
-    /// Keeps a line that no handler had a word for.
-    fn keep_unless_said(
-        &self,
-        before: usize,
-        raw: &Raw,
-        kind: &str,
-        fault: Option<RawFault>,
-        params: Option<&RawValue>,
-        out: &mut Output,
-    ) {
-        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
-            self.keep(raw, kind, fault, params, out);
-        }
-    }
-
     /// Keeps a line as it came, in the session that it names or else in the first one.
     fn keep(
         &self,
@@ -194,9 +185,25 @@ impl Codex {
         params: Option<&RawValue>,
         out: &mut Output,
     ) {
+        self.keep_in(None, raw, kind, fault, params, out);
+    }
+
+    fn keep_in(
+        &self,
+        session: Option<SessionId>,
+        raw: &Raw,
+        kind: &str,
+        fault: Option<RawFault>,
+        params: Option<&RawValue>,
+        out: &mut Output,
+    ) {
         let place = params.and_then(|params| serde_json::from_str::<Place<'_>>(params.get()).ok());
-        let (session, turn) = place.map_or((None, None), |place| self.place(&place));
-        if let Some(session) = session.or_else(|| self.calls.opening()).or(self.home) {
+        let mut place = place.unwrap_or_default();
+        if let Some(native) = session.and_then(|session| self.natives.get(&session)) {
+            place.thread_id = native.into();
+        }
+        let (named, turn) = self.place(&place);
+        if let Some(session) = session.or(named).or_else(|| self.nearest()) {
             let body = Body::Raw { kind: kind.to_owned(), fault };
             out.say(session, Draft::new(body).turn(turn).raw(raw.clone()));
         }
@@ -206,7 +213,8 @@ impl Codex {
     fn place(&self, place: &Place<'_>) -> (Option<SessionId>, Option<TurnId>) {
         let native = if place.thread_id.is_empty() { &place.conversation_id } else { &place.thread_id };
         let Some(thread) = self.threads.get(native.as_ref()) else { return (None, None) };
-        (Some(thread.session), thread.turns.get(place.turn_id.as_ref()).and_then(|turn| turn.id))
+        let turn = place.turn.as_ref().map_or(&place.turn_id, |turn| &turn.id);
+        (Some(thread.session), thread.turns.get(turn.as_ref()).and_then(|turn| turn.id))
     }
 
     /// The session that a line without a thread is told to: the first one.

@@ -118,17 +118,17 @@ fn texts(content: &[Value]) -> String {
 
 /// Codex parses what a command does; a command is only as harmless as the worst of its parts.
 fn command_kind(item: &Item) -> ToolKind {
-    let kinds = item.command_actions.iter().map(|action| match action.kind.as_str() {
-        "read" => ToolKind::Read,
-        "search" | "listFiles" => ToolKind::Search,
-        _ => ToolKind::Execute,
-    });
-    let worst = kinds.reduce(|one, other| match (one, other) {
-        (ToolKind::Execute, _) | (_, ToolKind::Execute) => ToolKind::Execute,
-        (ToolKind::Read, ToolKind::Read) => ToolKind::Read,
-        (_, _) => ToolKind::Search,
-    });
-    worst.unwrap_or(ToolKind::Execute)
+    let all =
+        |kinds: &[&str]| item.command_actions.iter().all(|action| kinds.contains(&action.kind.as_str()));
+    if item.command_actions.is_empty() {
+        ToolKind::Execute
+    } else if all(&["read"]) {
+        ToolKind::Read
+    } else if all(&["read", "search", "listFiles"]) {
+        ToolKind::Search
+    } else {
+        ToolKind::Execute
+    }
 }
 
 /// The command that a shell is started for: `/bin/bash -lc 'ls -la'` says `ls -la`.

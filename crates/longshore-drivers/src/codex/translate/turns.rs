@@ -1,11 +1,11 @@
-//! Turns begin, fail and end; what they use; and the words about a whole thread.
+//! Turns begin, fail and end; their plan and their diff.
 
+use longshore_model::capability::Mode;
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, ItemId, TurnId};
 use longshore_model::item::{PlanStatus, PlanStep};
-use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome, UsageLimit};
-use longshore_model::usage::Usage;
+use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -43,19 +43,10 @@ impl Codex {
                 }
                 self.resume(Wish::Say { thread: native.to_owned(), said }, false, cx, out);
             }
-            Err(message) => self.not_started(native, &said, message, Some(raw), out),
+            Err(message) => {
+                self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
+            }
         }
-    }
-
-    pub(super) fn not_started(
-        &mut self,
-        native: &str,
-        said: &Said,
-        message: String,
-        raw: Option<&Raw>,
-        out: &mut Output,
-    ) {
-        self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, raw, out);
     }
 
     fn turn_named(
@@ -70,9 +61,15 @@ impl Codex {
         let Some(thread) = self.threads.get_mut(native) else { return };
         thread.story = None;
         thread.changed = false;
-        thread.planning = thread.mode == longshore_model::capability::Mode::Plan;
+        thread.planning = thread.mode == Mode::Plan;
         match (thread.turns.get_mut(turn), said.turn) {
-            (None, Some(id)) => thread.begin(turn, id, true),
+            (None, Some(id)) => {
+                // A turn that was taken for this one was codex's own.
+                if let Some(other) = thread.turns.values_mut().find(|turn| turn.id == Some(id)) {
+                    other.id = None;
+                }
+                thread.begin(turn, id, true);
+            }
             (None, None) => {
                 // It was meant for a turn that had just ended, so the session does not know of this one.
                 let id = TurnId::mint(cx);
@@ -106,10 +103,21 @@ impl Codex {
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         thread.loaded = true;
         if !thread.turns.contains_key(&moved.turn.id) {
-            let id = TurnId::mint(cx);
-            thread.begin(&moved.turn.id, id, false);
-            let started = Body::TurnStarted { prompt: None };
-            out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+            // The answer to `turn/start` may come after this, though mostly it comes before.
+            let mut starting = self.calls.starting(&moved.thread_id);
+            let said = starting.find(|said| said.turn.is_none_or(|id| thread.running(id).is_none()));
+            let (id, started) = match said {
+                Some(Said { turn: Some(id), .. }) => (*id, None),
+                Some(Said { turn, prompt, .. }) => {
+                    (*turn.insert(TurnId::mint(cx)), Some(Body::TurnStarted { prompt: Some(*prompt) }))
+                }
+                None => (TurnId::mint(cx), Some(Body::TurnStarted { prompt: None })),
+            };
+            let prompted = !matches!(started, Some(Body::TurnStarted { prompt: None }));
+            thread.begin(&moved.turn.id, id, prompted);
+            if let Some(started) = started {
+                out.say(thread.session, Draft::new(started).turn(id).raw(raw.clone()));
+            }
         }
         let session = thread.session;
         if let Some(title) = thread.untold_title.take() {
@@ -123,7 +131,6 @@ impl Codex {
         &mut self,
         params: &RawValue,
         raw: &Raw,
-        _cx: &mut Context<'_>,
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
@@ -251,134 +258,6 @@ impl Codex {
         }
         Ok(())
     }
-
-    pub(super) fn tokens_used(
-        &mut self,
-        params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let wire::TokenUsage { thread_id, turn_id, token_usage } = serde_json::from_str(params.get())?;
-        let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
-        let wire::Tokens { total, last, model_context_window } = token_usage;
-        let used = usage_of(total, model_context_window, last.total_tokens);
-        if thread.usage == Some(used) {
-            return Ok(());
-        }
-        thread.usage = Some(used);
-        let turn = thread.turns.get_mut(&turn_id);
-        let id = turn.as_ref().and_then(|turn| turn.id);
-        if let Some(turn) = turn {
-            // A thread that was resumed has used tokens before, of which this is the first word.
-            turn.usage_before.get_or_insert_with(|| used.since(&usage_of(last, None, 0)));
-            turn.used = true;
-        }
-        out.say(thread.session, Draft::new(Body::UsageUpdated(used)).turn(id).raw(raw.clone()));
-        Ok(())
-    }
-
-    pub(super) fn rate_limits(
-        &mut self,
-        params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let wire::RateLimitsUpdated { rate_limits } = serde_json::from_str(params.get())?;
-        let Some(session) = self.nearest() else { return Ok(()) };
-        let base = rate_limits.limit_name.or(rate_limits.limit_id).unwrap_or_else(|| "account".to_owned());
-        let mut raw = Some(raw.clone());
-        for window in [rate_limits.primary, rate_limits.secondary].into_iter().flatten() {
-            let name = match window.window_duration_mins {
-                Some(minutes) => format!("{base} {}", span(minutes)),
-                None => base.clone(),
-            };
-            let now = (window.used_percent, window.resets_at);
-            if self.limits.insert(name.clone(), now) != Some(now) {
-                let limit =
-                    UsageLimit { name, used_percent: window.used_percent, resets_at: window.resets_at };
-                out.say(session, Draft::new(Body::UsageLimited(limit)).raw(raw.take()));
-            }
-        }
-        Ok(())
-    }
-
-    /// What is said about a whole thread.
-    pub(super) fn thread_changed(
-        &mut self,
-        method: &str,
-        params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let words: wire::Words = serde_json::from_str(params.get())?;
-        let Some(thread) = self.threads.get_mut(&words.thread_id) else { return Ok(()) };
-        // What the session wished for itself it has taken down already.
-        let draft = match method {
-            "thread/status/changed" => {
-                thread.loaded = words.status["type"] != "notLoaded";
-                return Ok(());
-            }
-            "thread/closed" => {
-                thread.loaded = false;
-                return Ok(());
-            }
-            "thread/name/updated" if thread.title != words.thread_name => {
-                thread.title = words.thread_name;
-                let Some(title) = thread.title.clone() else { return Ok(()) };
-                Draft::new(Body::TitleChanged).text(title)
-            }
-            "thread/archived" | "thread/unarchived" => {
-                let archived = method == "thread/archived";
-                if thread.archived == archived {
-                    return Ok(());
-                }
-                thread.archived = archived;
-                Draft::new(Body::ArchiveChanged { archived })
-            }
-            "thread/settings/updated" | "model/rerouted" => {
-                let model = words.to_model.or(words.thread_settings.and_then(|settings| settings.model));
-                if model.is_none() || model == thread.model {
-                    return Ok(());
-                }
-                thread.model = model.clone();
-                let turn = thread.turns.get(&words.turn_id).and_then(|turn| turn.id);
-                let mut draft =
-                    Draft::new(Body::ModelChanged { model: model.unwrap_or_default() }).turn(turn);
-                draft.text = words.reason;
-                draft
-            }
-            _ => return Ok(()),
-        };
-        out.say(thread.session, draft.raw(raw.clone()));
-        Ok(())
-    }
-
-    /// Words for people that change nothing.
-    pub(super) fn remarked(
-        &mut self,
-        method: &str,
-        params: &RawValue,
-        raw: &Raw,
-        out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let words: wire::Words = serde_json::from_str(params.get())?;
-        let thread = self.threads.get(&words.thread_id);
-        let session = thread.map(|thread| thread.session).or_else(|| self.nearest());
-        let turn = thread.and_then(|thread| thread.turns.get(&words.turn_id)).and_then(|turn| turn.id);
-        let (level, text) = match method {
-            "mcpServer/startupStatus/updated" if words.status == "failed" => {
-                let name = words.name.unwrap_or_default();
-                let why = words.error.map(|error| format!(": {error}")).unwrap_or_default();
-                (NoticeLevel::Warning, format!("The MCP server {name} did not start{why}"))
-            }
-            "mcpServer/startupStatus/updated" => return Ok(()),
-            "thread/compacted" => (NoticeLevel::Info, super::items::COMPACTED.to_owned()),
-            "modelProvider/authRecoveryStarted" => (NoticeLevel::Info, words.message.unwrap_or_default()),
-            _ => (NoticeLevel::Warning, words.message.unwrap_or_default()),
-        };
-        Self::notice(session, turn, level, text, raw, out);
-        Ok(())
-    }
 }
 
 /// A turn that failed, in our own words.
@@ -428,25 +307,5 @@ fn error_text(error: &wire::TurnError) -> String {
     match &error.additional_details {
         Some(details) if !details.is_empty() => format!("{} ({details})", error.message),
         Some(_) | None => error.message.clone(),
-    }
-}
-
-fn usage_of(count: wire::TokenCount, window: Option<u64>, context: u64) -> Usage {
-    Usage {
-        input: Some(count.input_tokens),
-        cached_input: Some(count.cached_input_tokens),
-        output: Some(count.output_tokens),
-        reasoning: Some(count.reasoning_output_tokens),
-        context_window: window,
-        context_used: Some(context),
-    }
-}
-
-/// 300 minutes are `5 h`.
-fn span(minutes: u64) -> String {
-    match minutes {
-        days if days > 0 && days % 1_440 == 0 => format!("{} d", days / 1_440),
-        hours if hours > 0 && hours % 60 == 0 => format!("{} h", hours / 60),
-        minutes => format!("{minutes} min"),
     }
 }
