@@ -34,6 +34,16 @@ impl Places {
         })
     }
 
+    /// Makes the data folder, for its owner alone.
+    pub fn make_data(&self) -> Result<()> {
+        use std::os::unix::fs::DirBuilderExt;
+        std::fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.data)
+            .with_context(|| format!("cannot make the data folder {}", self.data.display()))
+    }
+
     /// The owner's token.
     pub fn token(&self) -> PathBuf {
         self.data.join("token")

@@ -69,8 +69,7 @@ pub(super) async fn hub_or_start() -> Result<Client> {
 
 async fn start() -> Result<Client> {
     let places = Places::find()?;
-    std::fs::create_dir_all(&places.data)
-        .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+    places.make_data()?;
     let log = std::fs::OpenOptions::new().create(true).append(true).open(places.hub_log())?;
     let mut hub = std::process::Command::new(std::env::current_exe()?)
         .arg("up")

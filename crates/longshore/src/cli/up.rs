@@ -1,7 +1,7 @@
 //! `longshore up`: the hub with an anchor inside.
 
 use std::net::SocketAddr;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,11 +48,7 @@ impl Up {
         config.bind = self.bind.unwrap_or(config.bind);
         config.allow_hosts.extend(self.allow_host);
 
-        std::fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&places.data)
-            .with_context(|| format!("cannot make the data folder {}", places.data.display()))?;
+        places.make_data()?;
         let log: Arc<dyn Log> = match self.ephemeral {
             true => Arc::new(MemoryLog::default()),
             false => Arc::new(open_log(&places, &config)?),

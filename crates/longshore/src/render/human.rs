@@ -32,6 +32,14 @@ pub fn elapsed(millis: u64) -> String {
     }
 }
 
+/// How long ago something was, in words: `just now`, `5m ago`.
+pub fn ago(millis: u64) -> String {
+    match age(millis) {
+        now if now == "now" => "just now".to_owned(),
+        age => format!("{age} ago"),
+    }
+}
+
 /// How long ago something was, in one unit: `now`, `12s`, `5m`, `3h`, `2d`, `6w`, `1y`.
 pub fn age(millis: u64) -> String {
     let (unit, name) = match millis {

@@ -6,7 +6,7 @@ use longshore_model::time::Timestamp;
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::footer::tokens;
-use super::human::{age, cost, plural, short_id};
+use super::human::{age, ago, cost, plural, short_id};
 use super::line::{Line, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::text_behind;
@@ -84,7 +84,7 @@ pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> S
     let mut lines =
         text_behind(&clean(&session.title), ink::BOLD, style.columns(), &Line::default(), &Line::default());
     let state = Line::of(&format!("{sign} {word}"), ink);
-    lines.push(state.with(&format!("{dot}{} ago", age(now.millis_since(session.updated_at))), ink::DIM));
+    lines.push(state.with(&format!("{dot}{}", ago(now.millis_since(session.updated_at))), ink::DIM));
     let mut field = |name: &str, value: &str| {
         let (first, rest) =
             (Line::of(&format!("{name:<9} "), ink::DIM), Line::of(&" ".repeat(10), ink::PLAIN));
@@ -108,10 +108,7 @@ pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> S
     used.extend(session.context_percent.map(|percent| format!("context {percent}%")));
     used.extend(session.cost_usd.map(cost));
     field("used", &used.join(&dot));
-    field(
-        "opened",
-        &format!("{} ago{dot}{}", age(now.millis_since(session.created_at)), plural_events(session)),
-    );
+    field("opened", &format!("{}{dot}{}", ago(now.millis_since(session.created_at)), plural_events(session)));
     field("native", session.native.as_deref().unwrap_or_default());
     field("parent", &session.parent.map(short_id).unwrap_or_default());
     let fork = session.forked_from.as_ref().map(|fork| format!("{} at {}", short_id(fork.session), fork.seq));

@@ -10,7 +10,7 @@ use tokio::net::TcpSocket;
 use super::rig::Rig;
 
 /// What flows through the hub, against what it may grow by meanwhile.
-const MESSAGES: usize = 40;
+const MESSAGES: usize = 24;
 const MESSAGE_BYTES: usize = 1 << 20;
 const GROWTH_LIMIT: usize = 40 << 20;
 
