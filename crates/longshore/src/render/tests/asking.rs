@@ -44,10 +44,7 @@ fn a_card_goes_on_under_its_approval() {
 #[test]
 fn an_approval_of_the_past_is_its_answer_under_the_card() {
     let asked = wants(1, ID, command("ls"));
-    let request = match &asked.body {
-        Body::ApprovalRequested(request) => request.clone(),
-        _ => panic!("no approval"),
-    };
+    let Body::ApprovalRequested(request) = asked.body.clone() else { panic!("no approval") };
     let mut renderer = Renderer::new(Style { width: 60, ..Style::default() });
     let mut printed = renderer.event(&run(1, "ls"));
     renderer.decided_since(&asked, &request);
