@@ -7,3 +7,5 @@ mod rig;
 mod script;
 mod script_server;
 mod slow;
+mod tidy;
+mod tidy_texts;
