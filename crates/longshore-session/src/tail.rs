@@ -76,11 +76,6 @@ impl Tail {
         self.head.subscribe()
     }
 
-    /// Whether anyone follows.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.head.receiver_count() > 0
-    }
-
     /// The frames right after the cursor, if they are still here: one batch at a time.
     pub(crate) fn after(&self, cursor: Seq) -> Option<Frames> {
         let held = self.lock();
