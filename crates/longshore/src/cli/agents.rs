@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::style;
+use super::terminal::{put, put_line, style};
 use crate::render::{Show, agents_table, agents_tsv};
 
 pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
@@ -20,13 +20,13 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let mut client = reach::hub_or_start().await?;
     if as_json {
         let known: Value = client.call("agents", json!({})).await?;
-        println!("{known}");
+        put_line(&known)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Known { agents } = client.call("agents", json!({})).await?;
     match std::io::stdout().is_terminal() {
-        true => print!("{}", agents_table(&agents, &style(Show::Hidden))),
-        false => print!("{}", agents_tsv(&agents)),
+        true => put(agents_table(&agents, &style(Show::Hidden)))?,
+        false => put(agents_tsv(&agents))?,
     }
     Ok(ExitCode::SUCCESS)
 }

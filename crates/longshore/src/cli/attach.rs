@@ -11,6 +11,9 @@ use super::reach;
 
 /// Follow a session and talk to it. What you type is its next prompt; Ctrl-C leaves it running.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "What you type is the next prompt, or the answer when something waits. Ctrl-D or Ctrl-C leaves; the session goes on."
+)]
 pub(super) struct Attach {
     /// The session: an id or a part of it; the latest otherwise
     session: Option<String>,
@@ -23,6 +26,6 @@ impl Attach {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let session = reach::session(&mut client, self.session.as_deref()).await?;
-        Live::new(client, session.session_id, Until::Left, json).watch(Seq(self.after)).await
+        Live::new(client, session, Until::Left, json).watch(Seq(self.after)).await
     }
 }

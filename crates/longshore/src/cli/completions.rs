@@ -7,9 +7,11 @@ use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 
 use super::Cli;
+use super::terminal::put;
 
-/// Print completions for a shell.
+/// Print completions for a shell
 #[derive(Debug, Args)]
+#[command(after_help = "For bash: source <(longshore completions bash)")]
 pub(super) struct Completions {
     /// The shell
     shell: Shell,
@@ -17,7 +19,9 @@ pub(super) struct Completions {
 
 impl Completions {
     pub(super) fn run(self) -> Result<ExitCode> {
-        clap_complete::generate(self.shell, &mut Cli::command(), "longshore", &mut std::io::stdout());
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut Cli::command(), "longshore", &mut script);
+        put(String::from_utf8_lossy(&script))?;
         Ok(ExitCode::SUCCESS)
     }
 }

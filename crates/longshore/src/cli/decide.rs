@@ -2,16 +2,16 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use longshore_model::approval::Decision;
 use longshore_model::info::OpenApproval;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::exit::NotFound;
+use super::exit::Fault;
 use super::reach;
-use super::terminal::style;
+use super::terminal::{put_line, style};
 use crate::client::Client;
 use crate::render::{Show, approval_prompt};
 
@@ -73,9 +73,9 @@ async fn decide(
     let params = json!({ "approval": approval, "decision": decision, "message": message });
     let answer: Value = client.call("decide", params).await?;
     match (as_json, decision.allows()) {
-        (true, _) => println!("{answer}"),
-        (false, true) => println!("allowed"),
-        (false, false) => println!("denied"),
+        (true, _) => put_line(&answer)?,
+        (false, true) => put_line("allowed")?,
+        (false, false) => put_line("denied")?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -88,20 +88,25 @@ async fn waiting(client: &mut Client, named: Option<&str>) -> Result<String> {
     }
     let Inbox { approvals } = client.call("approvals", json!({})).await?;
     let id = |open: &OpenApproval| open.request.approval.to_string();
-    let fits = |open: &&OpenApproval| {
-        named.is_none_or(|name| id(open).starts_with(name) || id(open).ends_with(name))
-    };
+    let fits = |open: &&OpenApproval| named.is_none_or(|name| id(open).contains(name));
     let found: Vec<&OpenApproval> = approvals.iter().filter(fits).collect();
     match found[..] {
         [one] => Ok(id(one)),
-        [] if named.is_none() => Err(NotFound("nothing waits for an answer".to_owned()).into()),
-        [] => Err(NotFound("no such approval waits".to_owned()).into()),
+        [] if approvals.is_empty() => {
+            let hint = "`longshore ls` shows which sessions wait, and for what";
+            Err(Fault::not_found("no approval waits", hint).into())
+        }
+        [] => {
+            let ids: Vec<String> = approvals.iter().map(id).collect();
+            Err(Fault::not_found("no such approval waits", format!("these wait: {}", ids.join(", "))).into())
+        }
         _ => {
             for open in &found {
                 let style = style(Show::Hidden);
                 eprintln!("{}\n{}", id(open), approval_prompt(&open.request, open.reason.as_deref(), &style));
             }
-            bail!("{} approvals wait; name one of them", found.len())
+            let hint = "name one by its id, or by a part of it that no other has";
+            Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }
 }

@@ -4,12 +4,17 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use longshore_drivers::discover::{Surroundings, Versions};
+use longshore_drivers::table;
 use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::exit::told;
 use super::reach::{self, Running};
-use crate::client::Unreachable;
+use super::terminal::put_line;
+use super::up::agent_settings;
+use crate::client::{Refused, Unreachable};
 use crate::config::{Config, Places};
 
 #[derive(Serialize)]
@@ -33,12 +38,12 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let mut findings = vec![config(&places), data(&places), token(&places), git()];
     findings.extend(hub(&places).await);
     if as_json {
-        println!("{}", json!({ "findings": findings }));
+        put_line(json!({ "findings": findings }))?;
     } else {
         for finding in &findings {
-            println!("{} {}", if finding.ok { "✓" } else { "✗" }, finding.what);
+            put_line(format_args!("{} {}", if finding.ok { "✓" } else { "✗" }, finding.what))?;
             if let Some(fix) = &finding.fix {
-                println!("    fix: {fix}");
+                put_line(format_args!("    fix: {fix}"))?;
             }
         }
     }
@@ -50,7 +55,9 @@ fn config(places: &Places) -> Finding {
     match Config::load(places) {
         Ok(_) if places.config.exists() => good(format!("configuration: {path}")),
         Ok(_) => good(format!("configuration: none at {path}, the defaults hold")),
-        Err(error) => fault(format!("configuration: {error:#}"), format!("mend {path}, or move it away")),
+        Err(error) => {
+            fault(format!("configuration: {}", told(&error)), format!("mend {path}, or move it away"))
+        }
     }
 }
 
@@ -80,9 +87,9 @@ fn token(places: &Places) -> Finding {
 fn git() -> Finding {
     match std::process::Command::new("git").arg("--version").output() {
         Ok(output) if output.status.success() => {
-            good(String::from_utf8_lossy(&output.stdout).trim().replacen("version", "is", 1))
+            good(String::from_utf8_lossy(&output.stdout).trim().replacen(" version", ":", 1))
         }
-        _ => fault("git is not found, so branches are not shown", "install git"),
+        _ => fault("git: not found, so that branches are not shown", "install git"),
     }
 }
 
@@ -94,27 +101,44 @@ async fn hub(places: &Places) -> Vec<Finding> {
     let mut client = match reach::hub().await {
         Ok(client) => client,
         Err(error) if error.downcast_ref::<Unreachable>().is_some() => {
-            return vec![offline_log(places), fault("no hub is running", "longshore up")];
+            let mut findings =
+                vec![offline_log(places), good("hub: none is running; `longshore run` starts it")];
+            findings.extend(agents_here(places).await.iter().map(agent));
+            return findings;
         }
         Err(error) => {
-            return vec![fault(format!("the hub: {error:#}"), "longshore token prints the right token")];
+            let hint = error.downcast_ref::<Refused>().and_then(|refused| refused.hint.clone());
+            let fix = hint.unwrap_or_else(|| "longshore down, then longshore up".to_owned());
+            return vec![fault(format!("hub: {}", told(&error)), fix)];
         }
     };
     let mut findings = vec![match Running::read(places) {
         Some(running) if running.version != env!("CARGO_PKG_VERSION") => fault(
-            format!("the hub runs version {}, this is {}", running.version, env!("CARGO_PKG_VERSION")),
+            format!("hub: it runs version {}, this is {}", running.version, env!("CARGO_PKG_VERSION")),
             "longshore down, then longshore up",
         ),
-        Some(running) => good(format!("the hub is up at {}", running.url)),
-        None => good("a hub is up"),
+        Some(running) => good(format!("hub: up at {}", running.url)),
+        None => good("hub: up"),
     }];
     match client.call::<Known>("agents", json!({})).await {
         Ok(known) => findings.extend(known.agents.iter().map(agent)),
         Err(error) => {
-            findings.push(fault(format!("the agents: {error:#}"), "longshore down, then longshore up"))
+            findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
         }
     }
     findings
+}
+
+/// The agents as the hub would find them.
+async fn agents_here(places: &Places) -> Vec<AgentInfo> {
+    let settings = Config::load(places).map(|config| agent_settings(&config)).unwrap_or_default();
+    let (versions, around) = (Versions::default(), Surroundings::of_this_process());
+    let mut agents = Vec::new();
+    for spec in table::all() {
+        let set = settings.get(spec.name).cloned().unwrap_or_default();
+        agents.push(versions.describe(spec, &set, &around).await);
+    }
+    agents
 }
 
 /// The log can only be opened while no hub holds it.
@@ -124,17 +148,22 @@ fn offline_log(places: &Places) -> Finding {
     }
     match longshore_log::SqliteLog::open(&places.data, &longshore_log::Settings::default()) {
         Ok(_) => good("log: opens"),
-        Err(error) => fault(format!("log: {error}"), "as it says"),
+        // The error itself says what to do.
+        Err(error) => Finding { what: format!("log: {error}"), ok: false, fix: None },
     }
 }
 
 fn agent(agent: &AgentInfo) -> Finding {
     let title = &agent.title;
     match (&agent.path, &agent.remark) {
-        (None, _) => fault(format!("{title} is not installed"), agent.install.clone()),
+        (None, None) => fault(format!("{title}: not installed"), agent.install.clone()),
+        (None, Some(remark)) => {
+            let fix = format!("name the right program, or install it with `{}`", agent.install);
+            fault(format!("{title}: {remark}"), fix)
+        }
         (Some(path), None) => {
             let version = agent.version.as_deref().unwrap_or("of unknown version");
-            good(format!("{title} {version}: {path}"))
+            good(format!("{title}: {version} at {path}"))
         }
         (Some(_), Some(remark)) => {
             let fix = agent.login.clone().unwrap_or_else(|| "see its own documentation".to_owned());

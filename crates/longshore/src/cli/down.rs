@@ -5,14 +5,16 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
+use serde_json::json;
 
 use super::reach::{self, Running};
+use super::terminal::put_line;
 use crate::config::Places;
 
 /// How long a hub may take to stop its agents and close its log.
 const TRIES: usize = 200;
 
-pub(super) async fn run() -> Result<ExitCode> {
+pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let places = Places::find()?;
     // Only a hub that answers is stopped: a stale note might name somebody else's process.
     drop(reach::hub().await?);
@@ -24,10 +26,19 @@ pub(super) async fn run() -> Result<ExitCode> {
     for _ in 0..TRIES {
         pace.tick().await;
         // It takes its note away when all is done; one that was killed on the way leaves it behind.
-        if !places.running().exists() || test_kill_process(pid).is_err() {
-            println!("the hub has stopped; its sessions sleep");
+        let is_done = !places.running().exists() || test_kill_process(pid).is_err();
+        if is_done && is_free(&places) {
+            match as_json {
+                true => put_line(json!({ "stopped": running.url }))?,
+                false => put_line("the hub has stopped; its sessions sleep")?,
+            }
             return Ok(ExitCode::SUCCESS);
         }
     }
     bail!("the hub (process {}) does not stop", running.pid)
+}
+
+/// Whether the next hub can have the data folder: the last thing that the old one lets go of.
+fn is_free(places: &Places) -> bool {
+    std::fs::File::open(places.data.join("lock")).map_or(true, |lock| lock.try_lock().is_ok())
 }

@@ -7,15 +7,40 @@ use serde_json::json;
 use crate::client::{Refused, Unreachable};
 
 /// The codes, for `--help`.
-pub(super) const CODES: &str = "Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict, \
-6 no hub, 130 interrupted.";
+pub(super) const CODES: &str = "\
+Begin with: longshore run codex \"what is in this folder?\"
+
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict,
+            6 no hub, 130 interrupted";
 
 pub(super) const INTERRUPTED: u8 = 130;
 
-/// What a verb could not find.
+/// A fault that the program itself found: what, what to do about it, and the exit code.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}")]
-pub(super) struct NotFound(pub(super) String);
+#[error("{what}")]
+pub(super) struct Fault {
+    what: String,
+    hint: String,
+    code: u8,
+}
+
+impl Fault {
+    pub(super) fn usage(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into(), code: 2 }
+    }
+
+    pub(super) fn not_found(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into(), code: 3 }
+    }
+
+    pub(super) fn conflict(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into(), code: 5 }
+    }
+
+    pub(super) fn no_hub(what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { what: what.into(), hint: hint.into(), code: 6 }
+    }
+}
 
 /// Says what went wrong and what to do about it, and picks the code.
 pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
@@ -23,19 +48,28 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let (code, hint) = advice(error);
+    let message = told(error);
     if as_json {
         let stable = error.downcast_ref::<Refused>().map_or("failed", |refused| refused.code.as_str());
-        eprintln!(
-            "{}",
-            json!({ "error": { "code": stable, "message": format!("{error:#}"), "hint": hint } })
-        );
+        eprintln!("{}", json!({ "error": { "code": stable, "message": message, "hint": hint } }));
     } else {
-        eprintln!("error: {error:#}");
+        eprintln!("error: {message}");
         if let Some(hint) = hint {
             eprintln!("hint: {hint}");
         }
     }
     ExitCode::from(code)
+}
+
+/// The error and its causes. Some errors quote their cause themselves; it is not said twice.
+pub(super) fn told(error: &anyhow::Error) -> String {
+    let mut told = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !told.contains(&cause) {
+            told = format!("{told}: {cause}");
+        }
+    }
+    told
 }
 
 fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
@@ -56,8 +90,8 @@ fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
     if error.downcast_ref::<Unreachable>().is_some() {
         return (6, Some("start it with `longshore up`".to_owned()));
     }
-    if error.downcast_ref::<NotFound>().is_some() {
-        return (3, Some("`longshore ls` lists the sessions".to_owned()));
+    if let Some(fault) = error.downcast_ref::<Fault>() {
+        return (fault.code, Some(fault.hint.clone()));
     }
     (1, None)
 }
@@ -68,4 +102,23 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
         .chain()
         .filter_map(|cause| cause.downcast_ref::<std::io::Error>())
         .any(|cause| cause.kind() == std::io::ErrorKind::BrokenPipe)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_that_is_quoted_already_is_not_said_twice() {
+        let quoted = anyhow::anyhow!("no such file").context("cannot read x: no such file");
+        assert_eq!(told(&quoted), "cannot read x: no such file");
+        let plain = anyhow::anyhow!("no such file").context("cannot read x");
+        assert_eq!(told(&plain), "cannot read x: no such file");
+    }
+
+    #[test]
+    fn a_fault_brings_its_own_hint_and_code() {
+        let error = Fault::not_found("there is no session yet", "open one").into();
+        assert_eq!(advice(&error), (3, Some("open one".to_owned())));
+    }
 }

@@ -9,6 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::reach;
+use super::terminal::put_line;
 
 /// How many events are handed over at once.
 const AT_ONCE: usize = 500;
@@ -53,8 +54,10 @@ impl Import {
             }
         }
         match as_json {
-            true => println!("{taken}"),
-            false => println!("{count} events taken in; look at them with: longshore show {session}"),
+            true => put_line(&taken)?,
+            false => put_line(format_args!(
+                "{count} events taken in; look at them with: longshore show {session}"
+            ))?,
         }
         Ok(ExitCode::SUCCESS)
     }

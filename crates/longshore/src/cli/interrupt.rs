@@ -7,6 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::reach;
+use super::terminal::put_line;
 
 /// Stop the running turn.
 #[derive(Debug, Args)]
@@ -21,8 +22,8 @@ impl Interrupt {
         let session = reach::session(&mut client, self.session.as_deref()).await?;
         let answer: Value = client.call("interrupt", json!({ "session": session.session_id })).await?;
         match as_json {
-            true => println!("{answer}"),
-            false => println!("the turn is being stopped"),
+            true => put_line(&answer)?,
+            false => put_line("the turn is being stopped")?,
         }
         Ok(ExitCode::SUCCESS)
     }

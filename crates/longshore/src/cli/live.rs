@@ -8,12 +8,13 @@ use anyhow::Result;
 use longshore_model::approval::{ApprovalRequest, QuestionRequest};
 use longshore_model::event::{Body, Event};
 use longshore_model::id::{Seq, SessionId, TurnId};
+use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
-use super::exit::INTERRUPTED;
-use super::terminal::{Screen, is_interactive, now, style, typed_lines};
+use super::exit::{Fault, INTERRUPTED};
+use super::terminal::{Screen, is_interactive, now, put_line, style, typed_lines};
 use crate::client::{Client, News, Refused};
 use crate::render::{Renderer, SPINNER_PACE, Show, field_prompt, parse_answer, parse_decision};
 
@@ -40,23 +41,45 @@ pub(super) struct Live {
     renderer: Renderer,
     screen: Screen,
     asks: VecDeque<Ask>,
+    /// What was last said to wait, where nobody can be asked.
+    told: Option<String>,
     cursor: Seq,
+    /// The session as it was before we followed it; what was asked until then may be settled.
+    before: SessionInfo,
     interrupted: bool,
 }
 
+impl Ask {
+    fn id(&self) -> String {
+        match self {
+            Ask::Approval(request) => request.approval.to_string(),
+            Ask::Question { request, .. } => request.question.to_string(),
+        }
+    }
+}
+
+/// Whether this asks for something that was decided before `session` was looked at.
+pub(super) fn is_settled(event: &Event, session: &SessionInfo) -> bool {
+    let Body::ApprovalRequested(request) = &event.body else { return false };
+    let waits = session.approvals.iter().any(|open| open.request.approval == request.approval);
+    event.seq <= session.head && !waits
+}
+
 impl Live {
-    pub(super) fn new(client: Client, session: SessionId, until: Until, as_json: bool) -> Self {
-        let renderer = Renderer::new(style(Show::Folded));
+    pub(super) fn new(client: Client, before: SessionInfo, until: Until, as_json: bool) -> Self {
+        let renderer = Renderer::new(style(Show::Folded)).in_folder(&before.cwd);
         let (screen, asks) = (Screen::new(), VecDeque::new());
         Self {
             client,
-            session,
+            session: before.session_id,
             until,
             as_json,
             renderer,
             screen,
             asks,
+            told: None,
             cursor: Seq::ZERO,
+            before,
             interrupted: false,
         }
     }
@@ -65,6 +88,7 @@ impl Live {
     pub(super) async fn watch(mut self, after: Seq) -> Result<ExitCode> {
         let _: Value =
             self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
+        self.cursor = after;
         let mut typed = (is_interactive() && !self.as_json).then(typed_lines);
         let mut spin = tokio::time::interval(Duration::from_millis(SPINNER_PACE));
         loop {
@@ -76,18 +100,24 @@ impl Live {
                     }
                 }
                 news = self.client.news() => {
-                    if let Some(code) = self.news(news?).await? {
+                    let Ok(news) = news else { return Err(self.lost()?.into()) };
+                    if let Some(code) = self.news(news).await? {
+                        self.screen.settled()?;
                         self.screen.print(&self.renderer.finish())?;
                         return Ok(code);
                     }
                 }
                 line = next_line(&mut typed) => match line {
                     Some(line) => self.typed(&line).await?,
+                    // The end of what a person types is how they leave.
+                    None if self.until == Until::Left => {
+                        self.screen.settled()?;
+                        return Ok(ExitCode::SUCCESS);
+                    }
                     None => typed = None,
                 },
                 _ = spin.tick(), if !self.as_json => {
-                    let line = self.asks.is_empty().then(|| self.renderer.status(now())).flatten();
-                    self.screen.draw(line)?;
+                    self.screen.draw(self.renderer.status(now()))?;
                 }
             }
         }
@@ -106,9 +136,21 @@ impl Live {
         if self.as_json {
             self.screen.print(&format!("{json}\n"))?;
         } else {
-            let text = self.renderer.event(&event);
+            let settled = self.notice_ask(&event);
+            if settled {
+                self.screen.settled()?;
+            }
+            let text = match &event.body {
+                Body::ApprovalRequested(request) if is_settled(&event, &self.before) => {
+                    self.renderer.decided_since(&event, request);
+                    String::new()
+                }
+                _ => self.renderer.event(&event),
+            };
             self.screen.print(&text)?;
-            self.notice_ask(&event)?;
+            if event.seq >= self.before.head && (settled || !self.screen.is_asking()) {
+                self.ask_person()?;
+            }
         }
         Ok(self.ended_by(&event))
     }
@@ -125,9 +167,14 @@ impl Live {
         })
     }
 
-    /// Keeps in mind what waits for the person, and forgets what no longer does.
-    fn notice_ask(&mut self, event: &Event) -> Result<()> {
-        let before = self.asks.len();
+    /// Keeps in mind what waits for the person, and forgets what no longer does. Says whether the person is being
+    /// asked for something that is settled now.
+    fn notice_ask(&mut self, event: &Event) -> bool {
+        let is_approval = |ask: &Ask, id| matches!(ask, Ask::Approval(request) if request.approval == id);
+        let is_question =
+            |ask: &Ask, id| matches!(ask, Ask::Question { request, .. } if request.question == id);
+        let first = |asks: &VecDeque<Ask>| asks.front().map(Ask::id);
+        let before = first(&self.asks);
         match &event.body {
             Body::ApprovalRequested(request) => self.asks.push_back(Ask::Approval(request.clone())),
             Body::QuestionAsked(request) => {
@@ -135,57 +182,60 @@ impl Live {
                 self.asks.push_back(Ask::Question { request: request.clone(), answers, at });
             }
             Body::ApprovalDecided { approval, .. } | Body::ApprovalExpired { approval } => {
-                self.asks
-                    .retain(|ask| !matches!(ask, Ask::Approval(request) if request.approval == *approval));
+                self.asks.retain(|ask| !is_approval(ask, *approval));
             }
             Body::QuestionAnswered { question, .. } | Body::QuestionExpired { question } => {
-                self.asks.retain(
-                    |ask| !matches!(ask, Ask::Question { request, .. } if request.question == *question),
-                );
+                self.asks.retain(|ask| !is_question(ask, *question));
             }
-            _ => return Ok(()),
+            _ => {}
         }
-        if before == 0 || self.asks.len() < before {
-            self.prompt_for_answer()?;
-        }
-        Ok(())
+        before.is_some() && first(&self.asks) != before
     }
 
-    fn prompt_for_answer(&mut self) -> Result<()> {
+    /// Asks for the first thing that waits, or says how it can be answered when nobody sits here.
+    fn ask_person(&mut self) -> Result<()> {
+        let Some(ask) = self.asks.front() else { return Ok(()) };
         if !is_interactive() {
-            let how = match self.asks.front() {
-                Some(Ask::Approval(request)) => {
+            if self.told.replace(ask.id()) == Some(ask.id()) {
+                return Ok(());
+            }
+            let how = match ask {
+                Ask::Approval(request) => {
                     format!("waiting: longshore approve {0} (or: longshore deny {0})\n", request.approval)
                 }
-                Some(Ask::Question { request, .. }) => {
-                    format!(
-                        "waiting for an answer to question {}; answer it from any client\n",
-                        request.question
-                    )
-                }
-                None => return Ok(()),
+                Ask::Question { request, .. } => format!(
+                    "waiting: longshore attach {} asks you (or: POST /api/v1/questions/{})\n",
+                    self.session, request.question
+                ),
             };
             return Ok(self.screen.print(&how)?);
         }
-        match self.asks.front() {
-            Some(Ask::Approval(_)) => self.screen.print("your answer: ")?,
-            Some(Ask::Question { request, at, .. }) => {
-                if let Some(field) = request.fields.get(*at) {
-                    let text = field_prompt(field);
-                    self.screen.print(&text)?;
-                }
+        let words = match ask {
+            Ask::Approval(_) => "your answer: ".to_owned(),
+            Ask::Question { request, at, .. } => {
+                request.fields.get(*at).map(field_prompt).unwrap_or_default()
             }
-            None => {}
-        }
-        Ok(())
+        };
+        Ok(self.screen.ask(words)?)
+    }
+
+    /// The hub is gone in the middle of it.
+    fn lost(&mut self) -> Result<Fault> {
+        self.screen.settled()?;
+        self.screen.print(&self.renderer.finish())?;
+        let hint =
+            format!("`longshore up`, then `longshore attach {} --after {}`", self.session, self.cursor);
+        Ok(Fault::no_hub("the hub has gone; the session is as safe as its log", hint))
     }
 
     /// A line that the person typed: an answer when something waits, otherwise a prompt.
     async fn typed(&mut self, line: &str) -> Result<()> {
+        self.screen.typed();
         let done = match self.asks.front_mut() {
             Some(Ask::Approval(request)) => {
                 let Some(decision) = parse_decision(line, &request.options) else {
-                    return self.prompt_for_answer();
+                    self.screen.print("one of the letters above, please\n")?;
+                    return self.ask_person();
                 };
                 let params = json!({ "approval": request.approval, "decision": decision });
                 self.client.call::<Value>("decide", params).await
@@ -197,13 +247,13 @@ impl Live {
                         Ok(None) => {}
                         Err(bad) => {
                             self.screen.print(&format!("{bad}\n"))?;
-                            return self.prompt_for_answer();
+                            return self.ask_person();
                         }
                     }
                     *at += 1;
                 }
                 if *at < request.fields.len() {
-                    return self.prompt_for_answer();
+                    return self.ask_person();
                 }
                 let params = json!({ "question": request.question, "answers": answers });
                 self.client.call::<Value>("answer", params).await
@@ -228,10 +278,10 @@ impl Live {
     async fn ctrl_c(&mut self) -> Result<Option<ExitCode>> {
         self.screen.erase()?;
         if std::mem::replace(&mut self.interrupted, true) || self.until == Until::Left {
-            println!();
+            put_line("")?;
             return Ok(Some(ExitCode::from(INTERRUPTED)));
         }
-        eprintln!("stopping the turn; Ctrl-C again leaves it running");
+        eprintln!("stopping the turn; Ctrl-C again does not wait for it");
         self.client.send("interrupt", json!({ "session": self.session })).await?;
         Ok(None)
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::{now, style};
+use super::terminal::{now, put, put_line, style};
 use crate::render::{Show, sessions_table, sessions_tsv};
 
 /// List sessions.
@@ -18,8 +18,8 @@ use crate::render::{Show, sessions_table, sessions_tsv};
 pub(super) struct Ls {
     /// Only those whose title, preview or folder has this in it
     words: Option<String>,
-    /// Only those of this status: active, idle, completed, error or interrupted
-    #[arg(long)]
+    /// Only those of this status
+    #[arg(long, value_parser = ["active", "idle", "completed", "error", "interrupted"])]
     status: Option<String>,
     /// Only those of this agent
     #[arg(long)]
@@ -47,13 +47,13 @@ impl Ls {
         }
         if as_json {
             let page: Value = client.call("sessions", query).await?;
-            println!("{page}");
+            put_line(&page)?;
             return Ok(ExitCode::SUCCESS);
         }
         let page: Page = client.call("sessions", query).await?;
         match std::io::stdout().is_terminal() {
-            true => print!("{}", sessions_table(&page.sessions, now(), &style(Show::Folded))),
-            false => print!("{}", sessions_tsv(&page.sessions)),
+            true => put(sessions_table(&page.sessions, now(), &style(Show::Folded)))?,
+            false => put(sessions_tsv(&page.sessions))?,
         }
         Ok(ExitCode::SUCCESS)
     }

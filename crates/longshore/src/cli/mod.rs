@@ -30,11 +30,11 @@ use clap::{Parser, Subcommand};
 
 /// Any coding agent in, any client out, nothing lost.
 #[derive(Debug, Parser)]
-#[command(name = "longshore", version, propagate_version = true, after_help = exit::CODES)]
+#[command(name = "longshore", version, after_help = exit::CODES)]
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// Print JSON instead of text: one document, or one object a line for streams
+    /// Print JSON: one document, or an object a line for streams
     #[arg(long, global = true)]
     json: bool,
 }
@@ -43,7 +43,7 @@ pub struct Cli {
 enum Verb {
     /// Start the hub and stay with it
     Up(up::Up),
-    /// Stop the hub that runs in the background
+    /// Stop the hub
     Down,
     /// Open a session, say something, and watch the turn
     Run(run::Run),
@@ -53,7 +53,7 @@ enum Verb {
     Show(show::Show),
     /// Follow a session and talk to it
     Attach(attach::Attach),
-    /// Say something to a session
+    /// Say something to a session and watch the turn
     Prompt(prompt::Prompt),
     /// Allow what an agent waits for
     Approve(decide::Approve),
@@ -87,8 +87,8 @@ enum Verb {
 pub async fn run(cli: Cli) -> ExitCode {
     let json = cli.json;
     let done = match cli.verb {
-        Verb::Up(verb) => verb.run().await,
-        Verb::Down => down::run().await,
+        Verb::Up(verb) => verb.run(json).await,
+        Verb::Down => down::run(json).await,
         Verb::Run(verb) => verb.run(json).await,
         Verb::Ls(verb) => verb.run(json).await,
         Verb::Show(verb) => verb.run(json).await,

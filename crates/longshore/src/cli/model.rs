@@ -7,10 +7,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use tokio::net::TcpListener;
 
+use super::terminal::put_line;
 use crate::script::{self, Script};
 
 /// Serve a scripted model on loopback. `docs/model-script.md` describes the script.
 #[derive(Debug, Args)]
+#[command(after_help = "docs/model-script.md describes the script.")]
 pub(super) struct Model {
     /// The script: JSON
     #[arg(long, value_name = "FILE")]
@@ -29,7 +31,7 @@ impl Model {
         let listener = TcpListener::bind(("127.0.0.1", self.port))
             .await
             .with_context(|| format!("cannot listen at port {}", self.port))?;
-        println!("{}", serde_json::json!({ "url": format!("http://{}/v1", listener.local_addr()?) }));
+        put_line(serde_json::json!({ "url": format!("http://{}/v1", listener.local_addr()?) }))?;
         let stop = async {
             let _ = tokio::signal::ctrl_c().await;
         };

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::live::{Live, Until};
 use super::reach;
+use super::terminal::put_line;
 
 /// Say something to a session and watch the turn.
 #[derive(Debug, Args)]
@@ -39,7 +40,8 @@ impl Prompt {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let named = Some(self.session.as_str()).filter(|name| *name != "-");
-        let session = reach::session(&mut client, named).await?.session_id;
+        let info = reach::session(&mut client, named).await?;
+        let session = info.session_id;
         let when = match (self.steer, self.now) {
             (true, _) => "steer",
             (_, true) => "interrupt",
@@ -47,14 +49,16 @@ impl Prompt {
         };
         let said = json!({ "session": session, "content": self.text, "when": when });
         let Prompted { turn, seq } = client.call("prompt", said).await?;
+        let before = Seq(seq.0.saturating_sub(1));
         if self.detach {
             match as_json {
-                true => println!("{}", json!({ "session": session, "turn": turn, "seq": seq })),
-                false => println!("taken; follow it with: longshore attach {session} --after {seq}"),
+                true => put_line(json!({ "session": session, "turn": turn, "seq": seq }))?,
+                false => put_line(format_args!(
+                    "taken; follow it with: longshore attach {session} --after {before}"
+                ))?,
             }
             return Ok(ExitCode::SUCCESS);
         }
-        let after = Seq(seq.0.saturating_sub(1));
-        Live::new(client, session, Until::Turn(turn), as_json).watch(after).await
+        Live::new(client, info, Until::Turn(turn), as_json).watch(before).await
     }
 }

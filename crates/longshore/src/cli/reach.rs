@@ -1,16 +1,18 @@
 //! Reaching the hub: finding the one that runs, starting one when none does, and the token that opens it.
 
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use longshore_model::id::SessionId;
 use longshore_model::info::SessionInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::exit::NotFound;
+use super::exit::Fault;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
 
@@ -33,13 +35,18 @@ impl Running {
 
 /// Where the hub is: as `LONGSHORE_URL` says, as the running one says, or where it would be.
 fn url(places: &Places) -> Result<String> {
-    if let Ok(url) = std::env::var("LONGSHORE_URL") {
-        return Ok(url.trim_end_matches('/').to_owned());
+    if let Some(url) = named_url() {
+        return Ok(url);
     }
     match Running::read(places) {
         Some(running) => Ok(running.url),
         None => Ok(format!("http://{}", Config::load(places)?.bind)),
     }
+}
+
+fn named_url() -> Option<String> {
+    let url = std::env::var("LONGSHORE_URL").ok().filter(|url| !url.is_empty())?;
+    Some(url.trim_end_matches('/').to_owned())
 }
 
 /// The owner's token: `LONGSHORE_TOKEN`, or the file that the first start made.
@@ -48,9 +55,13 @@ pub(super) fn token(places: &Places) -> Result<String> {
         return Ok(token);
     }
     let path = places.token();
-    let text =
-        std::fs::read_to_string(&path).map_err(|_| Unreachable { url: url(places).unwrap_or_default() })?;
-    Ok(text.trim().to_owned())
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(text.trim().to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            Err(Unreachable { url: url(places).unwrap_or_default() }.into())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot read the token in {}", path.display())),
+    }
 }
 
 /// A connection to the hub that runs.
@@ -62,7 +73,8 @@ pub(super) async fn hub() -> Result<Client> {
 /// A connection to the hub; one is started in the background when none runs.
 pub(super) async fn hub_or_start() -> Result<Client> {
     match hub().await {
-        Err(error) if error.downcast_ref::<Unreachable>().is_some() => start().await,
+        // A hub that was named is somebody else's to start.
+        Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => start().await,
         reached => reached,
     }
 }
@@ -70,7 +82,7 @@ pub(super) async fn hub_or_start() -> Result<Client> {
 async fn start() -> Result<Client> {
     let places = Places::find()?;
     places.make_data()?;
-    let log = std::fs::OpenOptions::new().create(true).append(true).open(places.hub_log())?;
+    let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log())?;
     let mut hub = std::process::Command::new(std::env::current_exe()?)
         .arg("up")
         .stdin(Stdio::null())
@@ -105,8 +117,8 @@ pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<
         sessions: Vec<SessionInfo>,
     }
     let name = named.unwrap_or_default().to_ascii_lowercase();
-    if name.len() == 36 {
-        return client.call("session", json!({ "session": name })).await;
+    if let Ok(id) = name.parse::<SessionId>() {
+        return client.call("session", json!({ "session": id })).await;
     }
     let mut found = Vec::new();
     for archived in [false, true] {
@@ -114,15 +126,20 @@ pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<
         found.extend(page.sessions);
     }
     if name.is_empty() {
-        return found.into_iter().next().ok_or_else(|| NotFound("there is no session yet".to_owned()).into());
+        let none = || Fault::not_found("there is no session yet", "`longshore run codex \"...\"` opens one");
+        return found.into_iter().next().ok_or_else(|| none().into());
     }
-    found.retain(|session| {
-        let id = session.session_id.to_string();
-        id.starts_with(&name) || id.ends_with(&name)
-    });
+    found.retain(|session| session.session_id.to_string().contains(&name));
     match found.len() {
-        0 => Err(NotFound(format!("there is no session `{name}` among the latest")).into()),
+        0 => {
+            let what = format!("there is no session `{name}` among the latest");
+            Err(Fault::not_found(what, "`longshore ls` lists the sessions").into())
+        }
         1 => Ok(found.remove(0)),
-        more => bail!("{more} sessions are called `{name}`; give more of the id"),
+        more => {
+            let ids: Vec<String> = found.iter().map(|session| session.session_id.to_string()).collect();
+            let what = format!("`{name}` is a part of the ids of {more} sessions");
+            Err(Fault::usage(what, format!("give more of one: {}", ids.join(", "))).into())
+        }
     }
 }

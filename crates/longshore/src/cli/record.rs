@@ -15,6 +15,9 @@ use tokio::time::Instant;
 /// Run an agent's program and write down its wire. Stdin and stdout pass through, so that it can stand in for the
 /// program itself.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Stdin and stdout pass through, so that it can stand in for the program itself:\n  longshore record -o hello.jsonl -- codex app-server"
+)]
 pub(super) struct Record {
     /// The capture to write
     #[arg(short, long, value_name = "FILE")]

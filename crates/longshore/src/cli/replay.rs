@@ -15,6 +15,8 @@ use longshore_model::lifecycle::Opened;
 use longshore_model::session::{Input, Outcome, Session};
 use longshore_model::time::Timestamp;
 
+use super::terminal::put_line;
+
 /// Show the events that a recorded wire becomes.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
@@ -31,12 +33,12 @@ impl Replay {
         let steps = replay(&capture)?;
         if as_json {
             for line in events_of(&capture, &steps) {
-                println!("{line}");
+                put_line(&line)?;
             }
         } else {
             let mut narrator = Narrator::new();
             for step in &steps {
-                println!("{}", narrator.step(step));
+                put_line(narrator.step(step))?;
             }
         }
         Ok(ExitCode::SUCCESS)

@@ -1,5 +1,6 @@
 //! `longshore run codex "fix the tests"`: open a session, say it, watch the turn.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -10,11 +11,15 @@ use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::exit::Fault;
 use super::live::{Live, Until};
 use super::reach;
 
 /// Open a session, say something, and watch the turn.
 #[derive(Debug, Args)]
+#[command(
+    after_help = "The hub is started when none runs. Ctrl-C stops the turn. Exits with 0 when the turn is completed, 1 when it failed, 130 when it was interrupted."
+)]
 pub(super) struct Run {
     /// The agent; `longshore agents` lists them
     agent: String,
@@ -40,21 +45,28 @@ impl Run {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
         let text = match self.prompt.as_deref() {
             Some("-") | None => {
+                if std::io::stdin().is_terminal() {
+                    eprintln!("what shall it do? (Ctrl-D ends the prompt)");
+                }
                 std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?
             }
             Some(text) => text.to_owned(),
         };
+        if text.trim().is_empty() {
+            // Before a session is opened for it.
+            let hint = format!("say what to do: longshore run {} \"fix the tests\"", self.agent);
+            return Err(Fault::usage("the prompt is empty", hint).into());
+        }
         let cwd = match self.cwd {
-            Some(folder) => {
-                folder.canonicalize().with_context(|| format!("no folder {}", folder.display()))?
-            }
+            Some(folder) => folder
+                .canonicalize()
+                .with_context(|| format!("cannot use the folder {}", folder.display()))?,
             None => std::env::current_dir()?,
         };
         let mut client = reach::hub_or_start().await?;
         let open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
         let session: SessionInfo = client.call("open", open).await?;
-        let session = session.session_id;
-        let said: Value = json!({ "session": session, "content": text });
+        let said: Value = json!({ "session": session.session_id, "content": text });
         let Prompted { turn } = client.call("prompt", said).await?;
         Live::new(client, session, Until::Turn(turn), json).watch(Seq::ZERO).await
     }

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::{now, style};
+use super::terminal::{now, put, put_line, style};
 use crate::render::{Hit, Show, search_hits};
 
 /// Find words in all sessions.
@@ -44,7 +44,7 @@ impl Search {
         let query = json!({ "q": words, "limit": self.limit });
         if as_json {
             let hits: Value = client.call("search", query).await?;
-            println!("{hits}");
+            put_line(&hits)?;
             return Ok(ExitCode::SUCCESS);
         }
         let Hits { hits } = client.call("search", query).await?;
@@ -58,7 +58,7 @@ impl Search {
                 snippet: &found.snippet,
             })
             .collect();
-        print!("{}", search_hits(&hits, &words, now(), &style(Show::Hidden)));
+        put(search_hits(&hits, &words, now(), &style(Show::Hidden)))?;
         Ok(ExitCode::SUCCESS)
     }
 }

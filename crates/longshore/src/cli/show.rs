@@ -4,11 +4,13 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
+use longshore_model::event::Body;
 use serde_json::{Value, json};
 
 use super::export::pages;
+use super::live::is_settled;
 use super::reach;
-use super::terminal::{now, style};
+use super::terminal::{now, put, put_line, style};
 use crate::render::{Renderer, Show as Reasoning, session_detail};
 
 /// Show a session: where it stands, and all that was said.
@@ -25,18 +27,23 @@ impl Show {
         if as_json {
             let timeline: Value =
                 client.call("timeline", json!({ "session": session.session_id, "limit": 500 })).await?;
-            println!("{}", json!({ "session": session, "timeline": timeline }));
+            put_line(json!({ "session": session, "timeline": timeline }))?;
             return Ok(ExitCode::SUCCESS);
         }
         let style = style(Reasoning::Folded);
-        println!("{}", session_detail(&session, now(), &style));
+        put_line(session_detail(&session, now(), &style))?;
         let mut renderer = Renderer::new(style);
         pages(&mut client, session.session_id, false, |_, event| {
-            print!("{}", renderer.event(event));
+            match &event.body {
+                Body::ApprovalRequested(request) if is_settled(event, &session) => {
+                    renderer.decided_since(event, request);
+                }
+                _ => put(renderer.event(event))?,
+            }
             Ok(())
         })
         .await?;
-        print!("{}", renderer.finish());
+        put(renderer.finish())?;
         Ok(ExitCode::SUCCESS)
     }
 }

@@ -27,15 +27,29 @@ pub(super) fn is_interactive() -> bool {
     std::io::stdout().is_terminal() && std::io::stdin().is_terminal()
 }
 
-/// Prints, and keeps one live line below what it prints.
+/// Prints to stdout. Unlike `print!` it does not panic when nobody reads any more: that is an error like any other,
+/// which [`super::exit::report`] knows to be none.
+pub(super) fn put(text: impl std::fmt::Display) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()
+}
+
+/// The same, with the end of a line.
+pub(super) fn put_line(text: impl std::fmt::Display) -> std::io::Result<()> {
+    put(format_args!("{text}\n"))
+}
+
+/// Prints, and keeps one line at the bottom: what goes on, or what is being asked.
 pub(super) struct Screen {
     live: bool,
     drawn: bool,
+    asking: Option<String>,
 }
 
 impl Screen {
     pub(super) fn new() -> Self {
-        Self { live: std::io::stdout().is_terminal(), drawn: false }
+        Self { live: std::io::stdout().is_terminal(), drawn: false, asking: None }
     }
 
     pub(super) fn print(&mut self, text: &str) -> std::io::Result<()> {
@@ -43,12 +57,45 @@ impl Screen {
             return Ok(());
         }
         self.erase()?;
-        let mut out = std::io::stdout().lock();
-        out.write_all(text.as_bytes())?;
-        out.flush()
+        put(text)?;
+        self.ask_again()
+    }
+
+    /// Asks for a line. The words stay at the bottom until it is typed or no longer wanted.
+    pub(super) fn ask(&mut self, words: String) -> std::io::Result<()> {
+        self.erase()?;
+        self.asking = Some(words);
+        self.ask_again()
+    }
+
+    pub(super) fn is_asking(&self) -> bool {
+        self.asking.is_some()
+    }
+
+    /// A line was typed, so that the cursor stands on a new one.
+    pub(super) fn typed(&mut self) {
+        self.asking = None;
+        self.drawn = false;
+    }
+
+    /// What was asked is settled.
+    pub(super) fn settled(&mut self) -> std::io::Result<()> {
+        self.asking = None;
+        self.erase()
+    }
+
+    fn ask_again(&mut self) -> std::io::Result<()> {
+        if let Some(words) = &self.asking {
+            put(words)?;
+            self.drawn = self.live;
+        }
+        Ok(())
     }
 
     pub(super) fn draw(&mut self, line: Option<String>) -> std::io::Result<()> {
+        if self.asking.is_some() {
+            return Ok(());
+        }
         let Some(line) = line.filter(|_| self.live) else { return self.erase() };
         let mut out = std::io::stdout().lock();
         write!(out, "\r\x1b[2K{line}")?;

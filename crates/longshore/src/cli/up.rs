@@ -1,5 +1,6 @@
 //! `longshore up`: the hub with an anchor inside.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
@@ -9,10 +10,11 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::discover::AgentSettings;
 use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
-use longshore_log::{Log, MemoryLog, SqliteLog};
+use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
 use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::net::TcpListener;
@@ -20,9 +22,10 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::exit::Fault;
 use super::reach::Running;
-use super::terminal::now;
-use crate::config::{Config, Places};
+use super::terminal::{now, put_line};
+use crate::config::{AgentConfig, Config, Places};
 
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
@@ -44,7 +47,7 @@ pub(super) struct Up {
 }
 
 impl Up {
-    pub(super) async fn run(self) -> Result<ExitCode> {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         start_logging();
         let places = Places::find()?;
         let mut config = Config::load(&places)?;
@@ -58,16 +61,15 @@ impl Up {
         };
         let token = token(&places)?;
 
-        let listener = TcpListener::bind(&config.bind)
-            .await
-            .with_context(|| format!("cannot listen at {}; is another hub running there?", config.bind))?;
+        let listener =
+            TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
         let hub = Hub::new(log);
         let anchor = start_anchor(&hub, &config);
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
-        let running = announce(&places, address)?;
+        let running = announce(&places, address, as_json)?;
         let app = App::new(hub.clone(), token, Names::also(config.allow_hosts));
         let served = serve(listener, app, asked_to_stop()?).await;
         info!("stopping: agents are told, the log is closed");
@@ -104,7 +106,21 @@ fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
         crate::config::Durability::Normal => longshore_log::Durability::Normal,
     };
     let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
-    Ok(SqliteLog::open(&places.data, &settings)?)
+    SqliteLog::open(&places.data, &settings).map_err(|error| match (&error, Running::read(places)) {
+        (LogError::Locked { .. }, Some(running)) => {
+            let what = format!("a hub is up already, at {} (process {})", running.url, running.pid);
+            Fault::conflict(what, "use it as it is, or stop it with `longshore down`").into()
+        }
+        _ => error.into(),
+    })
+}
+
+fn cannot_listen(bind: &str, error: &std::io::Error) -> Fault {
+    let hint = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there; choose a free port with `--bind`",
+        _ => "choose an address and a port with `--bind`, as in 127.0.0.1:8790",
+    };
+    Fault::conflict(format!("cannot listen at {bind}: {error}"), hint)
 }
 
 /// The token of the environment, of the file, or a new one in the file, which only its owner can read.
@@ -127,18 +143,18 @@ fn token(places: &Places) -> Result<Token> {
     Ok(token)
 }
 
+/// What the configuration says of agents, as the anchor wants it.
+pub(super) fn agent_settings(config: &Config) -> BTreeMap<String, AgentSettings> {
+    let settings = |agent: &AgentConfig| AgentSettings {
+        path: agent.path.clone(),
+        args: agent.args.clone(),
+        env: agent.env.clone(),
+    };
+    config.agents.iter().map(|(name, agent)| (name.clone(), settings(agent))).collect()
+}
+
 fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
-    let mut settings = AnchorConfig::default();
-    for (name, agent) in &config.agents {
-        settings.settings.insert(
-            name.clone(),
-            longshore_drivers::discover::AgentSettings {
-                path: agent.path.clone(),
-                args: agent.args.clone(),
-                env: agent.env.clone(),
-            },
-        );
-    }
+    let settings = AnchorConfig { settings: agent_settings(config), ..AnchorConfig::default() };
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,
@@ -152,15 +168,25 @@ fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.
-fn announce(places: &Places, address: SocketAddr) -> Result<std::path::PathBuf> {
+fn announce(places: &Places, address: SocketAddr, as_json: bool) -> Result<std::path::PathBuf> {
     let url = format!("http://{address}");
-    let running =
-        Running { url: url.clone(), pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let running = Running { url, pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+    let note = serde_json::to_string(&running)?;
     let path = places.running();
-    std::fs::write(&path, serde_json::to_string(&running)?)?;
-    println!("longshore is up at {url}");
-    println!("  try   longshore run codex \"what is in this folder?\"");
-    println!("  token longshore token");
+    let mut file =
+        std::fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&path)?;
+    std::io::Write::write_all(&mut file, note.as_bytes())?;
+    let told = match as_json {
+        true => note,
+        false => format!(
+            "longshore is up at {}\n  \
+             try it    longshore run codex \"what is in this folder?\"\n  \
+             stop it   Ctrl-C here, or longshore down",
+            running.url
+        ),
+    };
+    // A hub whose words nobody reads serves all the same.
+    let _ = put_line(told);
     Ok(path)
 }
 

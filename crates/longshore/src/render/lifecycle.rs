@@ -72,11 +72,15 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
             (signs.failed, ink::BAD, format!("{agent} was stopped: the log cannot be written"))
         }
     };
-    if !why.trim().is_empty() {
+    // Of an agent that was stopped on purpose, neither the reason nor its last complaints are news.
+    let on_purpose = matches!(sleep.cause, SleepCause::Stopped | SleepCause::HubRestarted);
+    if !why.trim().is_empty() && !on_purpose {
         text.push_str(&format!(": {}", why.trim()));
     }
     let mut lines = signed(sign, &text, ink, style);
-    lines.extend(tool::tail(clean_output(&sleep.stderr).trim(), style));
+    if !on_purpose {
+        lines.extend(tool::tail(clean_output(&sleep.stderr).trim(), style));
+    }
     if sleep.cause != SleepCause::LogFailed {
         lines.extend(signed(" ", "the next prompt wakes it", ink::DIM, style));
     }
@@ -112,7 +116,7 @@ pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style)
     let text = if text.trim().is_empty() { said } else { format!("{said}: {}", text.trim()) };
     let mut lines = signed(style.signs().failed, &text, ink::BAD, style);
     if fault.code == FaultCode::ResumeFailed {
-        lines.extend(signed(" ", "it can go on from our log: revive the session", ink::DIM, style));
+        lines.extend(signed(" ", "the next prompt goes on from our log", ink::DIM, style));
     }
     lines
 }

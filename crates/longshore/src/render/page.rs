@@ -72,6 +72,11 @@ impl Page {
         matches!(self.last, Some(Block::Asked(last, _)) if last == ask)
     }
 
+    /// Whether the card of this item stands right above.
+    pub(super) fn stands_under(&self, item: Item) -> bool {
+        item.is_some() && matches!(self.last, Some(Block::Head(last) | Block::Body(last)) if last == item)
+    }
+
     /// Whether the last thing said was the answer to what this item waited for.
     pub(super) fn just_answered(&self, item: Item) -> bool {
         item.is_some() && matches!(self.last, Some(Block::Answered(_, last)) if last == item)
@@ -107,7 +112,7 @@ impl Page {
             Block::Head(_) => matches!(last, Block::Head(_)),
             Block::Body(item) => self.stands_at(item),
             Block::Asked(..) | Block::Whole => false,
-            Block::Answered(ask, _) => self.just_asked(ask),
+            Block::Answered(ask, item) => self.just_asked(ask) || self.stands_under(item),
             Block::Remark => last == Block::Remark,
         }
     }

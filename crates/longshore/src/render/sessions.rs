@@ -43,7 +43,12 @@ pub fn sessions_table(sessions: &[SessionInfo], now: Timestamp, style: &Style) -
             Line::of(&short_id(session.session_id), ink::CODE),
             Line::of(&format!("{sign} {word}"), ink),
             plain(&session.provider),
-            Line::of(&clean(&session.title), if session.archived { ink::DIM } else { ink::BOLD }),
+            match session.title.is_empty() {
+                true => Line::of("(nothing said yet)", ink::DIM),
+                false => {
+                    Line::of(&clean(&session.title), if session.archived { ink::DIM } else { ink::BOLD })
+                }
+            },
             Line::of(&waits(session), ink::ASK),
             plain(session.project.as_deref().unwrap_or_default()),
             plain(&branch.unwrap_or_default()),
@@ -126,7 +131,8 @@ pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> S
     for prompt in &session.queue {
         field("queued", &prompt.text);
     }
-    field("last", session.preview.as_deref().unwrap_or_default());
+    let last: Vec<&str> = session.preview.iter().flat_map(|preview| preview.split_whitespace()).collect();
+    field("last", &last.join(" "));
     print(&lines, style)
 }
 

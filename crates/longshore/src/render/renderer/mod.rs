@@ -3,7 +3,7 @@
 mod talk;
 mod work;
 
-use longshore_model::approval::QuestionRequest;
+use longshore_model::approval::{ApprovalRequest, QuestionRequest};
 use longshore_model::event::{Body, Event};
 use longshore_model::item::{FileChange, PlanStep, ToolStatus};
 use longshore_model::time::Timestamp;
@@ -72,6 +72,18 @@ impl Renderer {
             cwd: String::new(),
             agent: String::new(),
         }
+    }
+
+    /// The work tree, for a renderer that does not see the session open.
+    pub fn in_folder(mut self, cwd: &str) -> Self {
+        cwd.clone_into(&mut self.cwd);
+        self
+    }
+
+    /// An approval that is known to be decided by now. Nobody needs its box any more; its answer will be told.
+    pub fn decided_since(&mut self, event: &Event, request: &ApprovalRequest) {
+        let (ask, brief) = (Ask::Approval(request.approval), ask::brief(&request.subject));
+        self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: None });
     }
 
     /// The terminal has another width now; what is printed already stays as it is.

@@ -56,6 +56,7 @@ impl Renderer {
 
     pub(super) fn file_diff(&mut self, event: &Event, diff: &FileDiff) -> String {
         let (style, item) = (self.style, event.item);
+        let diff = &FileDiff { changes: self.seen_from_here(&diff.changes), ..diff.clone() };
         let of_tool = self.tools.iter().any(|tool| tool.item == item && tool.shown);
         let (sign, sign_ink) = tool::sign(diff.status, &style);
         let seen = self.diffs.iter().position(|(of, _, changes)| *of == item && *changes == diff.changes);
@@ -102,6 +103,7 @@ impl Renderer {
 
     pub(super) fn approval(&mut self, event: &Event, request: &ApprovalRequest) -> String {
         let ask = Ask::Approval(request.approval);
+        let request = &self.as_seen_from_here(request);
         let changes = match &request.subject {
             Subject::Edit { changes, .. } => Some(changes),
             Subject::Command { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => None,
@@ -118,12 +120,35 @@ impl Renderer {
         self.put(Block::Asked(ask, event.item), lines)
     }
 
+    /// The changes with paths as a person in the work tree would name them.
+    fn seen_from_here(&self, changes: &[FileChange]) -> Vec<FileChange> {
+        let near = |path: &str| {
+            let below = path.strip_prefix(self.cwd.as_str()).filter(|_| !self.cwd.is_empty());
+            below.and_then(|path| path.strip_prefix('/')).unwrap_or(path).to_owned()
+        };
+        let nearer = |change: &FileChange| FileChange {
+            path: near(&change.path),
+            moved_to: change.moved_to.as_deref().map(near),
+            ..change.clone()
+        };
+        changes.iter().map(nearer).collect()
+    }
+
+    fn as_seen_from_here(&self, request: &ApprovalRequest) -> ApprovalRequest {
+        let mut request = request.clone();
+        match &mut request.subject {
+            Subject::Edit { changes, .. } => *changes = self.seen_from_here(changes),
+            Subject::Command { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => {}
+        }
+        request
+    }
+
     /// Takes an open question away; gives what it was about, unless that stands right above.
     pub(super) fn close(&mut self, ask: Ask) -> (String, Item) {
         let at = self.asks.iter().position(|open| open.ask == ask);
         let open = at.map(|at| self.asks.remove(at));
         let item = open.as_ref().and_then(|open| open.item);
-        let above = self.page.just_asked(ask);
+        let above = self.page.just_asked(ask) || self.page.stands_under(item);
         let brief = open.filter(|_| !above).map(|open| open.brief).unwrap_or_default();
         (brief, item)
     }

@@ -1,6 +1,6 @@
 //! Approvals and questions as they stream.
 
-use longshore_model::event::Event;
+use longshore_model::event::{Body, Event};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -39,6 +39,21 @@ fn a_card_goes_on_under_its_approval() {
         "● Run  ls\n\n╭─ Run this command?\n│ $ ls\n│ Please.\n│\n│ y once   n no\n╰─\n\
          ✓ allowed once by phone\n  │ a\n  ✓ 0.9s\n"
     );
+}
+
+#[test]
+fn an_approval_of_the_past_is_its_answer_under_the_card() {
+    let asked = wants(1, ID, command("ls"));
+    let Body::ApprovalRequested(request) = asked.body.clone() else { panic!("no approval") };
+    let mut renderer = Renderer::new(Style { width: 60, ..Style::default() });
+    let mut printed = renderer.event(&run(1, "ls"));
+    renderer.decided_since(&asked, &request);
+    printed.push_str(&renderer.event(&decides(ID, "allow_once")));
+    assert_eq!(printed, "● Run  ls\n✓ allowed once by phone\n");
+    renderer.decided_since(&asked, &request);
+    printed.push_str(&renderer.event(&event(0, 0, "hi", json!({"type": "user_message", "payload": {}}))));
+    let later = renderer.event(&decides(ID, "deny"));
+    assert_eq!(later, "\n⊘ denied by phone · run ls\n");
 }
 
 #[test]

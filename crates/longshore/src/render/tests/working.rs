@@ -180,10 +180,25 @@ fn the_life_of_a_session() {
             "{OPENED}· codex 1.2 is ready with m\n· mode: auto-edit\n· model: n\n! Reconnecting 1/5\n\
              ! 92% of 5h is used, starts over in 2h\n✗ codex ended (signal 9)\n  │ bye\n  the next prompt wakes it\n\
              · codex is back and remembers\n✗ codex does not remember the conversation: no such thread\n  \
-             it can go on from our log: revive the session\n\
+             the next prompt goes on from our log\n\
              · the session goes on in the agent's own terminal: codex\n  resume t\n· the session is closed\n"
         )
     );
+}
+
+#[test]
+fn an_agent_that_was_stopped_on_purpose_has_no_last_words() {
+    let sleeping = json!({"cause": "hub_restarted", "stderr": "noise\n"});
+    let printed = plain(&[event(0, 0, "shut down", body("session_sleeping", sleeping))]);
+    assert_eq!(printed, "☾ the hub went down, and codex with it\n  the next prompt wakes it\n");
+}
+
+#[test]
+fn files_are_named_as_seen_from_the_work_tree() {
+    let changes = json!([{"path": "/w/src/a", "kind": "add", "diff": "x\n"}, {"path": "/wide", "kind": "add", "diff": "y\n"}]);
+    let diff = event(1, 0, "", body("file_diff", json!({"status": "running", "changes": changes})));
+    let printed = plain(&[opened(), diff]);
+    assert_eq!(printed, format!("{OPENED}\n● Create  src/a  +1\n  1 + x\n● Create  /wide  +1\n  1 + y\n"));
 }
 
 #[test]
