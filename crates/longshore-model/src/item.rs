@@ -23,6 +23,13 @@ pub struct ToolCall {
     pub input: Value,
 }
 
+impl ToolCall {
+    /// A call of which only its output is known.
+    pub fn unknown() -> Self {
+        Self { name: "tool".to_owned(), kind: ToolKind::Other, command: None, cwd: None, input: Value::Null }
+    }
+}
+
 /// What sort of thing a tool does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -407,14 +407,7 @@ impl Timeline {
 }
 
 fn unknown_tool() -> Content {
-    let call = ToolCall {
-        name: "tool".to_owned(),
-        kind: crate::item::ToolKind::Other,
-        command: None,
-        cwd: None,
-        input: serde_json::Value::Null,
-    };
-    Content::Tool { call, outcome: None, changes: Vec::new() }
+    Content::Tool { call: ToolCall::unknown(), outcome: None, changes: Vec::new() }
 }
 
 fn notice_text(body: &Body) -> &'static str {

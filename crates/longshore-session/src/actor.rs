@@ -100,7 +100,8 @@ impl Actor {
                 _ = clients.recv_many(&mut wishes, AT_ONCE) => {}
                 _ = agent.recv_many(&mut said, AT_ONCE) => {}
                 () = tokio::time::sleep(LINGER) => {
-                    let quiet = || clients.is_empty() && agent.is_empty() && !self.tail.is_watched();
+                    // The registry holds the tail, and so do we; anyone else is a client that reaches for it.
+                    let quiet = || clients.is_empty() && agent.is_empty() && Arc::strong_count(&self.tail) == 2;
                     if self.agent == AgentHere::No && self.hub.registry.remove_if(self.id, quiet) {
                         return;
                     }
@@ -195,6 +196,9 @@ impl Actor {
             }
             return;
         }
+        if matches!(message, FromAgent::Said(_)) {
+            self.agent = AgentHere::Yes;
+        }
         if self.session.is_none() {
             // A child session comes to life with its parent's agent speaking for it.
             if let FromAgent::Said(drafts) = &message
@@ -203,9 +207,6 @@ impl Actor {
             {
                 let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
                 self.session = Some(Session::open(self.id, opened, &mut cx, out));
-            }
-            if let FromAgent::Said(_) = &message {
-                self.agent = AgentHere::Yes;
             }
             if let Err(error) = self.awaken(out).await {
                 warn!(session = %self.id, %error, "an agent speaks for a session that is not there");

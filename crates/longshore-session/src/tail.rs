@@ -76,11 +76,6 @@ impl Tail {
         self.head.subscribe()
     }
 
-    /// Whether anyone follows.
-    pub(crate) fn is_watched(&self) -> bool {
-        self.head.receiver_count() > 0
-    }
-
     /// The frames right after the cursor, if they are still here: one batch at a time.
     pub(crate) fn after(&self, cursor: Seq) -> Option<Frames> {
         let held = self.lock();
@@ -99,4 +94,44 @@ impl Tail {
 
 fn bytes_of(frames: &[Frame]) -> usize {
     frames.iter().map(|frame| frame.json().len() + frame.raw().map_or(0, |raw| raw.len())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn frame(seq: u64, bytes: usize) -> Frame {
+        Frame::stored(Seq(seq), "x".repeat(bytes), None)
+    }
+
+    #[test]
+    fn it_holds_the_newest_and_no_more_than_it_may() {
+        let tail = Tail::starting_at(Seq(0));
+        for seq in 1..=100 {
+            tail.push(Arc::from([frame(seq, TAIL_BYTES / 10)]));
+            assert!(tail.lock().bytes <= TAIL_BYTES);
+        }
+        assert_eq!(tail.head(), Seq(100));
+        assert!(tail.after(Seq(50)).is_none(), "what is gone is read from the log");
+        let first = tail.after(Seq(95)).unwrap();
+        assert_eq!(first.first().map(Frame::seq), Some(Seq(96)));
+        // One batch larger than everything is held all the same: somebody is about to ask for it.
+        tail.push(Arc::from([frame(101, TAIL_BYTES * 2)]));
+        assert_eq!(tail.after(Seq(100)).unwrap().len(), 1);
+        assert!(tail.after(Seq(99)).is_none());
+    }
+
+    #[test]
+    fn a_cursor_in_the_middle_of_a_batch_gets_the_rest_of_it() {
+        let tail = Tail::starting_at(Seq(10));
+        tail.push((11..=20).map(|seq| frame(seq, 1)).collect());
+        tail.push((21..=30).map(|seq| frame(seq, 1)).collect());
+        let seqs =
+            |after| tail.after(Seq(after)).map(|frames| frames.iter().map(|frame| frame.seq().0).collect());
+        assert_eq!(seqs(10), Some((11..=20).collect::<Vec<_>>()));
+        assert_eq!(seqs(17), Some((18..=20).collect::<Vec<_>>()));
+        assert_eq!(seqs(20), Some((21..=30).collect::<Vec<_>>()));
+        assert_eq!(seqs(30), None);
+        assert_eq!(seqs(9), None, "event 10 is not here");
+    }
 }

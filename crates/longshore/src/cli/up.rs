@@ -19,6 +19,7 @@ use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::exit::Fault;
@@ -26,7 +27,9 @@ use super::reach::Running;
 use super::terminal::{now, put_line};
 use crate::config::{AgentConfig, Config, Places};
 
-/// How often the log is tidied.
+/// When the log is first tidied after a start.
+const TIDY_FIRST: Duration = Duration::from_secs(60);
+/// And how often from then on.
 const TIDY_EVERY: Duration = Duration::from_secs(3600);
 
 /// Start the hub and stay with it.
@@ -200,8 +203,8 @@ fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
 
 /// Drops deltas that nobody needs any more, and sessions that are to be forgotten.
 async fn tidy(hub: Hub, config: Config) {
-    let mut hourly = tokio::time::interval(TIDY_EVERY);
-    hourly.tick().await;
+    // Not at once: whoever starts a hub wants to use it first.
+    let mut hourly = tokio::time::interval_at(Instant::now() + TIDY_FIRST, TIDY_EVERY);
     loop {
         hourly.tick().await;
         let ago = |hours: u32| -> Timestamp { now().plus_millis(-i64::from(hours) * 3_600_000) };

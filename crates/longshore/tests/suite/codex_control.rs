@@ -82,7 +82,7 @@ async fn a_codex_that_is_killed_in_mid_turn_is_revived_and_remembers() {
     ]))
     .await;
     let mut talk = rig.talk("full", "remember a word").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     let turn = talk.prompt("talk").await;
     talk.until("it speaks", |talk| {
         talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
@@ -114,7 +114,7 @@ async fn a_codex_that_has_forgotten_says_so_and_goes_on_from_the_log() {
     ]))
     .await;
     let mut talk = rig.talk("full", "remember a word").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     kill_children(rig.pid());
     talk.until_event("it sleeps", |event| matches!(event.body, Body::SessionSleeping(_))).await;
     for memory in ["sessions", "state_5.sqlite", "thread_history_1.sqlite"] {
@@ -143,7 +143,7 @@ async fn a_fork_remembers_and_goes_its_own_way() {
     ]))
     .await;
     let mut talk = rig.talk("full", "remember a word").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     let fork = talk.call("fork", json!({})).await.unwrap();
     let fork = serde_json::from_value(fork["sessionId"].clone()).unwrap();
     let mut fork = rig.follow(fork, longshore_model::id::Seq::ZERO).await;

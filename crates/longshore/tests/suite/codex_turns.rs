@@ -32,7 +32,7 @@ async fn a_plain_turn_with_reasoning() {
     }]))
     .await;
     let mut talk = rig.talk("full", "hi").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     assert_eq!(talk.messages(), ["Hello from the script."]);
     assert_eq!(talk.said(|body| matches!(body, Body::ReasoningDone { .. })), ["Thinking about hello"]);
     let deltas = talk.said(|body| matches!(body, Body::MessageDelta)).concat();
@@ -194,7 +194,7 @@ async fn a_plan_is_kept() {
     ]))
     .await;
     let mut talk = rig.talk("full", "plan it").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     let plans: Vec<_> = talk
         .timeline
         .items
@@ -265,7 +265,7 @@ async fn an_mcp_tool_asks_for_approval_and_elicits() {
 async fn failing(step: serde_json::Value) -> (Talk, Rig) {
     let rig = Rig::with(json!([step])).await;
     let mut talk = rig.talk("full", "go").await;
-    talk.until_event("it ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    talk.until_turn_ends_somehow().await;
     (talk, rig)
 }
 

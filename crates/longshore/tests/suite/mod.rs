@@ -1,5 +1,6 @@
 //! One file per thing that is tested.
 
+mod cli;
 mod codex_control;
 mod codex_turns;
 mod crash;

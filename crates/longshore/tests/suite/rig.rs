@@ -258,6 +258,11 @@ impl Talk {
         self.end_of(turn).unwrap()
     }
 
+    /// Hears until the first turn has ended.
+    pub(crate) async fn until_turn_ends_somehow(&mut self) {
+        self.until_event("a turn ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
+    }
+
     fn end_of(&self, turn: TurnId) -> Option<TurnOutcome> {
         self.events.iter().find_map(|event| match &event.body {
             Body::TurnFinished(end) if event.turn == Some(turn) => Some(end.outcome),

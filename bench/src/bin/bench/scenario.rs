@@ -1,0 +1,137 @@
+//! The scenarios: what is done with a server, and what is measured.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use futures_util::future::try_join_all;
+use longshore_bench::script::Script;
+
+use crate::client::Client;
+use crate::figures::{Figures, Measure, percentile};
+use crate::process::{cpu_nanos, resident_bytes};
+use crate::server::{Kind, Programs, Server};
+
+const MIB: f64 = 1024.0 * 1024.0;
+const MILLISECOND: f64 = 1e6;
+const MICROSECOND: f64 = 1e3;
+
+/// So that a server has touched its code and its buffers before it is measured.
+const WARM_UP: Script = Script { deltas: 1_000, rate: 0, bytes: 20 };
+const BURST: Script = Script { deltas: 20_000, rate: 0, bytes: 20 };
+const PACED: Script = Script { deltas: 2_000, rate: 200, bytes: 20 };
+const ONE_OF_MANY: Script = Script { deltas: 250, rate: 50, bytes: 20 };
+const MANY: usize = 50;
+/// How long a server that has nothing to do is left alone before it is weighed.
+const REST: Duration = Duration::from_millis(500);
+
+/// What is done with a server.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Scenario {
+    /// 20,000 deltas as fast as they go, to one client.
+    Burst,
+    /// 200 deltas per second for 10 s.
+    Paced,
+    /// 50 sessions at once, 50 deltas per second each for 5 s.
+    Many,
+    /// A finished session of 20,000 deltas is read from its beginning.
+    Replay,
+    /// From exec to an answer, and to a session whose agent listens; and what an idle server weighs.
+    Start,
+}
+
+impl Scenario {
+    pub(crate) const ALL: [Scenario; 5] =
+        [Scenario::Burst, Scenario::Paced, Scenario::Many, Scenario::Replay, Scenario::Start];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Scenario::Burst => "burst",
+            Scenario::Paced => "paced",
+            Scenario::Many => "many",
+            Scenario::Replay => "replay",
+            Scenario::Start => "start",
+        }
+    }
+
+    /// Starts a server, does it, and stops the server.
+    pub(crate) async fn run(self, kind: Kind, programs: &Programs, figures: &mut Figures) -> Result<()> {
+        let server = Server::start(kind, programs).await?;
+        let mut note = |name, digits, value| {
+            figures.add(Measure { scenario: self.name(), name, digits }, kind, value);
+        };
+        match self {
+            Scenario::Burst => burst(&server, &mut note).await?,
+            Scenario::Paced => paced(&server, &mut note).await?,
+            Scenario::Many => many(&server, &mut note).await?,
+            Scenario::Replay => replay(&server, &mut note).await?,
+            Scenario::Start => start(&server, &mut note).await?,
+        }
+        server.stop().await
+    }
+}
+
+/// Takes down a figure: its name, its digits, its value.
+type Note<'a> = dyn FnMut(&'static str, usize, f64) + 'a;
+
+async fn burst(server: &Server, note: &mut Note<'_>) -> Result<()> {
+    let mut client = Client::open(server).await?;
+    client.turn(WARM_UP).await?;
+    let before = cpu_nanos(server.pid)?;
+    let seen = client.turn(BURST).await?;
+    let used = cpu_nanos(server.pid)? - before;
+    note("deltas/s", 0, BURST.deltas as f64 / seen.took.as_secs_f64());
+    note("server CPU µs/delta", 1, used as f64 / MICROSECOND / BURST.deltas as f64);
+    tokio::time::sleep(REST).await;
+    note("memory after it, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);
+    Ok(())
+}
+
+async fn paced(server: &Server, note: &mut Note<'_>) -> Result<()> {
+    let mut client = Client::open(server).await?;
+    client.turn(WARM_UP).await?;
+    let before = cpu_nanos(server.pid)?;
+    let seen = client.turn(PACED).await?;
+    let used = cpu_nanos(server.pid)? - before;
+    latencies(seen.latencies, note);
+    note("server CPU µs/delta", 1, used as f64 / MICROSECOND / PACED.deltas as f64);
+    Ok(())
+}
+
+async fn many(server: &Server, note: &mut Note<'_>) -> Result<()> {
+    let mut clients = Vec::with_capacity(MANY);
+    for _ in 0..MANY {
+        clients.push(Client::open(server).await?);
+    }
+    let before = cpu_nanos(server.pid)?;
+    let turns = try_join_all(clients.iter_mut().map(|client| client.turn(ONE_OF_MANY))).await?;
+    let used = cpu_nanos(server.pid)? - before;
+    let all: Vec<u64> = turns.into_iter().flat_map(|seen| seen.latencies).collect();
+    note("server CPU µs/delta", 1, used as f64 / MICROSECOND / all.len() as f64);
+    latencies(all, note);
+    note("memory after it, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);
+    Ok(())
+}
+
+async fn replay(server: &Server, note: &mut Note<'_>) -> Result<()> {
+    let mut client = Client::open(server).await?;
+    client.turn(BURST).await?;
+    let (seen, took) = client.another(server).await?.replay(BURST).await?;
+    note("events/s", 0, seen.events as f64 / took.as_secs_f64());
+    Ok(())
+}
+
+async fn start(server: &Server, note: &mut Note<'_>) -> Result<()> {
+    note("exec to health, ms", 1, server.healthy_after.as_secs_f64() * 1e3);
+    note("memory then, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);
+    let _client = Client::open(server).await?;
+    note("exec to a session that listens, ms", 1, server.began.elapsed().as_secs_f64() * 1e3);
+    tokio::time::sleep(REST).await;
+    note("memory with one idle session, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);
+    Ok(())
+}
+
+fn latencies(mut latencies: Vec<u64>, note: &mut Note<'_>) {
+    latencies.sort_unstable();
+    note("p50, ms", 2, percentile(&latencies, 0.5) / MILLISECOND);
+    note("p99, ms", 2, percentile(&latencies, 0.99) / MILLISECOND);
+}

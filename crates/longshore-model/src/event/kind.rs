@@ -1,0 +1,133 @@
+//! What sort of thing each body is: one table, for whoever sorts events without looking into them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Body;
+
+/// The ten public categories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Category {
+    UserMessage,
+    AgentMessage,
+    Reasoning,
+    Plan,
+    ToolCommand,
+    FileDiff,
+    ApprovalRequest,
+    UserInputRequest,
+    LifecycleStatus,
+    Metadata,
+}
+
+/// How an event stands to its item, which is all that compaction needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// A piece that the item's final event repeats; may go once that one is there.
+    Delta,
+    /// Carries the whole content of its item.
+    Final,
+    /// A fact of its own.
+    Fact,
+}
+
+/// What sort of thing a body is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kind {
+    /// The public category.
+    pub category: Category,
+    /// How it stands to its item.
+    pub growth: Growth,
+    /// Whether its text is worth finding again: what people and agents said, what tools ran and printed.
+    pub searchable: bool,
+    /// Whether it is part of the conversation, which a fork takes over, or of what went on around it.
+    pub conversation: bool,
+}
+
+impl Kind {
+    const fn of(category: Category, growth: Growth, searchable: bool, conversation: bool) -> Self {
+        Self { category, growth, searchable, conversation }
+    }
+}
+
+impl Body {
+    /// What sort of thing it is.
+    #[rustfmt::skip]
+    pub fn kind(&self) -> Kind {
+        use Category::{
+            AgentMessage, ApprovalRequest, FileDiff, LifecycleStatus, Metadata, Plan, Reasoning, ToolCommand,
+            UserInputRequest, UserMessage,
+        };
+        use Growth::{Delta, Fact, Final};
+        const FOUND: bool = true;
+        const PASSED: bool = false;
+        const SAID: bool = true;
+        const AROUND: bool = false;
+        match self {
+            Body::UserMessage { .. } => Kind::of(UserMessage, Fact, FOUND, SAID),
+            Body::MessageStarted => Kind::of(AgentMessage, Fact, PASSED, SAID),
+            Body::MessageDelta => Kind::of(AgentMessage, Delta, PASSED, SAID),
+            Body::MessageDone { .. } => Kind::of(AgentMessage, Final, FOUND, SAID),
+            Body::ReasoningStarted => Kind::of(Reasoning, Fact, PASSED, SAID),
+            Body::ReasoningDelta => Kind::of(Reasoning, Delta, PASSED, SAID),
+            Body::ReasoningDone { .. } => Kind::of(Reasoning, Final, FOUND, SAID),
+            Body::PlanStarted => Kind::of(Plan, Fact, PASSED, SAID),
+            Body::PlanDelta => Kind::of(Plan, Delta, PASSED, SAID),
+            Body::PlanUpdated { .. } => Kind::of(Plan, Final, FOUND, SAID),
+            Body::ToolStarted(_) => Kind::of(ToolCommand, Fact, FOUND, SAID),
+            Body::ToolOutputDelta => Kind::of(ToolCommand, Delta, PASSED, SAID),
+            Body::ToolUpdated(_) => Kind::of(ToolCommand, Fact, PASSED, SAID),
+            Body::ToolFinished(_) => Kind::of(ToolCommand, Final, FOUND, SAID),
+            Body::FileDiff(_) => Kind::of(FileDiff, Fact, PASSED, SAID),
+            Body::TurnDiff => Kind::of(FileDiff, Fact, PASSED, SAID),
+            Body::ApprovalRequested(_) => Kind::of(ApprovalRequest, Fact, PASSED, SAID),
+            Body::ApprovalDecided { .. } => Kind::of(ApprovalRequest, Fact, PASSED, SAID),
+            Body::ApprovalExpired { .. } => Kind::of(ApprovalRequest, Fact, PASSED, SAID),
+            Body::QuestionAsked(_) => Kind::of(UserInputRequest, Fact, PASSED, SAID),
+            Body::QuestionAnswered { .. } => Kind::of(UserInputRequest, Fact, PASSED, SAID),
+            Body::QuestionExpired { .. } => Kind::of(UserInputRequest, Fact, PASSED, SAID),
+            Body::DelegationStarted(_) => Kind::of(ToolCommand, Fact, PASSED, SAID),
+            Body::DelegationFinished(_) => Kind::of(ToolCommand, Fact, PASSED, SAID),
+            Body::TurnStarted { .. } => Kind::of(LifecycleStatus, Fact, PASSED, SAID),
+            Body::TurnFinished(_) => Kind::of(LifecycleStatus, Fact, PASSED, SAID),
+            Body::SessionOpened(_) => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionReady(_) => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionSleeping(_) => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionRevived { .. } => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionHandedOff => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionClosed => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::SessionError(_) => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::Notice { .. } => Kind::of(LifecycleStatus, Fact, PASSED, AROUND),
+            Body::PromptQueued { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::PromptCancelled { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::PromptEdited { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::QueueReordered { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::TitleChanged => Kind::of(Metadata, Fact, FOUND, AROUND),
+            Body::ModelChanged { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::ModeChanged { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::GitChanged(_) => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::CommandsListed { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::UsageUpdated(_) => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::UsageLimited(_) => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::ArchiveChanged { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::Raw { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
+        }
+    }
+
+    /// The public category.
+    pub fn category(&self) -> Category {
+        self.kind().category
+    }
+
+    /// How it stands to its item.
+    pub fn growth(&self) -> Growth {
+        self.kind().growth
+    }
+
+    /// Whether its text is worth finding again.
+    pub fn is_searchable(&self) -> bool {
+        self.kind().searchable
+    }
+}
