@@ -3,10 +3,12 @@
 //! [`call`] holds what can be asked and what it comes to, once; [`http`] and [`socket`] are two ways to ask.
 
 mod call;
+mod check;
 mod events;
 mod http;
 mod openapi;
 pub mod params;
+mod rpc;
 mod socket;
 mod socket_calls;
 
