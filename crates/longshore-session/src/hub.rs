@@ -252,12 +252,20 @@ impl Hub {
         after: Seq,
         raw: WithRaw,
     ) -> Result<Subscription, HubError> {
-        let entry = self.awake(session).await?;
-        let head = entry.tail.head();
-        if after > head {
-            return Err(HubError::Ahead { after, head });
+        loop {
+            let entry = self.awake(session).await?;
+            let head = entry.tail.head();
+            if after > head {
+                return Err(HubError::Ahead { after, head });
+            }
+            let tail = Arc::clone(&entry.tail);
+            let subscription = Subscription::new(session, after, tail, Arc::clone(&self.inner.log), raw);
+            // The session may have gone to rest just before it was followed; its tail would stay silent for ever.
+            let found = self.inner.registry.find(session);
+            if found.is_some_and(|found| Arc::ptr_eq(&found.tail, &entry.tail)) {
+                return Ok(subscription);
+            }
         }
-        Ok(Subscription::new(session, after, entry.tail, Arc::clone(&self.inner.log), raw))
     }
 
     /// The fold of a whole session.
