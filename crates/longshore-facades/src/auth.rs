@@ -63,18 +63,17 @@ pub struct Principal {
 /// Lets a request pass that brings the token, and tells it who it comes from.
 pub async fn require(State(app): State<App>, mut request: Request, next: Next) -> Result<Response, Problem> {
     let from = request.extensions().get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip());
-    if let Some(wait) = app.throttle.must_wait(from) {
-        return Err(Problem::too_many_attempts(wait));
-    }
     let offered = bearer(request.headers()).or_else(|| socket_token(&request));
     match offered {
+        // The right token passes even when somebody at the same address guesses: nobody can lock the owner out.
         Some(offered) if app.token.matches(&offered) => {
             request.extensions_mut().insert(Principal { name: "owner".to_owned() });
             Ok(next.run(request).await)
         }
         Some(_) => {
+            let wait = app.throttle.must_wait(from);
             app.throttle.was_wrong(from);
-            Err(Problem::wrong_token())
+            Err(wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts))
         }
         None => Err(Problem::no_token()),
     }

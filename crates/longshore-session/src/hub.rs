@@ -382,7 +382,12 @@ impl Inner {
         let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
         let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
         let (tell, told) = oneshot::channel();
-        lock(&self.asked).insert(id, tell);
+        {
+            let mut asked = lock(&self.asked);
+            // Whoever went away without waiting leaves nothing behind.
+            asked.retain(|_, tell| !tell.is_closed());
+            asked.insert(id, tell);
+        }
         let answered = async {
             anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
             let told = tokio::time::timeout(ANSWER_WITHIN, told).await;
