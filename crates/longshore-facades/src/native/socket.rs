@@ -40,6 +40,9 @@ const WRITE_WITHIN: Duration = Duration::from_secs(30);
 /// How often a quiet socket is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// What stands before an event's own JSON in its notification; a brace stands after it.
+const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
+
 /// `GET /api/v1/socket`.
 pub(super) async fn upgrade(
     State(app): State<App>,
@@ -157,7 +160,7 @@ impl Link {
                 let lines = frames.iter().map(|frame| {
                     let event =
                         if raw { frame.json_with_raw().into() } else { std::borrow::Cow::from(frame.json()) };
-                    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{event}}}")
+                    [EVENT_BEGIN, &event, "}"].concat()
                 });
                 self.send(lines.collect()).await?;
                 self.following.push(next_of(subscription, stopped));
