@@ -43,6 +43,9 @@ const SUBSCRIPTIONS: usize = 1_000;
 /// How often a quiet socket is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// What stands before an event's own JSON in its notification; a brace stands after it.
+const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
+
 /// `GET /api/v1/socket`.
 pub(super) async fn upgrade(
     State(app): State<App>,
@@ -172,7 +175,7 @@ impl Link {
                 let raw = subscription.with_raw();
                 let lines = frames.iter().map(|frame| {
                     let event = json_of(frame, raw);
-                    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{event}}}")
+                    [EVENT_BEGIN, &event, "}"].concat()
                 });
                 self.send(lines.collect()).await?;
                 self.following.push(next_of(subscription, stopped));
