@@ -60,7 +60,7 @@ impl Up {
             .with_context(|| format!("cannot listen at {}; is another hub running there?", config.bind))?;
         let address = listener.local_addr()?;
         let hub = Hub::new(log);
-        let anchor = start_anchor(&hub, &config);
+        let anchor = start_anchor(&hub, &config)?;
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
@@ -124,18 +124,8 @@ fn token(places: &Places) -> Result<Token> {
     Ok(token)
 }
 
-fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
-    let mut settings = AnchorConfig::default();
-    for (name, agent) in &config.agents {
-        settings.settings.insert(
-            name.clone(),
-            longshore_drivers::discover::AgentSettings {
-                path: agent.path.clone(),
-                args: agent.args.clone(),
-                env: agent.env.clone(),
-            },
-        );
-    }
+fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
+    let settings = AnchorConfig::of(config.agents.clone())?;
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,
@@ -145,7 +135,7 @@ fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
         }),
     );
     hub.attach(anchor.sender());
-    anchor
+    Ok(anchor)
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.
