@@ -39,7 +39,7 @@ pub(super) struct Up {
     /// A name besides loopback under which this hub may be reached; can be given several times
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// Keep nothing on disk
+    /// Keep the log in memory: it ends with the hub
     #[arg(long)]
     ephemeral: bool,
 }
