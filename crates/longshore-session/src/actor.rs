@@ -42,6 +42,8 @@ pub(crate) enum FromClient {
     Info {
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
+    /// The log holds more than it was told to: look there before anything else.
+    Reread,
     /// Nothing: just be awake, and set right what a crash left open.
     Wake,
 }
@@ -161,6 +163,7 @@ impl Actor {
                 self.session = Some(session);
                 owed.push(info_to(reply));
             }
+            FromClient::Reread => self.session = None,
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
                     warn!(session = %self.id, %error, "cannot rebuild the session");
