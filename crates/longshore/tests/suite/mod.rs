@@ -6,6 +6,8 @@ mod codex_turns;
 mod crash;
 mod rig;
 mod script;
+mod script_apis;
+mod script_routes;
 mod script_server;
 mod slow;
 mod tidy;
