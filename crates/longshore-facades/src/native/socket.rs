@@ -33,6 +33,9 @@ use crate::router::App;
 
 /// How large a frame of a client may be.
 const FRAME_LIMIT: usize = 32 << 20;
+/// How much is read of a client at once. Every look whether a client spoke clears that much memory first, and most
+/// of what clients say is short.
+const READ_BUFFER: usize = 8 << 10;
 /// How many calls of one socket may be under way; more are refused as busy.
 const CALLS: usize = 32;
 /// How long a client may take to read before it is cut off.
@@ -49,7 +52,9 @@ pub(super) async fn upgrade(
     Extension(by): Extension<Principal>,
     socket: WebSocketUpgrade,
 ) -> Response {
-    socket.max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT).on_upgrade(move |socket| async move {
+    let socket =
+        socket.read_buffer_size(READ_BUFFER).max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT);
+    socket.on_upgrade(move |socket| async move {
         let link = Link {
             app,
             by,
