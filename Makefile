@@ -7,7 +7,7 @@ run: apt ## build everything and start the hub
 	cargo run --release -p longshore -- up
 
 test: apt $(AGENTS)/installed ## every check and test
-	ln -sfn $(AGENTS)/node_modules tests/agents/node_modules
+	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
