@@ -1,5 +1,7 @@
 //! What the tests share: where the fake agent is, a driver for it, and an anchor whose words can be waited for.
 
+pub(crate) mod server;
+
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -32,8 +34,12 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn fake_agent() -> PathBuf {
+    example("fake-agent")
+}
+
+fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let path = test.parent().unwrap().parent().unwrap().join("examples/fake-agent");
+    let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");
     path
 }
@@ -51,6 +57,9 @@ pub(crate) fn patient() -> Limits {
         after_term: PATIENCE,
         after_exit: PATIENCE,
         stuck: PATIENCE,
+        start: PATIENCE,
+        answer: PATIENCE,
+        silence: PATIENCE,
         ..Limits::default()
     }
 }
@@ -177,6 +186,7 @@ impl Driver for Parrot {
                 let from = if Some(session) == self.child { "child: " } else { "" };
                 out.lines.push(format!("{from}{word}"));
             }
+            Input::Http(_) | Input::Close { .. } => {}
             Input::Tick => {
                 self.deadline = None;
                 out.say(

@@ -247,6 +247,8 @@ impl Driver for Codex {
             Input::Garbled { text, fault } => self.keep(&text, "garbled", Some(fault), None, out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
             Input::Tick => self.tick(cx, out),
+            // It is no server, and a child that is let go may go on working for its parent.
+            Input::Http(_) | Input::Close { .. } => {}
         }
     }
 
