@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`table`] | every driver that there is, one line each |
 //! | [`codex`] | Codex, through its `app-server` |
+//! | [`claude`] | Claude Code, through its stream-json |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
@@ -12,6 +13,7 @@
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
 pub mod capture;
+pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
@@ -19,3 +21,4 @@ mod git;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
+mod unified;
