@@ -5,6 +5,7 @@
 //! | [`spec`] | what a driver says of its agent: name, place, command line, capabilities |
 //! | [`table`] | every agent that there is: built in, one line each, and of the settings |
 //! | [`codex`] | Codex, through its `app-server` |
+//! | [`claude`] | Claude Code, through its stream-json |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
@@ -13,6 +14,7 @@
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
 pub mod capture;
+pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
@@ -21,3 +23,4 @@ pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
+mod unified;

@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod anchor;
+mod claude;
 mod codex;
 mod discover;
+mod replays;
 mod rig;
 mod transport;

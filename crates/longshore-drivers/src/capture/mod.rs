@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 
-use crate::codex;
+use crate::{claude, codex};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -195,6 +195,7 @@ fn line_of(value: &impl Serialize) -> String {
 pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
     match capture.driver.as_str() {
         codex::NAME => Ok(codex::replay::replay(capture)),
+        claude::NAME => Ok(claude::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),
     }
 }
