@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::codex;
 use crate::discover::AgentSettings;
 use crate::spec::Agent;
+use crate::{claude, codex};
 
 /// The settings name an agent that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,7 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    vec![Arc::new(codex::Spec)]
+    vec![Arc::new(codex::Spec), Arc::new(claude::Spec)]
 }
 
 /// Makes an agent of what the settings say, under a name of theirs. Its command is not empty.

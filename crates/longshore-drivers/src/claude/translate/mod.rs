@@ -182,6 +182,8 @@ impl Driver for Claude {
             Input::Garbled { text, fault } => self.keep(MAIN, &text, "garbled", Some(fault), out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
             Input::Tick => self.tick(cx, out),
+            // It is a process with one conversation, and no server.
+            Input::Http(_) | Input::Close { .. } => {}
         }
     }
 
