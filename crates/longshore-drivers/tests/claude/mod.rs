@@ -1,7 +1,13 @@
 //! Claude Code: recordings of the real one, and tables for what no recording holds.
 
+mod asks;
+mod delegations;
+mod desk;
+mod handshake;
+mod items;
 mod recordings;
 mod robustness;
+mod turns;
 
 use std::fs::File;
 use std::io::BufReader;

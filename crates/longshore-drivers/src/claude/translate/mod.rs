@@ -120,7 +120,7 @@ impl Claude {
             "system" => (MAIN, self.system(&line, raw, cx, out)),
             "result" => (MAIN, self.result(raw, cx, out)),
             "control_request" => (MAIN, self.requested(&line, raw, cx, out)),
-            "control_response" => (MAIN, self.responded(&line, raw, cx, out)),
+            "control_response" => (MAIN, self.responded(&line, raw, out)),
             "control_cancel_request" => (MAIN, self.cancelled(&line, raw, out)),
             _ => (MAIN, Ok(())),
         };
