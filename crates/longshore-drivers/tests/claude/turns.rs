@@ -97,6 +97,24 @@ fn what_is_said_too_late_is_answered_in_the_same_turn() {
 }
 
 #[test]
+fn newer_ones_say_themselves_what_they_took() {
+    let mut desk = Desk::ready(Mode::Ask);
+    let moved = |desk: &mut Desk, state: &str| {
+        let uuid = desk.prompt.to_string();
+        desk.line(&json!({"type": "command_lifecycle", "command_uuid": uuid, "state": state}))
+    };
+    desk.say("go");
+    moved(&mut desk, "started");
+    desk.init();
+    desk.steer("more");
+    moved(&mut desk, "queued");
+    assert!(end_in(&desk.result(json!({}))).is_none());
+    moved(&mut desk, "started");
+    desk.init();
+    assert!(end_in(&desk.result(json!({}))).is_some());
+}
+
+#[test]
 fn a_slash_command_said_into_a_turn_is_answered_though_never_repeated() {
     let mut desk = Desk::in_turn(Mode::Ask);
     desk.steer("/context");
