@@ -8,6 +8,7 @@ use crate::command::AgentCommand;
 use crate::event::{Draft, Raw, RawFault};
 use crate::id::{Context, QueryId, SessionId};
 use crate::time::Timestamp;
+use crate::work::{Done, Work, WorkFault, WorkId};
 
 /// What can happen to a driver.
 #[derive(Clone, Debug, PartialEq)]
@@ -37,6 +38,13 @@ pub enum Input {
         /// What.
         command: AgentCommand,
     },
+    /// What the driver wanted done is done, or not.
+    WorkDone {
+        /// Which work.
+        id: WorkId,
+        /// What came of it.
+        result: Result<Done, WorkFault>,
+    },
     /// Time has passed, at least to [`Driver::deadline`].
     Tick,
 }
@@ -50,6 +58,8 @@ pub struct Output {
     pub lines: Vec<String>,
     /// Answers to questions.
     pub answers: Vec<(QueryId, Result<Answer, String>)>,
+    /// What to do with files and processes; each comes back as [`Input::WorkDone`], in any order.
+    pub works: Vec<Work>,
     /// The process is of no more use; stop it. The text says why.
     pub finished: Option<String>,
 }

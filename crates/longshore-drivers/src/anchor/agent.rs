@@ -230,7 +230,7 @@ impl Agent {
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, answers, finished } = std::mem::take(&mut self.out);
+        let Output { mut said, mut lines, answers, works: _, finished } = std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
             self.began |= Some(session) == self.root && listens(&draft.body);
