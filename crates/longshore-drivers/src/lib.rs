@@ -8,6 +8,7 @@
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
+//! | [`work`] | files and commands for agents that leave them to us |
 
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
@@ -19,3 +20,5 @@ mod git;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
+#[deny(clippy::wildcard_enum_match_arm)]
+pub mod work;

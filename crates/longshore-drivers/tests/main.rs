@@ -6,3 +6,4 @@ mod codex;
 mod discover;
 mod rig;
 mod transport;
+mod work;
