@@ -16,6 +16,7 @@ pub mod capture;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod form;
 mod git;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

@@ -4,6 +4,7 @@
 mod anchor;
 mod codex;
 mod discover;
+mod hearing;
 mod rig;
 mod transport;
 mod work;
