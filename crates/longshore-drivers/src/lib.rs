@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`table`] | every driver that there is, one line each |
+//! | [`acp`] | every agent that speaks the Agent Client Protocol |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
@@ -10,6 +11,7 @@
 //! | [`transport`] | a child process and its three pipes |
 //! | [`work`] | files and commands for agents that leave them to us |
 
+pub mod acp;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
 pub mod capture;

@@ -1,6 +1,7 @@
 //! The tests of the drivers crate, in one program.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod acp;
 mod anchor;
 mod codex;
 mod discover;
