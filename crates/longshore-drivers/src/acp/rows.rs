@@ -61,6 +61,8 @@ pub struct Quirks {
     pub names: Names,
     /// How messages begin that only repeat what we told it.
     pub echo: Option<&'static str>,
+    /// It goes on telling the past after it has said that a session is loaded, and lists its commands when it is done.
+    pub late_past: bool,
     /// How the message begins that stands for an error of the model.
     pub error_prefix: Option<&'static str>,
 }
@@ -95,6 +97,7 @@ const PLAIN: Quirks = Quirks {
     counts: Counts::Session,
     names: Names::Nowhere,
     echo: None,
+    late_past: false,
     error_prefix: None,
 };
 
@@ -123,7 +126,13 @@ static ROWS: [Row; 5] = [
         lists: false,
         forks: false,
         // It takes any refusal to read a file for the content of that file, so it must not ask us for files.
-        quirks: Quirks { counts: Counts::Turn, names: Names::InId, echo: Some("[MODE_UPDATE] "), ..PLAIN },
+        quirks: Quirks {
+            counts: Counts::Turn,
+            names: Names::InId,
+            echo: Some("[MODE_UPDATE] "),
+            late_past: true,
+            ..PLAIN
+        },
     },
     Row {
         name: Cow::Borrowed("copilot"),

@@ -106,6 +106,31 @@ fn a_past_that_is_told_again_is_not_taken_down_twice() {
 }
 
 #[test]
+fn a_prompt_waits_until_all_of_a_late_past_is_told() {
+    let loaded = || {
+        let mut desk = Desk::of("gemini");
+        desk.open(Mode::Ask, Start::Resume { native: NATIVE.to_owned() });
+        desk.answer_ok("initialize", greeting(json!({"loadSession": true})));
+        desk.answer_ok("session/load", Value::Null);
+        assert!(desk.prompt("go").lines.is_empty());
+        assert!(matches!(only_draft(&desk.chunk("long ago")).body, Body::Raw { .. }));
+        desk
+    };
+    let mut desk = loaded();
+    let out = desk.update("available_commands_update", json!({"availableCommands": []}));
+    assert!(matches!(only_draft(&out).body, Body::CommandsListed { .. }));
+    assert_eq!(only_line(&out)["method"], "session/prompt");
+    assert_eq!((last_draft(&desk.chunk("new")).body.clone(), desk.deadline()), (Body::MessageDelta, None));
+
+    // An agent that pauses for long has told it all.
+    let mut desk = loaded();
+    desk.wait(2);
+    assert!(matches!(only_draft(&desk.chunk("and then")).body, Body::Raw { .. }));
+    assert!(desk.wait(2).lines.is_empty());
+    assert_eq!(only_line(&desk.wait(1))["method"], "session/prompt");
+}
+
+#[test]
 fn loading_may_take_as_long_as_something_is_told() {
     let mut desk = Desk::unknown();
     desk.open(Mode::Ask, Start::Resume { native: NATIVE.to_owned() });

@@ -224,6 +224,14 @@ fn every_request_is_answered() {
             assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{method}");
         }
     }
+    // Even when there are too many of them.
+    let mut desk = Desk::in_turn();
+    for id in 0..256 {
+        assert_eq!(desk.request(json!(id), "fs/read_text_file", json!({"path": "/w/a"})).works.len(), 1);
+    }
+    let out = desk.request(json!(256), "fs/read_text_file", json!({"path": "/w/a"}));
+    assert!(out.works.is_empty() && only_line(&out)["error"]["code"] == -32603);
+
     let mut desk = Desk::in_turn();
     let params = json!({"sessionId": "another", "path": "/w/a"});
     let out = desk.line(&json!({"jsonrpc": "2.0", "id": 1, "method": "fs/read_text_file", "params": params}));

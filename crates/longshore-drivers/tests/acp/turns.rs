@@ -142,6 +142,11 @@ fn what_is_said_between_turns_belongs_to_none() {
     let mut desk = Desk::of("gemini").ready(Mode::Ask, with_modes("default", &["default", "yolo"]));
     desk.tell(AgentCommand::SetMode(Mode::Full));
     assert!(matches!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
+    // Even when a prompt waits for it; and once it runs, it says what it likes.
+    desk.prompt("go");
+    assert!(matches!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::Raw { .. }));
+    desk.answer_ok("session/set_mode", json!({}));
+    assert_eq!(only_draft(&desk.chunk("[MODE_UPDATE] yolo")).body, Body::MessageDelta);
 }
 
 #[test]

@@ -14,6 +14,9 @@ pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
 /// How long an agent may take to stop. Those that were recorded took less than a second.
 pub(super) const CANCEL_WITHIN_MS: i64 = 10_000;
 
+/// How long an agent may pause while it tells the past.
+const PAST_WITHIN_MS: i64 = 3_000;
+
 /// What a request was for, and so what its answer means.
 #[derive(Debug)]
 pub(super) enum Call {
@@ -25,6 +28,8 @@ pub(super) enum Call {
     Resume { launch: Box<Launch>, native: String },
     /// `authenticate`, on the way to another `session/new`.
     Login { launch: Box<Launch>, logins: usize },
+    /// No request at all: the past of a session, which is still being told.
+    Past { native: String },
     /// `session/prompt`.
     Prompt { native: String },
     /// A setting of a session.
@@ -75,7 +80,7 @@ impl Calls {
         self.last += 1;
         let number = self.last;
         let due = match &call {
-            Call::Prompt { .. } => None,
+            Call::Prompt { .. } | Call::Past { .. } => None,
             Call::Greet
             | Call::Open { .. }
             | Call::Resume { .. }
@@ -88,6 +93,21 @@ impl Calls {
         let line = json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params});
         out.lines.push(line.to_string());
         number
+    }
+
+    /// Waits for something that nobody was asked for, and says its number.
+    pub(super) fn expect_past(&mut self, native: &str, now: Timestamp) -> i64 {
+        self.last += 1;
+        let call = Call::Past { native: native.to_owned() };
+        let due = Some(now.plus_millis(PAST_WITHIN_MS));
+        let pending = Pending { number: self.last, method: "the past", call, due };
+        self.pending.insert(self.last, pending);
+        self.last
+    }
+
+    /// It came, or is not waited for any more.
+    pub(super) fn forget(&mut self, number: i64) {
+        self.pending.remove(&number);
     }
 
     /// The request that an answer is to.
@@ -116,10 +136,22 @@ impl Calls {
     /// A session that tells its past shows that it is being loaded.
     pub(super) fn still_loading(&mut self, session: &str, now: Timestamp) {
         for pending in self.pending.values_mut() {
-            if let Call::Resume { native, .. } = &pending.call
-                && native == session
-            {
-                pending.due = Some(now.plus_millis(ANSWER_WITHIN_MS));
+            match &pending.call {
+                Call::Resume { native, .. } if native == session => {
+                    pending.due = Some(now.plus_millis(ANSWER_WITHIN_MS));
+                }
+                Call::Past { native } if native == session => {
+                    pending.due = Some(now.plus_millis(PAST_WITHIN_MS));
+                }
+                Call::Resume { .. }
+                | Call::Past { .. }
+                | Call::Greet
+                | Call::Open { .. }
+                | Call::Login { .. }
+                | Call::Prompt { .. }
+                | Call::Set { .. }
+                | Call::Models { .. }
+                | Call::Sessions { .. } => {}
             }
         }
     }
@@ -142,6 +174,7 @@ impl Calls {
             }
             Call::Greet
             | Call::Prompt { .. }
+            | Call::Past { .. }
             | Call::Set { .. }
             | Call::Models { .. }
             | Call::Sessions { .. } => None,
@@ -160,6 +193,7 @@ impl Calls {
             | Call::Resume { .. }
             | Call::Login { .. }
             | Call::Prompt { .. }
+            | Call::Past { .. }
             | Call::Set { .. } => true,
         });
     }

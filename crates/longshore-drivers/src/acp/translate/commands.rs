@@ -88,6 +88,7 @@ impl Acp {
                 let seconds = CANCEL_WITHIN_MS / 1_000;
                 out.finished = Some(format!("{} did not stop within {seconds} s", self.title()));
             }
+            Call::Past { native } => self.past_told(&native, cx, out),
             Call::Set { native, what, .. } => self.was_set(&native, what, Err(text), cx, out),
             Call::Models { query } | Call::Sessions { query } => {
                 out.answers.push((query, Err(text)));

@@ -40,11 +40,11 @@ pub(super) fn lay_over(known: &mut Vec<Edit>, content: &[ToolContent], call: &To
 }
 
 fn edit_of(shown: &ToolContent, call: &ToolCall) -> Edit {
-    // One agent says in its arguments what becomes of each file.
+    // One agent says in its arguments what becomes of each file, and one beside the change.
     let told = &call.input["changes"][shown.path.as_str()];
-    let kind = match (told["type"].as_str(), &shown.old_text) {
+    let kind = match (told["type"].as_str().or_else(|| shown.meta["kind"].as_str()), &shown.old_text) {
         (Some("delete"), _) => FileChangeKind::Delete,
-        (_, None) => FileChangeKind::Add,
+        (Some("add"), _) | (_, None) => FileChangeKind::Add,
         (_, Some(_)) if call.kind == ToolKind::Delete && shown.new_text.is_empty() => FileChangeKind::Delete,
         (_, Some(_)) => FileChangeKind::Update,
     };
@@ -167,6 +167,9 @@ mod tests {
         let moved = diff("/w/here", Some("a\n"), "b\n", &call);
         assert_eq!(moved.moved_to.as_deref(), Some("/w/there"));
         assert!(moved.diff.starts_with("--- a/here\n+++ b/there\n"));
+        let beside = ToolContent { meta: json!({"kind": "add"}), ..shown("/w/new", Some(""), "a\n") };
+        let added = edit_of(&beside, &ToolCall::unknown()).change("/w");
+        assert_eq!((added.kind, &added.diff[..13]), (FileChangeKind::Add, "--- /dev/null"));
         let deletes = ToolCall { kind: ToolKind::Delete, ..ToolCall::unknown() };
         assert_eq!(diff("/w/x", Some("a\n"), "", &deletes).kind, FileChangeKind::Delete);
         assert_eq!(diff("/w/x", Some("a\n"), "", &ToolCall::unknown()).kind, FileChangeKind::Update);

@@ -64,7 +64,9 @@ impl Acp {
             Call::Open { launch, .. } | Call::Resume { launch, .. } | Call::Login { launch, .. } => {
                 Some(launch.session)
             }
-            Call::Prompt { native } => self.talks.get(native).map(|talk| talk.session),
+            Call::Prompt { native } | Call::Past { native } => {
+                self.talks.get(native).map(|talk| talk.session)
+            }
             Call::Set { session, .. } => Some(*session),
             Call::Greet | Call::Models { .. } | Call::Sessions { .. } => None,
         };
@@ -86,6 +88,7 @@ impl Acp {
                 Ok(_) => self.begin(*launch, logins, cx, out),
                 Err(_) => self.log_in(launch, logins, cx, out),
             },
+            Call::Past { native } => self.past_told(&native, cx, out),
             Call::Prompt { native } => self.turn_ended(&native, pending.number, answer, cx, out),
             Call::Set { native, what, .. } => {
                 self.was_set(&native, what, answer.map_err(|fault| fault.text), cx, out);
@@ -208,6 +211,10 @@ impl Acp {
         if let Start::Told { story } = launch.start {
             talk.story = Some(story);
         }
+        if talk.replaying && self.row.quirks.late_past {
+            talk.past = Some(self.calls.expect_past(&native, cx.now));
+            talk.settling += 1;
+        }
         self.natives.insert(launch.session, native.clone());
         let ready = Ready {
             native: native.clone(),
@@ -225,6 +232,16 @@ impl Acp {
         let timely: Vec<_> = timely;
         self.timely.extend(timely.into_iter().map(|(_, raw)| raw));
         self.give_up_early();
+    }
+
+    /// All of the past is told; what comes from now on is new.
+    pub(super) fn past_told(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        if let Some(number) = talk.past.take() {
+            self.calls.forget(number);
+            talk.settling = talk.settling.saturating_sub(1);
+            self.say_held(native, cx, out);
+        }
     }
 
     /// A session does not come to be. Without any other the process is of no more use.

@@ -10,8 +10,12 @@ use serde_json::{Value, json};
 
 use super::{Acp, Misshapen, native_in};
 use crate::acp::wire::{
-    CANCELLED, Elicitation, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOption, RpcId, Withdrawn,
+    CANCELLED, Elicitation, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, PermissionOption, RpcId,
+    Withdrawn,
 };
+
+/// How many requests of theirs may be open. No agent asks for half as much at a time.
+const OPEN_LIMIT: usize = 256;
 
 /// The requests of theirs that wait for a person.
 #[derive(Debug, Default)]
@@ -76,6 +80,10 @@ impl Acp {
             refuse(&id, METHOD_NOT_FOUND, &format!("longshore does not answer {method}"), out);
             return Ok(());
         }
+        if self.asked.open.len() + self.works.open() >= OPEN_LIMIT {
+            refuse(&id, INTERNAL_ERROR, "too many requests are open already", out);
+            return Ok(());
+        }
         let native = native_in(Some(params));
         // A question may concern no session, and then goes to the first.
         let home = || self.home.and_then(|home| self.natives.get(&home)).cloned();
@@ -128,7 +136,10 @@ impl Acp {
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         let done: Elicitation = serde_json::from_str(params.get())?;
-        let named = |request: &Request| matches!(&request.what, Ask::Form { elicitation: Some(of), .. } if Some(of) == done.elicitation_id.as_ref());
+        let named = |request: &Request| match &request.what {
+            Ask::Form { elicitation, .. } => elicitation.is_some() && *elicitation == done.elicitation_id,
+            Ask::Permission { .. } => false,
+        };
         if let Some((id, request)) = self.asked.take(named) {
             reply(&id, json!({"action": "accept"}), out);
             self.expire(&request, out);

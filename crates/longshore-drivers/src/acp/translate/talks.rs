@@ -31,6 +31,8 @@ pub(super) struct Talk {
     pub model: Option<String>,
     /// How many requests are on the way that change how it works.
     pub settling: usize,
+    /// One of those, which is none: the past is still being told.
+    pub past: Option<i64>,
     /// The prompt that waits for them.
     pub held: Option<Said>,
     pub turn: Option<Turn>,
@@ -95,6 +97,7 @@ impl Talk {
             settings: Settings::default(),
             model: None,
             settling: 0,
+            past: None,
             held: None,
             turn: None,
             voice: None,
@@ -114,7 +117,6 @@ impl Talk {
 
     /// A turn begins. What the last one left is forgotten.
     pub(super) fn begin(&mut self, id: TurnId) {
-        self.replaying = false;
         self.tools.retain(|_, tool| tool.open);
         self.plan = None;
         self.turn = Some(Turn {

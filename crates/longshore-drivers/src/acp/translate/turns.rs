@@ -34,6 +34,7 @@ impl Acp {
     pub(super) fn say_held(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
         let Some(talk) = self.talks.get_mut(native).filter(|talk| talk.settling == 0) else { return };
         let Some(said) = talk.held.take() else { return };
+        talk.replaying = false;
         let mut prompt = Vec::new();
         if let Some(story) = talk.story.take() {
             prompt.push(json!({"type": "text", "text": story}));

@@ -36,7 +36,9 @@ impl Acp {
             }
             "agent_message_chunk" => {
                 let chunk: Chunk<'_> = serde_json::from_str(update)?;
-                let echo = self.row.quirks.echo.filter(|_| talk.turn.is_none());
+                // Nothing was said to it yet that it could answer, or it is being told how to work.
+                let speaks = talk.settling == 0 && talk.turn.as_ref().is_some_and(|turn| turn.call.is_some());
+                let echo = self.row.quirks.echo.filter(|_| !speaks);
                 if echo.is_none_or(|echo| !chunk.content.text.starts_with(echo)) {
                     talk.heard(false, &chunk, cx, out);
                 }
@@ -66,6 +68,7 @@ impl Acp {
             "available_commands_update" => {
                 let commands: Commands = serde_json::from_str(update)?;
                 talk.listed(commands, out);
+                self.past_told(&updated.session_id, cx, out);
                 Ok(())
             }
             "current_mode_update" | "config_option_update" => {

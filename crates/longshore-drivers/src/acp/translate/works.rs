@@ -31,6 +31,13 @@ struct Running {
     terminal: Option<String>,
 }
 
+impl Works {
+    /// How many are not done yet.
+    pub(super) fn open(&self) -> usize {
+        self.running.len()
+    }
+}
+
 impl Acp {
     pub(super) fn works_for(
         &mut self,

@@ -126,6 +126,9 @@ pub struct ToolContent {
     pub new_text: String,
     #[serde(deserialize_with = "empty")]
     pub terminal_id: String,
+    /// Of `diff`, with one agent: `{"kind":"add"}`, `modify`, `delete`.
+    #[serde(rename = "_meta", deserialize_with = "empty")]
+    pub meta: Value,
 }
 
 /// A place in a file.
