@@ -1,10 +1,12 @@
 //! The tests of the drivers crate, in one program.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod acp;
 mod anchor;
 mod claude;
 mod codex;
 mod discover;
-mod replays;
+mod hearing;
 mod rig;
 mod transport;
+mod work;

@@ -1,11 +1,14 @@
-//! What the tests of all drivers do with recordings: hear them as a hub would, and harm them.
+//! What the tests of every driver need to hear recordings again, whole and harmed.
 
 use std::collections::HashMap;
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
 
 use longshore_drivers::capture::{Capture, Direction, Entry, Step};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::AgentCommand;
-use longshore_model::event::{Body, Draft, Event};
+use longshore_model::event::{AgentName, Body, Draft, Event};
 use longshore_model::id::{Context, Ids, ItemId, Seq, SessionId};
 use longshore_model::lifecycle::{Opened, Sleep};
 use longshore_model::session::{Input, Outcome, Session};
@@ -14,13 +17,16 @@ use proptest::prelude::*;
 
 /// The sessions of a replay, with what a hub records by itself when it tells an agent something.
 pub(crate) struct Hub {
+    agent: AgentName,
+    capabilities: Capabilities,
     sessions: HashMap<SessionId, (Session, Vec<Event>)>,
     ids: Ids,
 }
 
 impl Hub {
-    pub(crate) fn hear(steps: &[Step]) -> Self {
-        let mut hub = Self { sessions: HashMap::new(), ids: Ids::seeded(3) };
+    /// The sessions of an agent that did what the steps tell.
+    pub(crate) fn hear(agent: AgentName, capabilities: Capabilities, steps: &[Step]) -> Self {
+        let mut hub = Self { agent, capabilities, sessions: HashMap::new(), ids: Ids::seeded(3) };
         for step in steps {
             match step {
                 Step::Told { session, command: AgentCommand::Prompt { turn, prompt, text, .. } } => {
@@ -56,12 +62,12 @@ impl Hub {
         let mut out = Outcome::default();
         let (session, events) = self.sessions.entry(id).or_insert_with(|| {
             let opened = Opened {
-                agent: "recorded".into(),
+                agent: self.agent.clone(),
                 cwd: "/w".to_owned(),
                 mode: Mode::Ask,
                 model: None,
                 title: None,
-                capabilities: Capabilities::default(),
+                capabilities: self.capabilities.clone(),
                 parent: None,
                 forked_from: None,
             };
@@ -165,11 +171,26 @@ pub(crate) fn apply(entries: &mut Vec<Entry>, at: usize, harm: &Harm) {
     entries[at] = Entry::said(entries[at].t, entries[at].dir, &line);
 }
 
-/// All lines in another order.
+/// Puts the lines of a recording into another order.
 pub(crate) fn shuffle(entries: &mut [Entry], seed: u64) {
     let mut ids = Ids::seeded(seed);
     for at in (1..entries.len()).rev() {
         let draw = ids.next(Timestamp::default()).as_u64_pair().1 as usize;
         entries.swap(at, draw % (at + 1));
     }
+}
+
+/// Reads a recording.
+pub(crate) fn read(path: &Path) -> Capture {
+    Capture::read(BufReader::new(File::open(path).unwrap())).unwrap()
+}
+
+/// All recordings of a driver.
+pub(crate) fn recordings_of(driver: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(driver);
+    let versions = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let mut paths: Vec<PathBuf> =
+        versions.flat_map(|version| version.read_dir().unwrap()).map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths
 }
