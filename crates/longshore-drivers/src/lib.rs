@@ -6,6 +6,7 @@
 //! | [`table`] | every agent that there is: built in, one line each, and of the settings |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
+//! | [`opencode`] | OpenCode, through its server |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
@@ -19,6 +20,7 @@ mod clock;
 pub mod codex;
 pub mod discover;
 mod git;
+pub mod opencode;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::codex;
 use crate::discover::AgentSettings;
+use crate::opencode;
 use crate::spec::Agent;
 
 /// The settings name an agent that cannot be.
@@ -37,7 +38,7 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    vec![Arc::new(codex::Spec)]
+    vec![Arc::new(codex::Spec), Arc::new(opencode::Spec)]
 }
 
 /// Makes an agent of what the settings say, under a name of theirs. Its command is not empty.

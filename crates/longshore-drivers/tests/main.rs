@@ -5,6 +5,7 @@ mod anchor;
 mod claude;
 mod codex;
 mod discover;
+mod opencode;
 mod replays;
 mod rig;
 mod transport;

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 
-use crate::{claude, codex};
+use crate::{claude, codex, opencode};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -196,6 +196,7 @@ pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
     match capture.driver.as_str() {
         codex::NAME => Ok(codex::replay::replay(capture)),
         claude::NAME => Ok(claude::replay::replay(capture)),
+        opencode::NAME => Ok(opencode::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),
     }
 }

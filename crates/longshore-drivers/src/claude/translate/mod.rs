@@ -182,6 +182,8 @@ impl Driver for Claude {
             Input::Garbled { text, fault } => self.keep(MAIN, &text, "garbled", Some(fault), out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
             Input::Tick => self.tick(cx, out),
+            // It is no server, and what works for a session is let go with it.
+            Input::Http(_) | Input::Close { .. } => {}
         }
     }
 
