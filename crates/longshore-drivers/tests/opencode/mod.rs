@@ -1,7 +1,12 @@
 //! OpenCode: recordings of the real one, and tables for what no recording holds.
 
+mod asks;
+mod desk;
+mod missed;
+mod opening;
 mod recordings;
 mod robustness;
+mod turns;
 
 use std::fs::File;
 use std::io::BufReader;

@@ -1,9 +1,9 @@
 //! May it? What OpenCode asks before it acts, and how a decision reads in its words.
 //!
 //! It knows `once`, `always` and `reject`. `always` holds for every session of the folder until the server ends, so
-//! "for this session" is `once` with a rule of the session's own. `reject` stops the turn and rejects all else that
-//! the session waits for; `reject` with a message goes back to the model, which goes on. An approval whose turn is
-//! stopped is never settled there, so it is dropped here.
+//! "for this session" is `once` with a rule of the session's own. `reject` stops the turn; `reject` with a message goes
+//! back to the model, which goes on. Either rejects all else that the session waits for, so a no is held back until
+//! nothing else waits for a decision. An approval whose turn is stopped is never settled there, so it is dropped here.
 
 use std::collections::BTreeMap;
 
@@ -37,9 +37,29 @@ struct Waiting {
     turn: Option<TurnId>,
     permission: String,
     always: Vec<String>,
+    /// Denied with these words, which are said when nothing else waits.
+    denied: Option<String>,
 }
 
 impl Approvals {
+    /// Whether a conversation waits for a decision.
+    fn is_open(&self, native: &str) -> bool {
+        self.0.values().any(|waiting| waiting.native == native && waiting.denied.is_none())
+    }
+
+    /// What was denied in a conversation and is still to be said.
+    fn take_denied(&mut self, native: &str) -> Vec<(String, String)> {
+        let mut denied = Vec::new();
+        self.0.retain(|_, waiting| match waiting.denied.take_if(|_| waiting.native == native) {
+            Some(words) => {
+                denied.push((waiting.id.clone(), words));
+                false
+            }
+            None => true,
+        });
+        denied
+    }
+
     /// A session no longer waits for anything.
     pub(super) fn forget(&mut self, session: SessionId) {
         self.0.retain(|_, waiting| waiting.session != session);
@@ -100,7 +120,7 @@ impl OpenCode {
                 let draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
                 out.say(session, draft.raw(raw.cloned()));
                 let Permission { id, session_id: native, permission, always, .. } = asked;
-                let waiting = Waiting { id, native, session, turn, permission, always };
+                let waiting = Waiting { id, native, session, turn, permission, always, denied: None };
                 self.approvals.0.insert(approval, waiting);
                 return;
             }
@@ -116,14 +136,20 @@ impl OpenCode {
             body["message"] = json!(message);
         }
         let ask = Ask::post(format!("/permission/{id}/reply"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Tell { vital: true }, out);
+        self.calls.send(ask, Call::Reply, out);
     }
 
     /// Somebody decided. An approval that is gone by now is left alone.
     pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
+        let message = decision.message.as_deref().filter(|message| !message.is_empty()).unwrap_or(NO);
+        let Some(waiting) = self.approvals.0.get_mut(&approval) else { return };
+        if decision.decision == Decision::Deny {
+            let native = waiting.native.clone();
+            waiting.denied = Some(message.to_owned());
+            return self.say_denied(&native, out);
+        }
         let Some(waiting) = self.approvals.0.remove(&approval) else { return };
         let Waiting { id, native, turn, permission, always, .. } = waiting;
-        let message = decision.message.as_deref().filter(|message| !message.is_empty());
         match decision.decision {
             Decision::AllowOnce => self.reply(&native, &id, "once", None, out),
             Decision::AllowSession => {
@@ -131,13 +157,22 @@ impl OpenCode {
                 self.reply(&native, &id, "once", None, out);
             }
             Decision::AllowAlways => self.reply(&native, &id, "always", None, out),
-            Decision::Deny => self.reply(&native, &id, "reject", Some(message.unwrap_or(NO)), out),
-            Decision::Cancel => {
+            Decision::Deny | Decision::Cancel => {
                 let running = self.chats.get_mut(&native).and_then(|chat| chat.turn.as_mut());
                 if let Some(running) = running.filter(|running| Some(running.id) == turn) {
                     running.cancelled = true;
                 }
                 self.reply(&native, &id, "reject", None, out);
+            }
+        }
+        self.say_denied(&native, out);
+    }
+
+    /// Says what was denied, if nothing else waits for a decision.
+    fn say_denied(&mut self, native: &str, out: &mut Output) {
+        if !self.approvals.is_open(native) {
+            for (id, message) in self.approvals.take_denied(native) {
+                self.reply(native, &id, "reject", Some(&message), out);
             }
         }
     }
@@ -162,10 +197,12 @@ impl OpenCode {
     }
 
     pub(super) fn withdrawn(&mut self, id: &str, text: &str, raw: Option<&Raw>, out: &mut Output) {
-        if let Some((approval, waiting)) = self.approvals.take(id) {
+        let Some((approval, waiting)) = self.approvals.take(id) else { return };
+        if waiting.denied.is_none() {
             let draft = Draft::new(Body::ApprovalExpired { approval }).turn(waiting.turn).text(text);
             out.say(waiting.session, draft.raw(raw.cloned()));
         }
+        self.say_denied(&waiting.native, out);
     }
 }
 

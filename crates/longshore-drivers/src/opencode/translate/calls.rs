@@ -31,6 +31,8 @@ pub(super) enum Call {
     Tell {
         vital: bool,
     },
+    /// An answer to something that OpenCode may not wait for any more.
+    Reply,
     /// The slash commands of a session.
     Commands {
         native: String,
@@ -185,7 +187,9 @@ impl OpenCode {
                     out.say(chat.session, Draft::new(fault).text(text).raw(raw.cloned()));
                 }
             }
-            Call::Tell { vital } => {
+            Call::Reply if answer.as_ref().is_err_and(|why| why.contains("not found")) => {}
+            Call::Tell { .. } | Call::Reply => {
+                let vital = !matches!(call, Call::Tell { vital: false });
                 if let (Err(why), Some(session)) = (answer, session) {
                     let body = match vital {
                         true => Body::SessionError(SessionFault { code: FaultCode::Refused }),

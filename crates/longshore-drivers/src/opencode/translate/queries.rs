@@ -57,6 +57,7 @@ impl OpenCode {
             | Call::Say { .. }
             | Call::Abort { .. }
             | Call::Tell { .. }
+            | Call::Reply
             | Call::Commands { .. }
             | Call::Status { .. }
             | Call::Messages { .. }

@@ -90,7 +90,7 @@ impl OpenCode {
             }
         };
         let ask = Ask::post(format!("/question/{id}/{word}"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Tell { vital: true }, out);
+        self.calls.send(ask, Call::Reply, out);
     }
 
     /// OpenCode says that it has an answer, or needs none. One that is not ours means that nobody needs to answer.
