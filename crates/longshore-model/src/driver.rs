@@ -11,6 +11,7 @@ use crate::command::AgentCommand;
 use crate::event::{Draft, Raw, RawFault};
 use crate::id::{Context, QueryId, SessionId};
 use crate::time::Timestamp;
+use crate::work::{Done, Work, WorkFault, WorkId};
 
 /// What can happen to a driver.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,13 @@ pub enum Input {
     Close {
         /// Which session.
         session: SessionId,
+    },
+    /// What the driver wanted done is done, or not.
+    WorkDone {
+        /// Which work.
+        id: WorkId,
+        /// What came of it.
+        result: Result<Done, WorkFault>,
     },
     /// Time has passed, at least to [`Driver::deadline`].
     Tick,
@@ -131,6 +139,8 @@ pub struct Output {
     pub answers: Vec<(QueryId, Result<Answer, String>)>,
     /// Sessions that the process is of no more use to, while it goes on for others. The text says why.
     pub ended: Vec<(SessionId, String)>,
+    /// What to do with files and processes; each comes back as [`Input::WorkDone`], in any order.
+    pub works: Vec<Work>,
     /// The process is of no more use; stop it. The text says why.
     pub finished: Option<String>,
 }

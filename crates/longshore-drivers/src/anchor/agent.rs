@@ -26,6 +26,7 @@ use super::translator::Translator;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
 use crate::transport::{Ended, Happened, Line, Stdio};
+use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
 const HEARD_WHILE_WAITING: usize = 256;
@@ -53,6 +54,8 @@ pub(crate) struct Agent {
     idle_since: Instant,
     stdio: Stdio,
     http: Option<Http>,
+    /// Where what the driver wants done with files and commands is done.
+    workshop: Workshop,
     translator: Translator,
     pub(crate) outbox: Outbox,
     out: Output,
@@ -84,6 +87,7 @@ impl Agent {
             idle_since: Instant::now(),
             stdio,
             http,
+            workshop: Workshop::new(),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
             out: Output::default(),
@@ -110,7 +114,7 @@ impl Agent {
                 self.heard = 0;
             }
             let full = self.stdio.is_full() || self.http.as_ref().is_some_and(Http::is_full);
-            let reads = self.outbox.is_empty() && !self.stdio.is_full();
+            let reads = self.outbox.is_empty() && !self.stdio.is_full() && !self.workshop.is_full();
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
             let leaves = self.leaves_at();
@@ -132,6 +136,9 @@ impl Agent {
                 }
                 () = sleep_until(leaves.unwrap_or_else(Instant::now)), if leaves.is_some() => {
                     self.stop(Cause::Idle);
+                }
+                (id, result) = self.workshop.next(), if hears && self.workshop.is_busy() => {
+                    self.translate(Input::WorkDone { id, result });
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
@@ -235,7 +242,7 @@ impl Agent {
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, mut requests, answers, ended, finished } =
+        let Output { mut said, mut lines, mut requests, answers, works, ended, finished } =
             std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
@@ -253,6 +260,9 @@ impl Agent {
             self.idle_since = Instant::now();
         }
         self.stdio.tell(lines.drain(..));
+        for work in works {
+            self.workshop.begin(work);
+        }
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
+//! | `spec` | how it is found and started |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 //!
 //! One process is one conversation, and what it resumes is said on its command line: so [`arguments`] needs the launch.
@@ -11,6 +12,7 @@
 //! session is for the anchor to see to.
 
 pub mod replay;
+mod spec;
 pub mod translate;
 pub mod wire;
 
@@ -21,6 +23,7 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
+pub use spec::Spec;
 pub use translate::Claude;
 
 /// What clients call it.

@@ -13,6 +13,8 @@
 //! -> control_request interrupt      <- control_cancel_request*, control_response, result
 //! ```
 //!
+//! Newer ones also say of every prompt how far it is, in `command_lifecycle`.
+//!
 //! One object per line. Nothing is said before we say something. Frames of a sub-agent name the call that began it in
 //! `parent_tool_use_id`. Unknown fields are skipped, a field of theirs that is missing or null reads as empty.
 
@@ -56,6 +58,12 @@ pub struct Line<'a> {
     /// Our own words, come back.
     #[serde(rename = "isReplay", deserialize_with = "empty")]
     pub is_replay: bool,
+    /// Of `command_lifecycle`, which newer ones have: which prompt of ours.
+    #[serde(borrow, deserialize_with = "text")]
+    pub command_uuid: Cow<'a, str>,
+    /// How far that prompt is: `queued`, `started`, `completed`.
+    #[serde(borrow)]
+    pub state: Option<&'a RawValue>,
     /// Of an assistant frame that no model said: what went wrong, in a word.
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,

@@ -7,11 +7,11 @@
 //! Bounds: see [`Limits`]. Whoever does not want more to be read passes `read: false`; the pipe fills, and the
 //! agent waits.
 
-mod group;
+pub(crate) mod group;
 pub mod http;
 mod lines;
 mod outgoing;
-mod spawn;
+pub(crate) mod spawn;
 mod stderr;
 
 use std::process::ExitStatus;

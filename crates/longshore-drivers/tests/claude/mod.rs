@@ -1,7 +1,13 @@
 //! Claude Code: recordings of the real one, and tables for what no recording holds.
 
+mod asks;
+mod delegations;
+mod desk;
+mod handshake;
+mod items;
 mod recordings;
 mod robustness;
+mod turns;
 
 use std::fs::File;
 use std::io::BufReader;
@@ -11,9 +17,12 @@ use longshore_drivers::capture::Capture;
 
 /// The recordings of the real one.
 pub(crate) fn recordings() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/claude/claude-2.1.197");
-    let files = folder.read_dir().unwrap();
-    let mut paths: Vec<PathBuf> = files.map(|entry| entry.unwrap().path()).collect();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/claude");
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for version in folder.read_dir().unwrap() {
+        let files = version.unwrap().path().read_dir().unwrap();
+        paths.extend(files.map(|entry| entry.unwrap().path()));
+    }
     paths.sort();
     assert!(paths.len() > 90, "the recordings are gone");
     paths

@@ -3,6 +3,7 @@
 
 use longshore_drivers::capture::{Capture, Direction, Entry, replay};
 use longshore_drivers::claude::replay::Player;
+use longshore_drivers::claude::{capabilities, name};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::id::{Ids, TurnId};
@@ -10,7 +11,7 @@ use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
 use super::{read, recordings};
-use crate::replays::{Hub, apply, harm, nothing_dropped, shuffle};
+use crate::hearing::{Hub, apply, harm, nothing_dropped, shuffle};
 
 #[test]
 fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
@@ -21,7 +22,7 @@ fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
             let prefix = Capture { entries, ..capture.clone() };
             let steps = replay(&prefix).unwrap();
             nothing_dropped(&prefix, &steps);
-            Hub::hear(&steps).check();
+            Hub::hear(name(), capabilities(), &steps).check();
         }
     }
 }
@@ -48,7 +49,7 @@ fn silence_ends_every_wait() {
             }
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            Hub::hear(&player.steps).check();
+            Hub::hear(name(), capabilities(), &player.steps).check();
         }
     }
 }
@@ -78,7 +79,7 @@ proptest! {
         }
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        Hub::hear(name(), capabilities(), &steps).check();
     }
 
     #[test]
@@ -87,7 +88,7 @@ proptest! {
         shuffle(&mut capture.entries, seed);
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        Hub::hear(name(), capabilities(), &steps).check();
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the session that
 //! hears them is one that could be.
 
-use longshore_drivers::capture::{Capture, Direction, Entry, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
 use longshore_drivers::codex::replay::Player;
+use longshore_drivers::codex::{capabilities, name};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::id::{Ids, SessionId, TurnId};
@@ -10,7 +11,11 @@ use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
 use super::{read, recordings};
-use crate::replays::{Hub, apply, harm, nothing_dropped, shuffle};
+use crate::hearing::{Hub, apply, harm, nothing_dropped, shuffle};
+
+fn check(steps: &[Step]) {
+    Hub::hear(name(), capabilities(), steps).check();
+}
 
 #[test]
 fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
@@ -21,7 +26,7 @@ fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
             let prefix = Capture { entries, ..capture.clone() };
             let steps = replay(&prefix).unwrap();
             nothing_dropped(&prefix, &steps);
-            Hub::hear(&steps).check();
+            check(&steps);
         }
     }
 }
@@ -49,7 +54,7 @@ fn silence_ends_every_wait() {
             }
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            Hub::hear(&player.steps).check();
+            check(&player.steps);
         }
     }
 }
@@ -89,7 +94,7 @@ proptest! {
         }
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        check(&steps);
     }
 
     #[test]
@@ -98,7 +103,7 @@ proptest! {
         shuffle(&mut capture.entries, seed);
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        check(&steps);
     }
 
     #[test]

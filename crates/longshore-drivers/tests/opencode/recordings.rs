@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use longshore_drivers::capture::{Direction, Narrator, Step, replay};
 use longshore_model::event::Body;
 
-use super::{read, recordings};
+use super::recordings;
+use crate::hearing::read;
 
 /// One line per event, reviewed by hand when it changes.
 #[test]

@@ -1,16 +1,22 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the sessions that
 //! hear them are ones that could be.
 
-use longshore_drivers::capture::{Capture, Direction, Entry, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
 use longshore_drivers::opencode::replay::Player;
+use longshore_drivers::opencode::{capabilities, name};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::id::{Ids, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
-use super::{read, recordings};
-use crate::replays::{Hub, apply, harm, nothing_dropped, shuffle};
+use super::recordings;
+use crate::hearing::{Hub, apply, harm, nothing_dropped, read, shuffle};
+
+/// The sessions that hear this are ones that could be.
+fn could_be(steps: &[Step]) {
+    Hub::hear(name(), capabilities(), steps).check();
+}
 
 #[test]
 fn every_prefix_of_a_recording_leaves_sessions_that_could_be() {
@@ -21,7 +27,7 @@ fn every_prefix_of_a_recording_leaves_sessions_that_could_be() {
             let prefix = Capture { entries, ..capture.clone() };
             let steps = replay(&prefix).unwrap();
             nothing_dropped(&prefix, &steps);
-            Hub::hear(&steps).check();
+            could_be(&steps);
         }
     }
 }
@@ -50,7 +56,7 @@ fn silence_ends_every_wait() {
             player.reconnect();
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            Hub::hear(&player.steps).check();
+            could_be(&player.steps);
         }
     }
 }
@@ -79,7 +85,7 @@ proptest! {
         }
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        could_be(&steps);
     }
 
     #[test]
@@ -88,7 +94,7 @@ proptest! {
         shuffle(&mut capture.entries, seed);
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        could_be(&steps);
     }
 
     #[test]

@@ -155,6 +155,7 @@ struct Parrot {
 impl Driver for Parrot {
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
+            Input::WorkDone { .. } => {}
             Input::Open(launch) => {
                 self.session = Some(launch.session);
                 // A model called `none` stands for an agent that never gets as far as to listen.

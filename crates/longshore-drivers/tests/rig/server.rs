@@ -134,7 +134,7 @@ impl Driver for Switchboard {
                 "finish" => out.finished = Some("all had enough".to_owned()),
                 words => self.request(Some(session), words, out),
             },
-            Input::Tell { .. } | Input::Tick => {}
+            Input::Tell { .. } | Input::WorkDone { .. } | Input::Tick => {}
             Input::Http(Http::Connected) => self.say("connected", out),
             Input::Http(Http::Disconnected) => self.say("disconnected", out),
             Input::Http(Http::Event(raw)) => self.say(&format!("event {raw}"), out),

@@ -10,5 +10,6 @@ mod script_apis;
 mod script_routes;
 mod script_server;
 mod slow;
+mod story;
 mod tidy;
 mod tidy_texts;

@@ -131,10 +131,10 @@ impl Claude {
             "" => self.tools.get(&request.tool_use_id).map_or(MAIN, |tool| tool.talk),
             agent => self.children.get(agent).copied().unwrap_or(MAIN),
         };
-        let mut none = None;
-        let item = match request.tool_use_id.as_str() {
-            "" => None,
-            call => self.tool_began(at, call, &request.tool_name, &request.input, &mut none, cx, out),
+        let item = match (request.tool_use_id.as_str(), self.tools.get(&request.tool_use_id)) {
+            ("", _) => None,
+            (_, Some(tool)) => Some(tool.item),
+            (call, None) => self.tool_began(at, call, &request.tool_name, &request.input, &mut None, cx, out),
         };
         let Some(talk) = self.talks.get(at) else { return Ok(()) };
         let (session, turn) = (talk.session, talk.turn);
@@ -174,7 +174,13 @@ impl Claude {
                 let changes = diffs::wanted(&request.tool_name, &request.input, cwd, known);
                 Subject::Edit { changes, grant_root: None }
             }
-            (_, _) => Subject::Tool { name: call.name, input: request.input.clone() },
+            (_, _) => {
+                // What it does not repeat it said when it called: newer ones leave the plan out here.
+                let told = self.tools.get(&request.tool_use_id).map(|tool| &tool.call.input);
+                let silent = request.input.as_object().is_none_or(serde_json::Map::is_empty);
+                let input = told.filter(|_| silent).unwrap_or(&request.input).clone();
+                Subject::Tool { name: call.name, input }
+            }
         }
     }
 

@@ -8,7 +8,6 @@ use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use super::modes::native_mode;
 use super::talks::MAIN;
 use super::turns::{Running, Steer, failed};
 use super::{Claude, Phase};
@@ -46,10 +45,8 @@ impl Claude {
             AgentCommand::Decide { approval, decision } => self.decide(approval, decision, out),
             AgentCommand::Answer { question, answer } => self.answer(question, &answer, out),
             AgentCommand::SetMode(mode) => {
-                if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
-                    home.mode = mode;
-                    let request = json!({"mode": native_mode(mode)});
-                    self.calls.send("set_permission_mode", request, Call::Set, cx, out);
+                if at == Some(MAIN) {
+                    self.set_mode(mode, cx, out);
                 }
             }
             AgentCommand::SetModel(model) => {

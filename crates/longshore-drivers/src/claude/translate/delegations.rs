@@ -131,8 +131,12 @@ impl Claude {
             forked_from: None,
         };
         out.say(talk.session, Draft::new(Body::SessionOpened(opened)));
-        let ready =
-            Ready { native: native.to_owned(), version: None, model: home.model.clone(), transcript: None };
+        let ready = Ready {
+            native: native.to_owned(),
+            version: home.version.clone(),
+            model: home.model.clone(),
+            transcript: None,
+        };
         out.say(talk.session, Draft::new(Body::SessionReady(ready)));
     }
 

@@ -4,6 +4,8 @@
 //! ready: the name of the conversation is known by then, for it was chosen by us. A process that cannot find what it is
 //! to resume says so in a `result` and ends.
 
+use std::collections::VecDeque;
+
 use longshore_model::anchor::{Answer, Launch, Query, Start};
 use longshore_model::capability::{Mode, ModelInfo, SlashCommand};
 use longshore_model::driver::Output;
@@ -19,16 +21,19 @@ use super::{Claude, Misshapen, Phase};
 use crate::claude::native_id;
 use crate::claude::wire::{Greeting, Line, Model, Response, System};
 
+/// How many modes may be wished for before one of them is acknowledged.
+const WISHES: usize = 16;
+
 /// The session that a process was started for.
 #[derive(Debug)]
 pub(super) struct Home {
     pub session: SessionId,
     pub cwd: String,
     pub mode: Mode,
-    /// Their mode, as it was told last.
-    native_mode: String,
+    /// The modes that they were told to work in and have not said that they do.
+    wished: VecDeque<&'static str>,
     pub model: Option<String>,
-    version: Option<String>,
+    pub version: Option<String>,
     /// Their name for the conversation.
     native: String,
     /// What the first prompt must tell first.
@@ -68,7 +73,7 @@ impl Claude {
             session: launch.session,
             cwd: launch.cwd,
             mode: launch.mode,
-            native_mode: native_mode(launch.mode).to_owned(),
+            wished: VecDeque::new(),
             model: launch.model,
             version: None,
             native,
@@ -94,7 +99,6 @@ impl Claude {
         &mut self,
         line: &Line<'_>,
         raw: &Raw,
-        cx: &mut Context<'_>,
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         let Some(response) = line.response else { return Ok(()) };
@@ -132,6 +136,9 @@ impl Claude {
                 }
             }
             (Call::Interrupt | Call::Set, Some(error)) => {
+                if let Some(home) = &mut self.home {
+                    home.wished.clear();
+                }
                 let text = format!("Claude Code refused {subtype}: {error}");
                 self.notice(MAIN, NoticeLevel::Warning, text, Some(raw), out);
             }
@@ -149,10 +156,11 @@ impl Claude {
             .map(|command| SlashCommand { name: command.name, description: command.description });
         let commands: Vec<SlashCommand> = commands.filter(|command| !command.name.is_empty()).collect();
         if let Some(home) = self.home.as_mut().filter(|home| !home.ready) {
-            let wanted = home.model.as_deref().unwrap_or("default");
-            let offered = greeting.models.iter().find(|model| model.value == wanted);
-            let model = offered.and_then(|model| model.resolved_model.clone()).or(home.model.take());
-            home.model = model;
+            // A conversation that is resumed goes on with the model that it had.
+            let default = (!self.ledger.resumed).then_some("default");
+            let wanted = home.model.as_deref().or(default);
+            let offered = greeting.models.iter().find(|model| Some(model.value.as_str()) == wanted);
+            home.model = offered.and_then(|model| model.resolved_model.clone()).or(home.model.take());
             Self::ready(home, raw, out);
         }
         self.list_commands(commands, out);
@@ -212,6 +220,7 @@ impl Claude {
             Self::ready(home, raw, out);
         } else if renamed {
             // `/clear` begins another conversation, which is the one to resume from now on.
+            self.ledger.emptied();
             Self::ready(home, raw, out);
         } else if changed {
             let model = home.model.clone().unwrap_or_default();
@@ -226,19 +235,32 @@ impl Claude {
         self.turn_began(raw, cx, out);
     }
 
-    /// It works in this mode. Says whether that is news.
+    /// It works in this mode: because it was told to, or because a person allowed it or the agent went there by itself.
     pub(super) fn mode_told(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
         let Some(home) = &mut self.home else { return };
-        if home.native_mode == native {
+        if let Some(at) = home.wished.iter().position(|wished| *wished == native) {
+            home.wished.drain(..=at);
             return;
         }
-        native.clone_into(&mut home.native_mode);
-        // What we told it to work in is our own word come back.
-        let Some(mode) = mode_of(native).filter(|_| native_mode(home.mode) != native) else { return };
+        // What it says while a wish is on its way is of before.
+        let news = mode_of(native).filter(|mode| home.wished.is_empty() && *mode != home.mode);
+        let Some(mode) = news.filter(|_| native_mode(home.mode) != native) else { return };
         home.mode = mode;
         let turn = self.talks.first().and_then(|talk| talk.turn);
         let draft = Draft::new(Body::ModeChanged { mode }).turn(turn);
         out.say(home.session, draft.raw(raw.cloned()));
+    }
+
+    /// It shall work in this mode.
+    pub(super) fn set_mode(&mut self, mode: Mode, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(home) = &mut self.home else { return };
+        home.mode = mode;
+        home.wished.push_back(native_mode(mode));
+        if home.wished.len() > WISHES {
+            home.wished.pop_front();
+        }
+        let request = json!({"mode": native_mode(mode)});
+        self.calls.send("set_permission_mode", request, Call::Set, cx, out);
     }
 
     /// The process cannot be used at all.

@@ -11,6 +11,8 @@ use super::tools::{self, call_of, title_of};
 use super::{Claude, Misshapen, diffs};
 use crate::claude::wire::{Block, Line, Message};
 
+/// What it says when a command has nothing to say.
+const NOTHING: &str = "(no content)";
 /// What it says in the name of the person who stopped it.
 const INTERRUPTED: &str = "[Request interrupted by user";
 
@@ -40,6 +42,7 @@ impl Claude {
         let mut raw = Some(raw.clone());
         for block in message.content.blocks() {
             match block.kind.as_str() {
+                "text" if block.text == NOTHING => {}
                 "text" => self.said(at, &message.id, Kind::Text, block.text, &mut raw, cx, out),
                 "thinking" => self.said(at, &message.id, Kind::Thought, block.thinking, &mut raw, cx, out),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {

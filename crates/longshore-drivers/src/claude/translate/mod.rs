@@ -120,8 +120,14 @@ impl Claude {
             "system" => (MAIN, self.system(&line, raw, cx, out)),
             "result" => (MAIN, self.result(raw, cx, out)),
             "control_request" => (MAIN, self.requested(&line, raw, cx, out)),
-            "control_response" => (MAIN, self.responded(&line, raw, cx, out)),
+            "control_response" => (MAIN, self.responded(&line, raw, out)),
             "control_cancel_request" => (MAIN, self.cancelled(&line, raw, out)),
+            "command_lifecycle" => {
+                if line.state.is_some_and(|state| state.get() == "\"started\"") {
+                    self.taken(&line.command_uuid);
+                }
+                (MAIN, Ok(()))
+            }
             _ => (MAIN, Ok(())),
         };
         if out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
@@ -182,8 +188,8 @@ impl Driver for Claude {
             Input::Garbled { text, fault } => self.keep(MAIN, &text, "garbled", Some(fault), out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
             Input::Tick => self.tick(cx, out),
-            // It is no server, and what works for a session is let go with it.
-            Input::Http(_) | Input::Close { .. } => {}
+            // It is a process with one conversation, and no server.
+            Input::Http(_) | Input::Close { .. } | Input::WorkDone { .. } => {}
         }
     }
 

@@ -102,8 +102,10 @@ pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: boo
         | ToolKind::Move
         | ToolKind::Search
         | ToolKind::Fetch
-        | ToolKind::Think
-        | ToolKind::Delegate => said,
+        | ToolKind::Think => said,
+        // The rest is told to the model alone: how to speak to the sub-agent again.
+        ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
+        ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
         ToolKind::Other => {
             // Words alone are no data: they are the text.
             let parts = block.content.as_array().map_or(&[][..], Vec::as_slice);

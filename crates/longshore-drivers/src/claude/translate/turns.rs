@@ -177,9 +177,8 @@ impl Claude {
         self.drop_tools(running.id, out);
         self.stop_children(running.id, outcome, out);
         self.asked.forget(session, running.id);
-        if running.usage.is_some() {
-            let usage = Draft::new(Body::UsageUpdated(self.ledger.total())).turn(running.id);
-            out.say(session, usage);
+        if let Some(usage) = self.ledger.news() {
+            out.say(session, Draft::new(Body::UsageUpdated(usage)).turn(running.id));
         }
         let mut draft = Draft::new(Body::TurnFinished(TurnEnd {
             outcome,

@@ -26,6 +26,8 @@ pub(super) struct Ledger {
     context_window: Option<u64>,
     /// The conversation was there before this process.
     pub resumed: bool,
+    /// What was told last.
+    told: Option<Usage>,
 }
 
 impl Ledger {
@@ -53,14 +55,15 @@ impl Ledger {
         self.turn = sum(self.turn, counted);
     }
 
-    /// A turn is over: what it used and what it cost. What went wrong before anything was counted is not known to be free.
+    /// A turn is over: what it used and what it cost. Nothing is what it counts when it did not count, as with an
+    /// answer that came in one piece after a stream that broke.
     pub(super) fn turn_ended(
         &mut self,
         result: &wire::Result,
         model: Option<&str>,
     ) -> (Option<Usage>, Option<f64>) {
         self.turn = Usage::default();
-        let used = result.usage.map(usage_of).filter(|used| !result.is_error || used.input.unwrap_or(0) > 0);
+        let used = result.usage.map(usage_of).filter(|used| used.input.unwrap_or(0) > 0);
         if let Some(used) = used {
             self.spent = sum(self.spent, used);
         }
@@ -72,7 +75,8 @@ impl Ledger {
         let cost = result.total_cost_usd.map(|total| {
             let since = if total < self.cost { total } else { total - self.cost };
             self.cost = total;
-            since
+            // What is left of the subtraction beyond a billionth is no money.
+            (since * 1e9).round() / 1e9
         });
         let used = used.map(|used| Usage {
             context_window: self.context_window,
@@ -82,10 +86,16 @@ impl Ledger {
         (used, cost.filter(|cost| *cost > 0.0))
     }
 
-    /// What the session has used so far.
-    pub(super) fn total(&self) -> Usage {
+    /// What the session has used so far, if that is news.
+    pub(super) fn news(&mut self) -> Option<Usage> {
         let total = if self.resumed { Usage::default() } else { sum(self.spent, self.turn) };
-        Usage { context_window: self.context_window, context_used: self.context_used, ..total }
+        let now = Usage { context_window: self.context_window, context_used: self.context_used, ..total };
+        (self.told.replace(now) != Some(now) && now != Usage::default()).then_some(now)
+    }
+
+    /// The conversation is forgotten, and with it what filled the context.
+    pub(super) fn emptied(&mut self) {
+        self.context_used = None;
     }
 }
 
@@ -100,8 +110,8 @@ impl Claude {
     ) -> Result<(), Misshapen> {
         let (MAIN, Some(usage)) = (at, event.usage) else { return Ok(()) };
         self.ledger.message_ended(serde_json::from_str::<Tokens>(usage.get())?);
-        if let Some(talk) = self.talks.get(MAIN) {
-            let draft = Draft::new(Body::UsageUpdated(self.ledger.total())).turn(talk.turn);
+        if let (Some(talk), Some(usage)) = (self.talks.get(MAIN), self.ledger.news()) {
+            let draft = Draft::new(Body::UsageUpdated(usage)).turn(talk.turn);
             out.say(talk.session, draft.raw(raw.clone()));
         }
         Ok(())

@@ -188,6 +188,8 @@ impl Driver for OpenCode {
             Input::Http(Http::Event(raw)) => self.event(&raw, cx, out),
             Input::Http(Http::Response { id, result }) => self.answered(id, result, cx, out),
             Input::Close { session } => self.close(session, out),
+            // It does its own work.
+            Input::WorkDone { .. } => {}
             Input::Tick => self.tick(cx, out),
         }
     }
