@@ -7,6 +7,7 @@
 //! | [`acp`] | every agent that speaks the Agent Client Protocol |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
+//! | [`opencode`] | OpenCode, through its server |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
@@ -23,6 +24,7 @@ pub mod codex;
 pub mod discover;
 mod form;
 mod git;
+pub mod opencode;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

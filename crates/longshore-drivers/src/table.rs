@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::discover::AgentSettings;
 use crate::spec::Agent;
-use crate::{acp, claude, codex};
+use crate::{acp, claude, codex, opencode};
 
 /// The settings name an agent that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +37,8 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    let mut agents: Vec<Agent> = vec![Arc::new(codex::Spec), Arc::new(claude::Spec)];
+    let mut agents: Vec<Agent> =
+        vec![Arc::new(codex::Spec), Arc::new(claude::Spec), Arc::new(opencode::Spec)];
     agents.extend(acp::rows().iter().map(acp::Spec::known));
     agents
 }

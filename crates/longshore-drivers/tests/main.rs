@@ -7,6 +7,7 @@ mod claude;
 mod codex;
 mod discover;
 mod hearing;
+mod opencode;
 mod rig;
 mod transport;
 mod work;

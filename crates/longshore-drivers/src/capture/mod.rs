@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 
-use crate::{acp, claude, codex};
+use crate::{acp, claude, codex, opencode};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -197,6 +197,7 @@ pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
         acp::NAME => Ok(acp::replay::replay(capture)),
         codex::NAME => Ok(codex::replay::replay(capture)),
         claude::NAME => Ok(claude::replay::replay(capture)),
+        opencode::NAME => Ok(opencode::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),
     }
 }
