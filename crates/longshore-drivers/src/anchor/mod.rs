@@ -7,7 +7,7 @@
 //! | to an agent's stdin | [`Limits::outgoing`] | nothing is read from agent or session; after [`Limits::stuck`] without a byte taken it is stopped |
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
-//! | questions | 64 open, 4 processes | refused; made to wait within their deadline |
+//! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
 mod dispatch;

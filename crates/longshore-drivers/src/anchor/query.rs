@@ -23,6 +23,12 @@ use crate::table::DriverSpec;
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
 const AT_ONCE: usize = 4;
 
+const SHUTTING_DOWN: &str = "shutting down";
+
+/// How many work trees are looked at at once. Many turns may end at the same moment, and as many `git`s would take
+/// the processors away from the agents and sessions that still work.
+const LOOKS_AT_ONCE: usize = 2;
+
 /// The models of an agent, and until when they are believed.
 type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 
@@ -31,13 +37,15 @@ pub(crate) struct Queries {
     versions: Arc<Versions>,
     models: BTreeMap<&'static str, Remembered>,
     slots: Semaphore,
+    looks: Semaphore,
     deliver: Deliver,
 }
 
 impl Queries {
     pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
         let models = config.drivers.iter().map(|spec| (spec.name, Remembered::default())).collect();
-        Self { config, versions: Arc::default(), models, slots: Semaphore::new(AT_ONCE), deliver }
+        let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
+        Self { config, versions: Arc::default(), models, slots, looks, deliver }
     }
 
     /// Answers a question, by its deadline.
@@ -60,7 +68,12 @@ impl Queries {
     async fn find(&self, id: QueryId, query: Query) -> (Result<Answer, String>, Option<Asked>) {
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
-            Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
+            Query::Git { cwd } => {
+                let Ok(_look) = self.looks.acquire().await else {
+                    return (Err(SHUTTING_DOWN.to_owned()), None);
+                };
+                return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
+            }
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let spec = self.config.drivers.iter().find(|spec| spec.name == &**name);
@@ -77,7 +90,7 @@ impl Queries {
         {
             return (Ok(Answer::Models { models: models.clone() }), None);
         }
-        let Ok(_slot) = self.slots.acquire().await else { return (Err("shutting down".to_owned()), None) };
+        let Ok(_slot) = self.slots.acquire().await else { return (Err(SHUTTING_DOWN.to_owned()), None) };
         let mut asked = self.ask(*spec, id, query);
         let answer = asked.answer().await;
         if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
