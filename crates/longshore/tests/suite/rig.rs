@@ -46,6 +46,11 @@ pub(crate) fn codex() -> PathBuf {
     agent("codex")
 }
 
+/// The real OpenCode: its package for this machine, without the one that would choose it.
+fn opencode() -> PathBuf {
+    agent("../opencode-linux-x64-baseline/bin/opencode")
+}
+
 impl Rig {
     /// A hub, and a model that plays `steps`.
     pub(crate) async fn with(steps: Value) -> Self {
@@ -98,6 +103,11 @@ impl Rig {
             .env("ANTHROPIC_API_KEY", "none")
             .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
             .env("CLAUDE_CODE_MAX_RETRIES", "1")
+            .env("OPENCODE_PATH", opencode())
+            .env("OPENCODE_CONFIG_CONTENT", opencode_config(&format!("{}/v1", self.root)))
+            .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+            .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
+            .env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1")
             .env("LONGSHORE_HOME", at("longshore"))
             .env("LONGSHORE_TOKEN", TOKEN)
             .current_dir(self.work())
@@ -247,6 +257,23 @@ enabled = false
 enabled = true
 {more}"#
     )
+}
+
+fn opencode_config(base: &str) -> String {
+    let model =
+        json!({ "tool_call": true, "reasoning": true, "limit": { "context": 100_000, "output": 8_000 } });
+    json!({
+        "model": "scripted/scripted",
+        "small_model": "scripted/scripted",
+        "enabled_providers": ["scripted"],
+        "provider": { "scripted": {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": { "baseURL": base, "apiKey": "none" },
+            "models": { "scripted": model },
+        } },
+        "share": "disabled",
+    })
+    .to_string()
 }
 
 /// A client that folds what it hears: tests wait for what should be true and never for a while.

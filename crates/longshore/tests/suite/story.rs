@@ -33,6 +33,12 @@ pub(super) const CLAUDE: Cast = Cast {
     write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
 };
 
+pub(super) const OPENCODE: Cast = Cast {
+    name: "opencode",
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+};
+
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
 fn steps(story: Value) -> Value {
     let mut all =
@@ -234,3 +240,4 @@ macro_rules! story {
 
 story!(codex, super::CODEX);
 story!(claude, super::CLAUDE);
+story!(opencode, super::OPENCODE);
