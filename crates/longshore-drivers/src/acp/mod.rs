@@ -2,7 +2,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`rows`] | the agents that are known, and how each differs |
+//! | [`mod@rows`] | the agents that are known, and how each differs |
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |

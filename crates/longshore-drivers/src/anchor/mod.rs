@@ -11,7 +11,7 @@
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
 //! | to and from an agent's port | see [`crate::transport::http`] | |
-//! | questions | 64 open, 4 processes | refused; made to wait within their deadline |
+//! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
 mod dispatch;

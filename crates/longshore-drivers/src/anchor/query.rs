@@ -23,6 +23,12 @@ use crate::spec::Agent;
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
 const AT_ONCE: usize = 4;
 
+const SHUTTING_DOWN: &str = "shutting down";
+
+/// How many work trees are looked at at once. Many turns may end at the same moment, and as many `git`s would take
+/// the processors away from the agents and sessions that still work.
+const LOOKS_AT_ONCE: usize = 2;
+
 /// Where an answer comes from.
 type Answered = oneshot::Receiver<Result<Answer, String>>;
 
@@ -34,6 +40,7 @@ pub(crate) struct Queries {
     versions: Arc<Versions>,
     models: BTreeMap<String, Remembered>,
     slots: Semaphore,
+    looks: Semaphore,
     deliver: Deliver,
 }
 
@@ -41,7 +48,8 @@ impl Queries {
     pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
-        Self { config, versions: Arc::default(), models, slots: Semaphore::new(AT_ONCE), deliver }
+        let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
+        Self { config, versions: Arc::default(), models, slots, looks, deliver }
     }
 
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
@@ -87,7 +95,12 @@ impl Queries {
     ) -> (Result<Answer, String>, Option<Asked>) {
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
-            Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
+            Query::Git { cwd } => {
+                let Ok(_look) = self.looks.acquire().await else {
+                    return (Err(SHUTTING_DOWN.to_owned()), None);
+                };
+                return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
+            }
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
@@ -103,7 +116,7 @@ impl Queries {
         {
             return (Ok(Answer::Models { models: models.clone() }), None);
         }
-        let Ok(_slot) = self.slots.acquire().await else { return (Err("shutting down".to_owned()), None) };
+        let Ok(_slot) = self.slots.acquire().await else { return (Err(SHUTTING_DOWN.to_owned()), None) };
         let (answer, asked) = match shared {
             Some(answered) => {
                 let unheard = |_| Err(format!("{} takes no more questions now", agent.title()));

@@ -1,5 +1,6 @@
 //! One file per thing that is tested.
 
+mod agents;
 mod cli;
 mod codex_control;
 mod codex_turns;

@@ -20,6 +20,8 @@ use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
 
+use super::agents;
+
 /// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
 pub(crate) const WITHIN: Duration = Duration::from_secs(60);
 const TOKEN: &str = "the-token-of-the-tests";
@@ -46,11 +48,6 @@ pub(crate) fn codex() -> PathBuf {
     agent("codex")
 }
 
-/// The real OpenCode: its package for this machine, without the one that would choose it.
-fn opencode() -> PathBuf {
-    agent("../opencode-linux-x64-baseline/bin/opencode")
-}
-
 impl Rig {
     /// A hub, and a model that plays `steps`.
     pub(crate) async fn with(steps: Value) -> Self {
@@ -73,10 +70,11 @@ impl Rig {
         });
         // Not below the system's temporary folder, where codex refuses to make its own programs.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for name in ["home", "codex", "claude", "tmp", "work"] {
+        for name in ["home", "codex", "codex-acp", "claude", "tmp", "work"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         std::fs::write(folder.path().join("codex/config.toml"), codex_config(&base, more)).unwrap();
+        agents::set_up(folder.path(), &base);
         let mut rig = Self { folder, model, url: String::new(), root, hub: None, _serving: serving };
         rig.start().await;
         rig
@@ -97,17 +95,7 @@ impl Rig {
             .env("TMPDIR", at("tmp"))
             .env("CODEX_HOME", at("codex"))
             .env("CODEX_PATH", codex())
-            .env("CLAUDE_CONFIG_DIR", at("claude"))
-            .env("CLAUDE_PATH", agent("claude"))
-            .env("ANTHROPIC_BASE_URL", &self.root)
-            .env("ANTHROPIC_API_KEY", "none")
-            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-            .env("CLAUDE_CODE_MAX_RETRIES", "1")
-            .env("OPENCODE_PATH", opencode())
-            .env("OPENCODE_CONFIG_CONTENT", opencode_config(&format!("{}/v1", self.root)))
-            .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
-            .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
-            .env("OPENCODE_DISABLE_DEFAULT_PLUGINS", "1")
+            .envs(agents::environment(self.folder.path(), &self.root))
             .env("LONGSHORE_HOME", at("longshore"))
             .env("LONGSHORE_TOKEN", TOKEN)
             .current_dir(self.work())
@@ -165,7 +153,7 @@ impl Rig {
 
     /// Waits until some agent has written these words into a file of its own.
     pub(crate) async fn until_on_disk(&self, words: &str) {
-        let homes = ["home", "codex", "claude"].map(|name| self.folder.path().join(name));
+        let homes = ["home", "codex", "codex-acp", "claude"].map(|name| self.folder.path().join(name));
         let mut pace = tokio::time::interval(Duration::from_millis(20));
         let waiting = async {
             while !homes.iter().any(|home| holds(home, words)) {
@@ -257,23 +245,6 @@ enabled = false
 enabled = true
 {more}"#
     )
-}
-
-fn opencode_config(base: &str) -> String {
-    let model =
-        json!({ "tool_call": true, "reasoning": true, "limit": { "context": 100_000, "output": 8_000 } });
-    json!({
-        "model": "scripted/scripted",
-        "small_model": "scripted/scripted",
-        "enabled_providers": ["scripted"],
-        "provider": { "scripted": {
-            "npm": "@ai-sdk/openai-compatible",
-            "options": { "baseURL": base, "apiKey": "none" },
-            "models": { "scripted": model },
-        } },
-        "share": "disabled",
-    })
-    .to_string()
 }
 
 /// A client that folds what it hears: tests wait for what should be true and never for a while.

@@ -16,7 +16,25 @@ pub(super) struct Cast {
     pub(super) run: fn(&str) -> Value,
     /// Make a file of this path with this line in it.
     pub(super) write: fn(&str, &str) -> Value,
+    /// Where it differs from the others.
+    pub(super) ways: Ways,
 }
+
+/// What not every agent does.
+#[derive(Clone, Copy)]
+pub(super) struct Ways {
+    /// It asks its model what to do after a no. Others end the turn there.
+    goes_on_after_no: bool,
+    /// It tells what a command printed.
+    tells_output: bool,
+    /// It tells what it used.
+    tells_usage: bool,
+    /// It can be resumed as soon as it has written its memory. Others find a conversation only after a while.
+    remembers_at_once: bool,
+}
+
+const ALL: Ways =
+    Ways { goes_on_after_no: true, tells_output: true, tells_usage: true, remembers_at_once: true };
 
 pub(super) const CODEX: Cast = Cast {
     name: "codex",
@@ -25,18 +43,50 @@ pub(super) const CODEX: Cast = Cast {
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
         json!({ "custom": "apply_patch", "input": patch })
     },
+    ways: ALL,
 };
 
 pub(super) const CLAUDE: Cast = Cast {
     name: "claude",
     run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
     write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    ways: ALL,
+};
+
+pub(super) const GEMINI: Cast = Cast {
+    name: "gemini",
+    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    ways: Ways { tells_output: false, remembers_at_once: false, ..ALL },
+};
+
+pub(super) const COPILOT: Cast = Cast {
+    name: "copilot",
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
+    ways: Ways { goes_on_after_no: false, ..ALL },
+};
+
+pub(super) const CODEX_ACP: Cast =
+    Cast { name: "codex-acp", ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL }, ..CODEX };
+
+pub(super) const CLAUDE_CODE_ACP: Cast = Cast {
+    name: "claude-code-acp",
+    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ..CLAUDE
 };
 
 pub(super) const OPENCODE: Cast = Cast {
     name: "opencode",
     run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
     write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+    ways: ALL,
+};
+
+pub(super) const OPENCODE_ACP: Cast = Cast {
+    name: "opencode-acp",
+    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ..OPENCODE
 };
 
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
@@ -85,7 +135,8 @@ pub(super) async fn plain(cast: &Cast) {
         "it streams"
     );
     let info = talk.info().await;
-    assert!(info.native.is_some() && info.usage.output.is_some(), "{info:?}");
+    assert!(info.native.is_some(), "{info:?}");
+    assert_eq!(info.usage.output.is_some(), cast.ways.tells_usage, "what is unknown is unknown: {info:?}");
     assert_eq!((info.title.as_str(), info.preview.as_deref()), ("hail", Some("Hello, a heron.")));
 }
 
@@ -99,7 +150,8 @@ pub(super) async fn allowed(cast: &Cast) {
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert!(rig.work().join("made.txt").exists());
     let (text, status) = talk.tools().remove(0);
-    assert!(text.contains("made") && status == Some(ToolStatus::Completed), "{}", talk.story());
+    assert_eq!(status, Some(ToolStatus::Completed), "{}", talk.story());
+    assert_eq!(text.contains("made"), cast.ways.tells_output, "{}", talk.story());
 }
 
 pub(super) async fn denied(cast: &Cast) {
@@ -107,11 +159,13 @@ pub(super) async fn denied(cast: &Cast) {
     let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
     let asked = talk.until_asked(1).await;
     talk.decide(&asked[0], "deny").await.unwrap();
-    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    let outcome = talk.until_turn_ends(turn).await;
     assert!(!rig.work().join("made.txt").exists());
-    assert_eq!(talk.messages().last(), Some(&"Then not."), "{}", talk.story());
     let (_, status) = talk.tools().remove(0);
     assert_eq!(status, Some(ToolStatus::Declined), "{}", talk.story());
+    let went_on = talk.messages().contains(&"Then not.");
+    assert_eq!(went_on, cast.ways.goes_on_after_no, "{}", talk.story());
+    assert_ne!(outcome, TurnOutcome::Failed, "a no is no failure\n{}", talk.story());
 }
 
 pub(super) async fn edit(cast: &Cast) {
@@ -208,9 +262,18 @@ pub(super) async fn revive(cast: &Cast) {
     rig.kill_agents();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
     let turn = talk.prompt("what was the word?").await;
-    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    let outcome = talk.until_turn_ends(turn).await;
+    if cast.ways.remembers_at_once {
+        assert_eq!(outcome, TurnOutcome::Completed, "{}", talk.story());
+    } else {
+        // It says that it has forgotten, and goes on from the log.
+        assert_eq!(outcome, TurnOutcome::Failed, "{}", talk.story());
+        talk.call("revive", json!({ "fromLog": true })).await.unwrap();
+        let turn = talk.prompt("what was the word?").await;
+        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    }
     assert_eq!(talk.messages().last(), Some(&"It was heron."));
-    assert!(rig.last_heard_by_model().contains("The word is heron."), "it remembers");
+    assert!(rig.last_heard_by_model().contains("The word is heron."), "it remembers, or is told");
 }
 
 pub(super) async fn cancel(cast: &Cast) {
@@ -240,4 +303,9 @@ macro_rules! story {
 
 story!(codex, super::CODEX);
 story!(claude, super::CLAUDE);
+story!(gemini, super::GEMINI);
+story!(copilot, super::COPILOT);
+story!(codex_acp, super::CODEX_ACP);
+story!(claude_code_acp, super::CLAUDE_CODE_ACP);
 story!(opencode, super::OPENCODE);
+story!(opencode_acp, super::OPENCODE_ACP);
