@@ -29,6 +29,7 @@ pub(super) fn environment(folder: &Path, root: &str) -> Vec<(&'static str, Strin
         ("COPILOT_PROVIDER_BASE_URL", format!("{root}/v1")),
         ("COPILOT_PROVIDER_API_KEY", "none".to_owned()),
         ("COPILOT_MODEL", "scripted".to_owned()),
+        ("OPENCODE_PATH", path(opencode())),
         ("OPENCODE_ACP_PATH", path(opencode())),
         ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
         ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),

@@ -76,11 +76,17 @@ pub(super) const CLAUDE_CODE_ACP: Cast = Cast {
     ..CLAUDE
 };
 
-pub(super) const OPENCODE_ACP: Cast = Cast {
-    name: "opencode-acp",
+pub(super) const OPENCODE: Cast = Cast {
+    name: "opencode",
     run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
     write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+    ways: ALL,
+};
+
+pub(super) const OPENCODE_ACP: Cast = Cast {
+    name: "opencode-acp",
     ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ..OPENCODE
 };
 
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
@@ -301,4 +307,5 @@ story!(gemini, super::GEMINI);
 story!(copilot, super::COPILOT);
 story!(codex_acp, super::CODEX_ACP);
 story!(claude_code_acp, super::CLAUDE_CODE_ACP);
+story!(opencode, super::OPENCODE);
 story!(opencode_acp, super::OPENCODE_ACP);

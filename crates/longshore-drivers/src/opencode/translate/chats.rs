@@ -41,6 +41,8 @@ pub(super) struct Chat {
     pub messages: HashMap<String, Message>,
     /// Parts of these two turns, by their name, which orders them by time.
     pub parts: BTreeMap<String, Part>,
+    /// What it has used so far, and how that was told last.
+    pub tokens: Tokens,
     pub usage: Option<Usage>,
     /// How much of the context the last step took.
     pub context: Option<u64>,
@@ -76,6 +78,8 @@ pub(super) struct Turn {
     pub resting: bool,
     /// When to ask whether the turn is over.
     pub due: Option<Timestamp>,
+    /// What the conversation had used before.
+    pub before: Tokens,
     /// The messages of the model, by their name.
     pub steps: BTreeMap<String, Step>,
     /// The item that its list of things to do is.
@@ -160,11 +164,21 @@ impl Turn {
             error: None,
             resting: false,
             due: None,
+            before: Tokens::default(),
             steps: BTreeMap::new(),
             plan: None,
             diff: None,
             last_message: String::new(),
         }
+    }
+
+    /// What its messages used.
+    pub(super) fn tokens(&self) -> Tokens {
+        let mut all = Tokens::default();
+        for step in self.steps.values() {
+            all += step.tokens;
+        }
+        all
     }
 
     /// Whether every message that the model began is done.
@@ -191,6 +205,7 @@ impl Chat {
             last: None,
             messages: HashMap::new(),
             parts: BTreeMap::new(),
+            tokens: Tokens::default(),
             usage: None,
             context: None,
             parent: None,
@@ -207,7 +222,8 @@ impl Chat {
         self.messages.retain(|_, message| message.turn.is_some() && message.turn == last);
         self.parts.retain(|_, part| part.turn.is_some() && part.turn == last);
         self.last = Some(turn.id);
-        self.turn.insert(turn)
+        let before = self.tokens;
+        self.turn.insert(Turn { before, ..turn })
     }
 
     /// The turn that a message belongs to; one that is not known belongs to the one that runs.

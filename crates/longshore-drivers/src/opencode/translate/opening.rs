@@ -66,7 +66,7 @@ impl OpenCode {
         chat.uses = theirs.model.as_ref().and_then(model_of);
         chat.title.clone_from(&theirs.title);
         chat.planning = theirs.agent.as_deref() == Some("plan");
-        chat.usage = theirs.tokens.as_ref().and_then(super::remarks::usage_of);
+        chat.tokens = theirs.tokens.unwrap_or_default();
         chat.since = theirs.time.created.unwrap_or_default();
         let is_new = match launch.start {
             Start::New => true,

@@ -6,6 +6,7 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::usage::Usage;
 
+use super::chats::Chat;
 use super::{OpenCode, say_all};
 use crate::opencode::wire::{Model, SessionTold, Todos, Tokens};
 
@@ -17,12 +18,14 @@ impl OpenCode {
         let info = &told.info;
         let Some(chat) = self.chats.get_mut(&info.id) else { return };
         let mut drafts = Vec::new();
-        let is_title = |title: &&String| !NO_TITLE.iter().any(|none| title.starts_with(none));
-        if let Some(title) = info.title.as_ref().filter(is_title)
-            && chat.title.as_ref() != Some(title)
-        {
+        if let Some(title) = info.title.as_ref().filter(|title| chat.title.as_ref() != Some(title)) {
+            // The first one is OpenCode's own idea; a session is called after its first prompt. What comes after that
+            // is somebody's wish.
+            let had_one = chat.title.as_ref().is_some_and(|title| is_title(title));
             chat.title = Some(title.clone());
-            drafts.push(Draft::new(Body::TitleChanged).text(title));
+            if had_one && is_title(title) {
+                drafts.push(Draft::new(Body::TitleChanged).text(title));
+            }
         }
         let uses = info.model.as_ref().and_then(model_of);
         if let Some(model) = uses.filter(|model| chat.uses.as_ref() != Some(model)) {
@@ -31,13 +34,12 @@ impl OpenCode {
                 drafts.push(Draft::new(Body::ModelChanged { model }));
             }
         }
-        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
-        let usage = info.tokens.as_ref().and_then(usage_of);
-        let usage = usage.map(|usage| Usage { context_used: chat.context, context_window: window, ..usage });
-        if usage.is_some() && usage != chat.usage {
-            chat.usage = usage;
-            drafts.extend(usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(chat.turn_id())));
+        // It is told late, and then says less than is known already.
+        if let Some(tokens) = info.tokens.filter(|tokens| tokens.sum() > chat.tokens.sum()) {
+            chat.tokens = tokens;
         }
+        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
+        drafts.extend(usage_changed(chat, window));
         say_all(chat.session, drafts, Some(raw), out);
     }
 
@@ -85,6 +87,21 @@ impl OpenCode {
         let draft = Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item);
         out.say(chat.session, draft.raw(raw.clone()));
     }
+}
+
+/// What a conversation has used, if that is more than was told.
+pub(super) fn usage_changed(chat: &mut Chat, window: Option<u64>) -> Option<Draft> {
+    let usage = usage_of(&chat.tokens)?;
+    let usage = Some(Usage { context_used: chat.context, context_window: window, ..usage });
+    if usage == chat.usage {
+        return None;
+    }
+    chat.usage = usage;
+    usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(chat.turn_id()))
+}
+
+fn is_title(title: &str) -> bool {
+    !NO_TITLE.iter().any(|none| title.starts_with(none))
 }
 
 /// `provider/model`

@@ -16,9 +16,9 @@ use serde_json::Value;
 use super::calls::{Ask, Call};
 use super::chats::{Author, Chat, Message, Step, Turn, What};
 use super::failures::{error_of, failed, is_abort};
-use super::remarks::usage_of;
+use super::remarks::{usage_changed, usage_of};
 use super::{OpenCode, diffs};
-use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold, Tokens};
+use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold};
 
 /// How long a message may stay open after OpenCode says that it rests.
 const LAST_WORDS_MS: i64 = 2_000;
@@ -109,12 +109,20 @@ impl OpenCode {
             None => {}
         }
         let tokens = info.tokens.unwrap_or_default();
-        if tokens != Tokens::default() {
-            chat.context = usage_of(&tokens).and_then(|usage| Some(usage.input? + usage.output?));
-        }
         let done = info.time.completed.is_some();
         turn.steps.insert(info.id.clone(), Step { done, tokens, cost: info.cost.unwrap_or(0.0) });
-        if turn.resting && turn.is_done() {
+        let mut total = turn.before;
+        total += turn.tokens();
+        let is_over = turn.resting && turn.is_done();
+        if total.sum() > chat.tokens.sum() {
+            chat.tokens = total;
+            chat.context = usage_of(&tokens).and_then(|usage| Some(usage.input? + usage.output?));
+        }
+        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
+        if let Some(usage) = usage_changed(chat, window) {
+            out.say(chat.session, usage.raw(raw.filter(|_| !is_over).cloned()));
+        }
+        if is_over {
             self.finish(native, raw, out);
         }
     }
@@ -279,15 +287,6 @@ fn begin_by_itself(chat: &mut Chat, raw: Option<&Raw>, cx: &mut Context<'_>, out
 
 /// What a turn used, and what it cost where OpenCode knows prices: it says 0 where it does not.
 fn used(turn: &Turn) -> (Option<Usage>, Option<f64>) {
-    let mut all = Tokens::default();
-    let mut cost = 0.0;
-    for step in turn.steps.values() {
-        all.input += step.tokens.input;
-        all.output += step.tokens.output;
-        all.reasoning += step.tokens.reasoning;
-        all.cache.read += step.tokens.cache.read;
-        all.cache.write += step.tokens.cache.write;
-        cost += step.cost;
-    }
-    (usage_of(&all), (cost > 0.0).then_some(cost))
+    let cost: f64 = turn.steps.values().map(|step| step.cost).sum();
+    (usage_of(&turn.tokens()), (cost > 0.0).then_some(cost))
 }

@@ -43,6 +43,23 @@ pub struct Tokens {
     pub cache: Cache,
 }
 
+impl Tokens {
+    /// All of them.
+    pub fn sum(&self) -> f64 {
+        self.input + self.output + self.reasoning + self.cache.read + self.cache.write
+    }
+}
+
+impl std::ops::AddAssign for Tokens {
+    fn add_assign(&mut self, more: Self) {
+        self.input += more.input;
+        self.output += more.output;
+        self.reasoning += more.reasoning;
+        self.cache.read += more.cache.read;
+        self.cache.write += more.cache.write;
+    }
+}
+
 /// Tokens that were read from the cache, or written to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
