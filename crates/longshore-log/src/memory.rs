@@ -196,6 +196,14 @@ impl Log for MemoryLog {
         Box::pin(async move { Ok(self.held().asks.get(&ask).copied()) })
     }
 
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
+        Box::pin(async move {
+            let held = self.held();
+            let mut infos = held.sessions.values().filter_map(|session| session.info.as_deref());
+            Ok(infos.find(|info| info.provider == agent && info.native.as_ref() == Some(&native)).cloned())
+        })
+    }
+
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
         Box::pin(async move { self.held().search(&query, limit) })
     }

@@ -63,6 +63,19 @@ ids! {
     QueryId,
 }
 
+impl SessionId {
+    /// The session of a conversation that was held elsewhere: the same for the same conversation, so that finding it
+    /// twice is finding it once.
+    pub fn of_past(agent: &str, native: &str) -> Self {
+        let mut bits = (0x6c6f_6e67_7368_6f72_u64, 0x7061_7374_7365_7373_u64);
+        for byte in agent.bytes().chain([0]).chain(native.bytes()) {
+            bits.0 = scramble(bits.0 ^ u64::from(byte));
+            bits.1 = scramble(bits.1.wrapping_add(bits.0));
+        }
+        Self(uuid::Builder::from_custom_bytes(Uuid::from_u64_pair(bits.0, bits.1).into_bytes()).into_uuid())
+    }
+}
+
 impl EventId {
     /// An event is its session and its seq; the id says the same in one word.
     ///

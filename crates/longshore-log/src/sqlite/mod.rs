@@ -199,6 +199,12 @@ impl Log for SqliteLog {
         Box::pin(self.readers.run("finding who asked", move |reader| reader::session_of(reader, ask)))
     }
 
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
+        Box::pin(self.readers.run("finding a conversation", move |reader| {
+            reader::native(reader, &agent, &native)
+        }))
+    }
+
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
         Box::pin(self.readers.run("searching", move |reader| search::find(reader, &query, limit)))
     }

@@ -53,7 +53,7 @@ impl Session {
     }
 
     /// Every item begins with a beginning, so that a log without its deltas still has every item in its place.
-    fn begin_first(&mut self, delta: &Draft, cx: &mut Context<'_>, out: &mut Outcome) {
+    pub(super) fn begin_first(&mut self, delta: &Draft, cx: &mut Context<'_>, out: &mut Outcome) {
         if let Some(item) = delta.item.filter(|item| !self.has_begun(*item))
             && let Some(beginning) = beginning_of(&delta.body)
         {

@@ -13,6 +13,7 @@
 mod agent;
 mod apply;
 mod close;
+mod past;
 mod wish;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -56,6 +57,13 @@ pub enum Input {
         sleep: Sleep,
         /// Why, for people.
         reason: String,
+    },
+    /// What was said elsewhere, read back from the agent's own record.
+    Past {
+        /// What, and when.
+        drafts: Vec<(Timestamp, Draft)>,
+        /// How much of that record this is.
+        until: u64,
     },
     /// The work tree was looked at.
     Git(GitState),
@@ -145,6 +153,8 @@ pub struct Session {
     titled: bool,
     model: Option<String>,
     native: Option<NativeId>,
+    /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
+    imported: Option<u64>,
     version: Option<String>,
     transcript: Option<String>,
     git: Option<GitState>,
@@ -205,6 +215,7 @@ impl Session {
             updated_at: at,
             head: Seq::ZERO,
             native: None,
+            imported: None,
             version: None,
             transcript: None,
             git: None,
@@ -245,6 +256,10 @@ impl Session {
             }
             Input::Gone { sleep, reason } => {
                 self.gone(sleep, reason, cx, out);
+                Ok(Reply::Done)
+            }
+            Input::Past { drafts, until } => {
+                self.past(drafts, until, cx, out);
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -356,6 +371,11 @@ impl Session {
         self.link == Link::Asleep && !self.closed && !self.queue.is_empty()
     }
 
+    /// Whether it is held elsewhere, and only read here.
+    pub fn is_elsewhere(&self) -> bool {
+        self.imported.is_some()
+    }
+
     /// Whether a turn runs.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
@@ -406,6 +426,7 @@ impl Session {
             mode: self.opened.mode,
             model: self.model.clone(),
             native: self.native.clone(),
+            imported: self.imported,
             capabilities: self.opened.capabilities.clone(),
             head: self.head,
             turn: self.turn.map(|turn| turn.id),
