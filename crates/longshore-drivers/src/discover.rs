@@ -13,7 +13,7 @@ use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use crate::table::DriverSpec;
+use crate::spec::{Agent, AgentSpec};
 use crate::transport::{Happened, Limits, Line, Spawn, Stdio};
 
 /// What a person set for one agent.
@@ -26,6 +26,12 @@ pub struct AgentSettings {
     pub args: Vec<String>,
     /// What its environment has beyond ours.
     pub env: BTreeMap<String, String>,
+    /// What speaks with it, for an agent that is not built in: `acp`.
+    pub driver: Option<String>,
+    /// The program and its arguments, for an agent that is not built in.
+    pub command: Vec<String>,
+    /// Its name for people, for an agent that is not built in.
+    pub title: Option<String>,
 }
 
 /// The environment variables that a search looks at.
@@ -77,68 +83,36 @@ pub struct Finding {
     pub remark: Option<String>,
 }
 
-/// Looks for codex: `CODEX_PATH`, the settings, `~/.local/bin`, `/usr/local/bin`, `PATH`. Behind the npm package's
-/// node script it takes the native program, which starts in half the time and leaves no process between.
-pub fn find_codex(settings: &AgentSettings, around: &Surroundings) -> Finding {
-    let named = around.var("CODEX_PATH").map(|path| (PathBuf::from(path), "CODEX_PATH names"));
-    let named = named.or_else(|| settings.path.clone().map(|path| (path, "the settings")));
-    if let Some((path, by)) = named {
+/// Looks for a program: where the variable says, where the settings say, `~/.local/bin`, `/usr/local/bin`, `PATH`.
+pub fn find_program(
+    program: &str,
+    variable: Option<&str>,
+    settings: &AgentSettings,
+    around: &Surroundings,
+) -> Finding {
+    let named = variable.and_then(|name| Some((PathBuf::from(around.var(name)?), format!("{name} names"))));
+    let named = named.or_else(|| Some((settings.path.clone()?, "the settings name".to_owned())));
+    match named {
+        Some((path, _)) if is_program(&path) => Finding { path: Some(path), remark: None },
         // Somebody who names a program wants that one and no other.
-        return if is_program(&path) {
-            Finding { path: Some(native_codex(&path)), remark: None }
-        } else {
+        Some((path, by)) => {
             let remark = format!("{by} {}, which is no program", path.display());
             Finding { path: None, remark: Some(remark) }
-        };
-    }
-    Finding { path: around.look_up("codex").map(|path| native_codex(&path)), remark: None }
-}
-
-/// The program that npm's `codex` would start, or `found` itself when it is no such script.
-fn native_codex(found: &Path) -> PathBuf {
-    let Ok(script) = found.canonicalize() else { return found.to_owned() };
-    if script.extension().is_none_or(|extension| extension != "js") {
-        return found.to_owned();
-    }
-    let (Some(package), Some(triple)) = (native_package(), native_triple()) else { return found.to_owned() };
-    let inside = Path::new("vendor").join(triple).join("bin/codex");
-    // As node resolves it: from the script upwards, so that it is found nested and hoisted; else in the package.
-    let elsewhere =
-        script.ancestors().skip(1).map(|folder| folder.join("node_modules").join(package).join(&inside));
-    let here = script.ancestors().nth(2).map(|package| package.join(&inside));
-    elsewhere.chain(here).find(|file| is_program(file)).unwrap_or_else(|| found.to_owned())
-}
-
-fn native_package() -> Option<&'static str> {
-    match (std::env::consts::OS, std::env::consts::ARCH) {
-        ("linux", "x86_64") => Some("@openai/codex-linux-x64"),
-        ("linux", "aarch64") => Some("@openai/codex-linux-arm64"),
-        ("macos", "x86_64") => Some("@openai/codex-darwin-x64"),
-        ("macos", "aarch64") => Some("@openai/codex-darwin-arm64"),
-        (_, _) => None,
+        }
+        None => Finding { path: around.look_up(program), remark: None },
     }
 }
 
-fn native_triple() -> Option<&'static str> {
-    match (std::env::consts::OS, std::env::consts::ARCH) {
-        ("linux", "x86_64") => Some("x86_64-unknown-linux-musl"),
-        ("linux", "aarch64") => Some("aarch64-unknown-linux-musl"),
-        ("macos", "x86_64") => Some("x86_64-apple-darwin"),
-        ("macos", "aarch64") => Some("aarch64-apple-darwin"),
-        (_, _) => None,
-    }
-}
-
-fn is_program(path: &Path) -> bool {
+/// Whether it is a file that may be run.
+pub(crate) fn is_program(path: &Path) -> bool {
     path.metadata().is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
 /// Looks for an agent without keeping the runtime waiting for the disk.
-pub(crate) async fn find(spec: &DriverSpec, settings: &AgentSettings, around: &Surroundings) -> Finding {
-    let (find, settings, around) = (spec.find, settings.clone(), around.clone());
-    tokio::task::spawn_blocking(move || find(&settings, &around)).await.unwrap_or_else(|error| Finding {
-        path: None,
-        remark: Some(format!("looking for it failed: {error}")),
+pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surroundings) -> Finding {
+    let (agent, settings, around) = (Agent::clone(agent), settings.clone(), around.clone());
+    tokio::task::spawn_blocking(move || agent.find(&settings, &around)).await.unwrap_or_else(|error| {
+        Finding { path: None, remark: Some(format!("looking for it failed: {error}")) }
     })
 }
 
@@ -147,7 +121,7 @@ pub(crate) async fn find(spec: &DriverSpec, settings: &AgentSettings, around: &S
 /// Bounded: one entry per agent of the table.
 #[derive(Debug, Default)]
 pub struct Versions {
-    known: Mutex<BTreeMap<&'static str, Known>>,
+    known: Mutex<BTreeMap<String, Known>>,
 }
 
 #[derive(Debug)]
@@ -161,31 +135,32 @@ impl Versions {
     /// One agent as this machine knows it.
     pub async fn describe(
         &self,
-        spec: &DriverSpec,
+        agent: &Agent,
         settings: &AgentSettings,
         around: &Surroundings,
     ) -> AgentInfo {
-        let found = find(spec, settings, around).await;
+        let found = find(agent, settings, around).await;
         let version = match &found.path {
-            Some(path) => self.version(spec.name, path, settings).await,
+            Some(path) => self.version(agent.name(), path, settings).await,
             None => None,
         };
-        let silent = || "it does not say its version; it may be broken".to_owned();
-        let remark = found.remark.or_else(|| (found.path.is_some() && version.is_none()).then(silent));
+        let is_there = found.path.is_some();
+        let of_version = || if is_there { remark_on(&**agent, version.as_deref()) } else { None };
+        let remark = found.remark.or_else(of_version);
         AgentInfo {
-            name: spec.name.into(),
-            title: spec.title.to_owned(),
+            name: agent.name().into(),
+            title: agent.title().to_owned(),
             path: found.path.map(|path| path.display().to_string()),
             version,
-            install: spec.install.to_owned(),
-            login: spec.login.map(str::to_owned),
+            install: agent.install().to_owned(),
+            login: agent.login().map(str::to_owned),
             remark,
-            capabilities: (spec.capabilities)(),
+            capabilities: agent.capabilities(),
             models: Vec::new(),
         }
     }
 
-    async fn version(&self, agent: &'static str, path: &Path, settings: &AgentSettings) -> Option<String> {
+    async fn version(&self, agent: &str, path: &Path, settings: &AgentSettings) -> Option<String> {
         let changed = tokio::fs::metadata(path).await.and_then(|file| file.modified()).ok();
         if let Some(known) = self.known.lock().await.get(agent)
             && known.path == path
@@ -195,9 +170,29 @@ impl Versions {
         }
         let version = ask_version(path, settings).await;
         let known = Known { path: path.to_owned(), changed, version: version.clone() };
-        self.known.lock().await.insert(agent, known);
+        self.known.lock().await.insert(agent.to_owned(), known);
         version
     }
+}
+
+/// What there is to know of a version before one relies on it.
+fn remark_on(agent: &dyn AgentSpec, version: Option<&str>) -> Option<String> {
+    let Some(version) = version else {
+        return Some("it does not say its version; it may be broken".to_owned());
+    };
+    let tested = agent.tested().filter(|tested| is_newer(version, tested))?;
+    Some(format!(
+        "{version} is newer than {tested}, which Longshore was tested with; it may behave differently"
+    ))
+}
+
+/// Whether one version comes after another. Of what is no number only the beginning counts: `1.2.3-beta` is `1.2.3`.
+fn is_newer(version: &str, than: &str) -> bool {
+    let numbers = |version: &str| -> Vec<u64> {
+        let end = version.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(version.len());
+        version.get(..end).unwrap_or_default().split('.').map_while(|number| number.parse().ok()).collect()
+    };
+    numbers(version) > numbers(than)
 }
 
 /// How long a program may take to say its version.
@@ -226,4 +221,19 @@ async fn ask_version(path: &Path, settings: &AgentSettings) -> Option<String> {
     let line = tokio::time::timeout(VERSION_DEADLINE, first_line).await.ok()??;
     let version = line.split_whitespace().map(|word| word.trim_start_matches('v'));
     version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_newer("0.10.0", "0.9.9"));
+        assert!(is_newer("2.1", "2.0.99"));
+        assert!(is_newer("1.18.33.1", "1.18.33"));
+        assert!(!is_newer("1.18.33", "1.18.33"));
+        assert!(!is_newer("1.18.33-beta.4", "1.18.33"));
+        assert!(!is_newer("unknown", "1.0.0"));
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`table`] | every driver that there is, one line each |
+//! | [`spec`] | what a driver says of its agent: name, place, command line, capabilities |
+//! | [`table`] | every agent that there is: built in, one line each, and of the settings |
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`discover`] | where an agent is installed, and in which version |
@@ -16,6 +17,7 @@ mod clock;
 pub mod codex;
 pub mod discover;
 mod git;
+pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;

@@ -1,47 +1,115 @@
-//! The table of drivers: one line each.
+//! The table of agents: those that are built in, one line each, and those that the settings add.
 
-use std::path::Path;
-
-use longshore_model::capability::Capabilities;
-use longshore_model::driver::Driver;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use crate::codex;
-use crate::discover::{AgentSettings, Finding, Surroundings, find_codex};
+use crate::discover::AgentSettings;
+use crate::spec::Agent;
 
-/// One agent that Longshore can drive.
-#[derive(Clone, Copy, Debug)]
-pub struct DriverSpec {
-    /// Its name: `codex`.
-    pub name: &'static str,
-    /// Its name for people: `Codex`.
-    pub title: &'static str,
-    /// The command that installs it.
-    pub install: &'static str,
-    /// The command that logs in to it, where one is needed.
-    pub login: Option<&'static str>,
-    /// What it can do.
-    pub capabilities: fn() -> Capabilities,
-    /// Where it is installed.
-    pub find: fn(&AgentSettings, &Surroundings) -> Finding,
-    /// The arguments with which the program speaks to us, before those of the settings.
-    pub arguments: fn(&Path) -> Vec<String>,
-    /// A driver for one process of it.
-    pub driver: fn() -> Box<dyn Driver>,
+/// The settings name an agent that cannot be.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadAgent {
+    /// It is not built in, and nothing says what it is.
+    #[error(
+        "the settings speak of an agent `{name}`, which is none of {known}; to add one, say its `driver` and its `command`"
+    )]
+    Unknown {
+        /// Its name.
+        name: String,
+        /// What is built in.
+        known: String,
+    },
+    /// No such driver takes agents of the settings.
+    #[error("the agent `{name}` of the settings has the driver `{driver}`; agents can be added with {known}")]
+    NoSuchDriver {
+        /// Its name.
+        name: String,
+        /// The driver that it wants.
+        driver: String,
+        /// The drivers that there are for that.
+        known: String,
+    },
+    /// Its driver cannot be without a command.
+    #[error("the agent `{0}` of the settings lacks its `command`, as in command = [\"my-agent\", \"--acp\"]")]
+    NoCommand(String),
 }
 
-/// Every driver that there is.
-pub fn all() -> &'static [DriverSpec] {
-    &[CODEX]
+/// The agents that are built in.
+pub fn built_in() -> Vec<Agent> {
+    vec![Arc::new(codex::Spec)]
 }
 
-/// Codex, through its `app-server`.
-const CODEX: DriverSpec = DriverSpec {
-    name: "codex",
-    title: "Codex",
-    install: "npm install -g @openai/codex",
-    login: Some("codex login"),
-    capabilities: codex::capabilities,
-    find: find_codex,
-    arguments: |_| vec!["app-server".to_owned()],
-    driver: || Box::new(codex::Codex::new()),
-};
+/// Makes an agent of what the settings say, under a name of theirs. Its command is not empty.
+type Maker = fn(name: &str, settings: &AgentSettings) -> Agent;
+
+/// The drivers that can be given to agents of the settings, by what the settings call them.
+const MAKERS: &[(&str, Maker)] = &[];
+
+/// Every agent that there is: those that are built in, then those that the settings add. One of the settings that has
+/// a driver takes the place of a built-in one with the same name.
+pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, BadAgent> {
+    let mut agents = built_in();
+    for (name, settings) in settings {
+        let place = agents.iter().position(|agent| agent.name() == name);
+        match (&settings.driver, place) {
+            (Some(driver), Some(place)) => agents[place] = make(name, driver, settings)?,
+            (Some(driver), None) => agents.push(make(name, driver, settings)?),
+            (None, Some(_)) => {}
+            (None, None) => {
+                let known = agents.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");
+                return Err(BadAgent::Unknown { name: name.clone(), known });
+            }
+        }
+    }
+    Ok(agents)
+}
+
+fn make(name: &str, driver: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
+    let Some((_, maker)) = MAKERS.iter().find(|(known, _)| *known == driver) else {
+        let known = MAKERS.iter().map(|(known, _)| *known).collect::<Vec<_>>().join(", ");
+        let (name, driver) = (name.to_owned(), driver.to_owned());
+        return Err(BadAgent::NoSuchDriver { name, driver, known });
+    };
+    if settings.command.is_empty() {
+        return Err(BadAgent::NoCommand(name.to_owned()));
+    }
+    Ok(maker(name, settings))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with(name: &str, settings: AgentSettings) -> Result<Vec<Agent>, BadAgent> {
+        all(&[(name.to_owned(), settings)].into())
+    }
+
+    #[test]
+    fn every_name_is_there_once_and_can_be_typed() {
+        let agents = all(&BTreeMap::new()).unwrap();
+        let mut names: Vec<_> = agents.iter().map(|agent| agent.name()).collect();
+        assert!(names.iter().all(|name| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')));
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!((names.len(), count > 0), (count, true));
+    }
+
+    #[test]
+    fn a_name_that_says_nothing_is_refused() {
+        let error = with("codx", AgentSettings::default()).unwrap_err();
+        assert!(
+            error.to_string().starts_with("the settings speak of an agent `codx`, which is none of codex")
+        );
+        let driver = AgentSettings { driver: Some("telepathy".to_owned()), ..AgentSettings::default() };
+        let error = with("mine", driver).unwrap_err();
+        assert!(matches!(error, BadAgent::NoSuchDriver { .. }), "{error}");
+    }
+
+    #[test]
+    fn settings_of_a_built_in_agent_add_none() {
+        let settings = AgentSettings { args: vec!["--fast".to_owned()], ..AgentSettings::default() };
+        assert_eq!(with("codex", settings).unwrap().len(), built_in().len());
+    }
+}

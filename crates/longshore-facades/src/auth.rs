@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::{ConnectInfo, Request, State};
+use axum::extract::{ConnectInfo, Query, Request, State};
 use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
+use serde::Deserialize;
 use subtle::ConstantTimeEq;
 
 use crate::problem::Problem;
@@ -40,9 +41,9 @@ impl Token {
         &self.0
     }
 
-    /// Compares without telling by its duration how much was right.
+    /// Compares without telling by its duration how much was right. An empty token lets nobody in.
     pub fn matches(&self, offered: &str) -> bool {
-        self.0.as_bytes().ct_eq(offered.as_bytes()).into()
+        !self.0.is_empty() && bool::from(self.0.as_bytes().ct_eq(offered.as_bytes()))
     }
 }
 
@@ -62,18 +63,17 @@ pub struct Principal {
 /// Lets a request pass that brings the token, and tells it who it comes from.
 pub async fn require(State(app): State<App>, mut request: Request, next: Next) -> Result<Response, Problem> {
     let from = request.extensions().get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip());
-    if let Some(wait) = app.throttle.must_wait(from) {
-        return Err(Problem::too_many_attempts(wait));
-    }
     let offered = bearer(request.headers()).or_else(|| socket_token(&request));
     match offered {
+        // The right token passes even when somebody at the same address guesses: nobody can lock the owner out.
         Some(offered) if app.token.matches(&offered) => {
             request.extensions_mut().insert(Principal { name: "owner".to_owned() });
             Ok(next.run(request).await)
         }
         Some(_) => {
+            let wait = app.throttle.must_wait(from);
             app.throttle.was_wrong(from);
-            Err(Problem::wrong_token())
+            Err(wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts))
         }
         None => Err(Problem::no_token()),
     }
@@ -88,8 +88,13 @@ fn bearer(headers: &HeaderMap) -> Option<String> {
 /// Browsers cannot set headers on a WebSocket, so there, and only there, the token may be in the address.
 fn socket_token(request: &Request) -> Option<String> {
     let upgrades = request.headers().get(header::UPGRADE)?.to_str().ok()?.eq_ignore_ascii_case("websocket");
-    let query = request.uri().query().filter(|_| upgrades)?;
-    query.split('&').find_map(|pair| pair.strip_prefix("token=")).map(str::to_owned)
+    let Query(InAddress { token }) = Query::try_from_uri(request.uri()).ok().filter(|_| upgrades)?;
+    Some(token)
+}
+
+#[derive(Deserialize)]
+struct InAddress {
+    token: String,
 }
 
 /// Slows down whoever guesses.
@@ -134,6 +139,7 @@ mod tests {
         assert!(token.matches(token.reveal()));
         assert!(!token.matches(&token.reveal()[1..]));
         assert!(!token.matches(""));
+        assert!(!Token::new("").matches(""), "no token is no way in");
         assert_eq!(format!("{token:?}"), "Token(…)");
     }
 

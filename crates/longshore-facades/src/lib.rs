@@ -5,6 +5,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`serve`](mod@serve) | connections: how many, and how long each may take |
 //! | [`router`] | all routes, and what every request passes first |
 //! | [`auth`], [`guard`] | the token; which `Host` and `Origin` are let in |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
@@ -17,5 +18,9 @@ pub mod metrics;
 pub mod native;
 pub mod problem;
 pub mod router;
+pub mod serve;
 
-pub use router::{App, serve};
+mod stall;
+
+pub use router::App;
+pub use serve::serve;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use longshore_model::command::Refusal;
@@ -102,6 +103,24 @@ impl Problem {
             .hint("`/api/v1/openapi.json` lists what there is")
     }
 
+    /// There is something at this address, but not for this method.
+    pub fn wrong_verb() -> Self {
+        Self::new("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
+            .hint("`/api/v1/openapi.json` lists what there is")
+    }
+
+    /// The body is larger than a request may be.
+    pub fn too_large() -> Self {
+        Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
+            .details(json!({ "limit": crate::router::BODY_LIMIT }))
+    }
+
+    /// A panic: never the caller's fault.
+    pub fn our_fault() -> Self {
+        Self::new("internal", StatusCode::INTERNAL_SERVER_ERROR, "the hub failed at this request")
+            .hint("its log says where; please report it")
+    }
+
     /// The request cannot be understood.
     pub fn invalid(title: impl Into<String>) -> Self {
         Self::new("invalid_request", StatusCode::BAD_REQUEST, title)
@@ -116,6 +135,17 @@ impl Problem {
     /// Too many requests at once on one socket.
     pub fn too_many_requests() -> Self {
         Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "too many requests at once").retryable()
+    }
+
+    /// Too many sessions followed on one socket.
+    pub fn too_many_subscriptions(most: usize) -> Self {
+        Self::new(
+            "too_many_subscriptions",
+            StatusCode::CONFLICT,
+            format!("this socket follows {most} sessions already"),
+        )
+        .hint("unsubscribe from some, or open another socket")
+        .details(json!({ "limit": most }))
     }
 }
 
@@ -215,9 +245,15 @@ fn log_failed(error: &LogError, title: String) -> Problem {
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large");
+            return Self::too_large();
         }
         Self::invalid(rejection.body_text())
+    }
+}
+
+impl From<WebSocketUpgradeRejection> for Problem {
+    fn from(rejection: WebSocketUpgradeRejection) -> Self {
+        Self::invalid(format!("this address speaks WebSocket: {}", rejection.body_text()))
     }
 }
 

@@ -1,18 +1,15 @@
 //! All routes, and what every request passes first: its `Host`, its size, its token.
 
-use std::future::Future;
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::{DefaultBodyLimit, Request};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
 use longshore_session::Hub;
 use serde_json::json;
-use tokio::net::TcpListener;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Throttle, Token};
@@ -44,16 +41,28 @@ impl App {
 pub fn router(app: App) -> Router {
     let private = native::routes()
         .route("/metrics", get(metrics::metrics))
+        .method_not_allowed_fallback(async || Problem::wrong_verb())
         .layer(middleware::from_fn_with_state(app.clone(), auth::require));
     Router::new()
-        .merge(private)
         .route("/health", get(health))
+        .method_not_allowed_fallback(async || Problem::wrong_verb())
+        .merge(private)
         .fallback(async || Problem::no_route())
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(small_enough))
         .layer(middleware::from_fn_with_state(app.clone(), guard::names_only))
+        .layer(CatchPanicLayer::custom(|_| Problem::our_fault().into_response()))
         .layer(middleware::from_fn(hardened))
-        .layer(CatchPanicLayer::new())
         .with_state(app)
+}
+
+/// Refuses a body that says itself that it is too large, before any of it is sent.
+async fn small_enough(request: Request, next: Next) -> Result<Response, Problem> {
+    let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    match length.and_then(|length| length.parse::<u64>().ok()) {
+        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large()),
+        Some(_) | None => Ok(next.run(request).await),
+    }
 }
 
 /// Says that the hub is there, and nothing else.
@@ -69,23 +78,4 @@ async fn hardened(request: Request, next: Next) -> Response {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     headers.insert(header::X_FRAME_OPTIONS, HeaderValue::from_static("DENY"));
     response
-}
-
-/// Serves until told to stop. The caller brings the socket and the stop signal.
-pub async fn serve(
-    listener: TcpListener,
-    app: App,
-    stop: impl Future<Output = ()> + Send + 'static,
-) -> std::io::Result<()> {
-    use axum::serve::ListenerExt;
-    let listener = listener.tap_io(|stream| {
-        // Small frames must not wait for each other.
-        let _ = stream.set_nodelay(true);
-    });
-    let service = router(app).into_make_service_with_connect_info::<SocketAddr>();
-    tokio::select! {
-        served = axum::serve(listener, service).into_future() => served,
-        // Streams would hold a graceful end back for ever, and every client can resume: so the end is prompt.
-        () = stop => Ok(()),
-    }
 }

@@ -618,7 +618,7 @@ export type QuestionRequest = {
 
 /** A prompt that waits for its turn. */
 export type QueuedPrompt = {
-  /** What comes with them. */
+  /** What comes with them; in the row of a session without its bytes. */
   attachments?: Attachment[];
   /** Whose it is. */
   by: string;

@@ -5,6 +5,9 @@ use std::sync::{Arc, OnceLock};
 use crate::event::{Event, Raw};
 use crate::id::Seq;
 
+/// What the JSON of an event takes beside its text, for most events.
+const BESIDE_TEXT: usize = 384;
+
 /// An event as it is stored and sent. What a client reads is, byte for byte, what the log holds.
 #[derive(Clone, Debug)]
 pub struct Frame {
@@ -17,7 +20,10 @@ pub struct Frame {
 impl Frame {
     /// Encodes an event.
     pub fn encode(event: Event, raw: Option<Raw>) -> Result<Self, serde_json::Error> {
-        let json = serde_json::to_string(&event)?;
+        // Room for all of it at once: growing step by step would copy it as often.
+        let mut json = Vec::with_capacity(BESIDE_TEXT + event.text().len());
+        serde_json::to_writer(&mut json, &event)?;
+        let json = String::from_utf8(json).map_err(serde::ser::Error::custom)?;
         Ok(Self { seq: event.seq, json: json.into(), raw, event: OnceLock::from(Arc::new(event)) })
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::approval::{ApprovalRequest, QuestionRequest};
 use crate::capability::{Capabilities, Mode, SlashCommand};
-use crate::command::Attachment;
+use crate::command::{Attachment, AttachmentSource};
 use crate::event::{Actor, AgentName};
 use crate::id::{ItemId, PromptId, Seq, SessionId, TurnId};
 use crate::lifecycle::{ForkPoint, GitState, NativeId};
@@ -147,11 +147,24 @@ pub struct QueuedPrompt {
     pub turn: TurnId,
     /// The words.
     pub text: String,
-    /// What comes with them.
+    /// What comes with them; in the row of a session without its bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
     /// Whose it is.
     pub by: Actor,
+}
+
+impl QueuedPrompt {
+    /// The same without the bytes of its attachments: a row is written and sent often, and they may be large.
+    pub(crate) fn without_data(&self) -> Self {
+        let mut light = self.clone();
+        for attachment in &mut light.attachments {
+            if let AttachmentSource::Data(data) = &mut attachment.source {
+                data.clear();
+            }
+        }
+        light
+    }
 }
 
 /// An approval that waits.

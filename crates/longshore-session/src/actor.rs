@@ -215,6 +215,7 @@ impl Actor {
         }
         match message {
             FromAgent::Said(drafts) => {
+                out.events.reserve(drafts.len());
                 for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
                     let _ = self.handle(Input::Said(draft), out);
                 }

@@ -252,12 +252,20 @@ impl Hub {
         after: Seq,
         raw: WithRaw,
     ) -> Result<Subscription, HubError> {
-        let entry = self.awake(session).await?;
-        let head = entry.tail.head();
-        if after > head {
-            return Err(HubError::Ahead { after, head });
+        loop {
+            let entry = self.awake(session).await?;
+            let head = entry.tail.head();
+            if after > head {
+                return Err(HubError::Ahead { after, head });
+            }
+            let tail = Arc::clone(&entry.tail);
+            let subscription = Subscription::new(session, after, tail, Arc::clone(&self.inner.log), raw);
+            // The session may have gone to rest just before it was followed; its tail would stay silent for ever.
+            let found = self.inner.registry.find(session);
+            if found.is_some_and(|found| Arc::ptr_eq(&found.tail, &entry.tail)) {
+                return Ok(subscription);
+            }
         }
-        Ok(Subscription::new(session, after, entry.tail, Arc::clone(&self.inner.log), raw))
     }
 
     /// The fold of a whole session.
@@ -374,7 +382,12 @@ impl Inner {
         let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
         let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
         let (tell, told) = oneshot::channel();
-        lock(&self.asked).insert(id, tell);
+        {
+            let mut asked = lock(&self.asked);
+            // Whoever went away without waiting leaves nothing behind.
+            asked.retain(|_, tell| !tell.is_closed());
+            asked.insert(id, tell);
+        }
         let answered = async {
             anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
             let told = tokio::time::timeout(ANSWER_WITHIN, told).await;

@@ -30,6 +30,10 @@ impl Hub {
         if events.iter().any(|(event, _)| event.session != id) {
             return Err(invalid("the events are of different sessions"));
         }
+        // Checked before anything is taken in, so that a refused import can be mended and sent again.
+        if !events.is_sorted_by(|(one, _), (next, _)| one.seq < next.seq) {
+            return Err(invalid("the events are not in order"));
+        }
         let mut importing = self.inner.importing.lock().await;
         let mut events = events.into_iter().peekable();
         let (session, last) = match importing.entry(id) {
@@ -49,9 +53,6 @@ impl Hub {
         let mut frames = Vec::new();
         let mut head = self.inner.log.head(id).await?;
         for (mut event, raw) in events {
-            if event.seq <= *last {
-                return Err(invalid("the events are not in order"));
-            }
             *last = event.seq;
             head = head.next();
             event.seq = head;
@@ -61,10 +62,12 @@ impl Hub {
             );
         }
         let info = Arc::new(session.info());
-        self.inner
-            .log
-            .append(Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) })
-            .await?;
+        let batch = Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) };
+        if let Err(error) = self.inner.log.append(batch).await {
+            // What is held here is ahead of the log now.
+            importing.remove(&id);
+            return Err(error.into());
+        }
         self.inner.changed(Arc::clone(&info));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };

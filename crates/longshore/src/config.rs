@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use longshore_drivers::discover::AgentSettings;
 use serde::Deserialize;
 
 /// Where Longshore keeps what.
@@ -74,8 +75,8 @@ pub struct Config {
     pub compact_after_hours: u32,
     /// Days after which a session in which nothing happens is forgotten; 0 is never.
     pub retention_days: u32,
-    /// Agents by name.
-    pub agents: BTreeMap<String, AgentConfig>,
+    /// How agents are run, by name, and agents that are added.
+    pub agents: BTreeMap<String, AgentSettings>,
 }
 
 /// Whether a commit waits for the disk.
@@ -86,18 +87,6 @@ pub enum Durability {
     #[default]
     Full,
     Normal,
-}
-
-/// How one agent is run.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AgentConfig {
-    /// Its program, when it is not where agents usually are.
-    pub path: Option<PathBuf>,
-    /// Arguments after our own.
-    pub args: Vec<String>,
-    /// Its environment, besides ours.
-    pub env: BTreeMap<String, String>,
 }
 
 impl Default for Config {

@@ -23,7 +23,7 @@ use super::outbox::Outbox;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
-use crate::table::DriverSpec;
+use crate::spec::{self, AgentSpec, Invocation};
 use crate::transport::{Ended, Happened, Line, Spawn, Stdio};
 use crate::{clock, discover};
 
@@ -45,7 +45,7 @@ pub(crate) enum Purpose {
 /// All that is needed to run an agent process.
 pub(crate) struct Job {
     pub(crate) config: Arc<AnchorConfig>,
-    pub(crate) spec: DriverSpec,
+    pub(crate) agent: spec::Agent,
     pub(crate) purpose: Purpose,
     pub(crate) process: ProcessId,
     pub(crate) route: Route,
@@ -63,7 +63,7 @@ impl Job {
         let (ending, hosted) = match self.start().await {
             Ok((stdio, translator)) => {
                 let mut agent = Agent {
-                    title: self.spec.title,
+                    title: self.agent.title().to_owned(),
                     root,
                     hosted: root.into_iter().collect(),
                     began: root.is_none(),
@@ -80,11 +80,11 @@ impl Job {
                 agent.begin(self.purpose);
                 let ended = agent.live(&mut self.end).await;
                 agent.outbox.deliver_all().await;
-                (Ending::of(agent.title, ended, agent.cause, agent.began), agent.hosted)
+                (Ending::of(&agent.title, ended, agent.cause, agent.began), agent.hosted)
             }
             Err(ending) => (ending, root.into_iter().collect()),
         };
-        tracing::debug!(process = self.process.0, agent = self.spec.name, reason = %ending.reason, "agent gone");
+        tracing::debug!(process = self.process.0, agent = self.agent.name(), reason = %ending.reason, "agent gone");
         for session in hosted {
             let (sleep, reason) = (ending.sleep.clone(), ending.reason.clone());
             (self.deliver)(FromAnchor::Gone { session, sleep, reason }).await;
@@ -100,17 +100,21 @@ impl Job {
                 cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
             }
         }
-        let settings = self.config.settings.get(self.spec.name).cloned().unwrap_or_default();
-        let found = discover::find(&self.spec, &settings, &self.config.surroundings).await;
-        let program = found.path.ok_or_else(|| Ending::not_started(missing(&self.spec, found.remark)))?;
-        let mut arguments = (self.spec.arguments)(&program);
-        arguments.extend(settings.args);
-        let cwd = match &self.purpose {
-            Purpose::Session(launch) => Some(PathBuf::from(&launch.cwd)),
-            Purpose::Query(..) => self.config.surroundings.home().filter(|home| home.is_dir()),
+        let settings = self.config.settings_of(&self.agent);
+        let found = discover::find(&self.agent, &settings, &self.config.surroundings).await;
+        let program = found.path.ok_or_else(|| Ending::not_started(missing(&*self.agent, found.remark)))?;
+        let (purpose, cwd) = match &self.purpose {
+            Purpose::Session(launch) => (spec::Purpose::Session(launch), Some(PathBuf::from(&launch.cwd))),
+            Purpose::Query(_, query) => {
+                let home = self.config.surroundings.home().filter(|home| home.is_dir());
+                (spec::Purpose::Query(query), home)
+            }
         };
-        let translator = Translator::new(self.spec.driver).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env: settings.env, cwd };
+        let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
+        arguments.extend(settings.args);
+        env.extend(settings.env);
+        let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
+        let spawn = Spawn { program, arguments, env, cwd };
         let limits = self.config.limits.clone();
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
@@ -120,15 +124,15 @@ impl Job {
 }
 
 /// Why an agent that was not found cannot be started, and what to do.
-fn missing(spec: &DriverSpec, remark: Option<String>) -> String {
+fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
     match remark {
-        Some(remark) => format!("{} cannot be started: {remark}", spec.title),
-        None => format!("{} is not installed; install it with `{}`", spec.title, spec.install),
+        Some(remark) => format!("{} cannot be started: {remark}", agent.title()),
+        None => format!("{} is not installed; install it with `{}`", agent.title(), agent.install()),
     }
 }
 
 struct Agent {
-    title: &'static str,
+    title: String,
     /// The session that it was started for.
     root: Option<SessionId>,
     /// That one, and those that came of it.

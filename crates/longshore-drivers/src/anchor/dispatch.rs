@@ -105,8 +105,7 @@ impl Dispatch {
 
     fn open(&mut self, launch: Launch) {
         let session = launch.session;
-        let spec = self.config.drivers.iter().find(|spec| spec.name == &*launch.agent);
-        let Some(spec) = spec.copied() else {
+        let Some(agent) = self.config.agent(&launch.agent).cloned() else {
             let reason = self.config.unknown_agent(&launch.agent);
             return self.gone(session, Ending::not_started(reason));
         };
@@ -127,7 +126,7 @@ impl Dispatch {
         }
         let job = Job {
             config: Arc::clone(&self.config),
-            spec,
+            agent,
             purpose: Purpose::Session(launch),
             process,
             route,

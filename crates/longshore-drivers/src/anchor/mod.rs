@@ -27,7 +27,8 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::discover::{AgentSettings, Surroundings};
-use crate::table::{self, DriverSpec};
+use crate::spec::Agent;
+use crate::table::{self, BadAgent};
 use crate::transport::Limits;
 
 /// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
@@ -41,7 +42,7 @@ const FROM_HUB: usize = 256;
 #[derive(Clone, Debug)]
 pub struct AnchorConfig {
     /// The agents that it can run.
-    pub drivers: &'static [DriverSpec],
+    pub agents: Vec<Agent>,
     /// What a person set for them, by name.
     pub settings: BTreeMap<String, AgentSettings>,
     /// Where it looks for them.
@@ -57,7 +58,7 @@ pub struct AnchorConfig {
 impl Default for AnchorConfig {
     fn default() -> Self {
         Self {
-            drivers: table::all(),
+            agents: table::built_in(),
             settings: BTreeMap::new(),
             surroundings: Surroundings::of_this_process(),
             limits: Limits::default(),
@@ -68,8 +69,21 @@ impl Default for AnchorConfig {
 }
 
 impl AnchorConfig {
+    /// With the agents that are built in and those that the settings add.
+    pub fn of(settings: BTreeMap<String, AgentSettings>) -> Result<Self, BadAgent> {
+        Ok(Self { agents: table::all(&settings)?, settings, ..Self::default() })
+    }
+
+    fn agent(&self, name: &str) -> Option<&Agent> {
+        self.agents.iter().find(|agent| agent.name() == name)
+    }
+
+    fn settings_of(&self, agent: &Agent) -> AgentSettings {
+        self.settings.get(agent.name()).cloned().unwrap_or_default()
+    }
+
     fn unknown_agent(&self, name: &str) -> String {
-        let known: Vec<_> = self.drivers.iter().map(|spec| spec.name).collect();
+        let known: Vec<_> = self.agents.iter().map(|agent| agent.name()).collect();
         format!("no agent is called `{name}`; there is {}", known.join(", "))
     }
 }

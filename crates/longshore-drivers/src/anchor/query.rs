@@ -18,7 +18,7 @@ use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
 use crate::git;
-use crate::table::DriverSpec;
+use crate::spec::Agent;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
 const AT_ONCE: usize = 4;
@@ -29,14 +29,15 @@ type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 pub(crate) struct Queries {
     config: Arc<AnchorConfig>,
     versions: Arc<Versions>,
-    models: BTreeMap<&'static str, Remembered>,
+    models: BTreeMap<String, Remembered>,
     slots: Semaphore,
     deliver: Deliver,
 }
 
 impl Queries {
     pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
-        let models = config.drivers.iter().map(|spec| (spec.name, Remembered::default())).collect();
+        let models =
+            config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
         Self { config, versions: Arc::default(), models, slots: Semaphore::new(AT_ONCE), deliver }
     }
 
@@ -63,8 +64,7 @@ impl Queries {
             Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
-        let spec = self.config.drivers.iter().find(|spec| spec.name == &**name);
-        let (Some(spec), Some(models)) = (spec, self.models.get(&**name)) else {
+        let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
             return (Err(self.config.unknown_agent(name)), None);
         };
         // Whoever asks for the same models waits here for the first one's answer.
@@ -78,7 +78,7 @@ impl Queries {
             return (Ok(Answer::Models { models: models.clone() }), None);
         }
         let Ok(_slot) = self.slots.acquire().await else { return (Err("shutting down".to_owned()), None) };
-        let mut asked = self.ask(*spec, id, query);
+        let mut asked = self.ask(Agent::clone(agent), id, query);
         let answer = asked.answer().await;
         if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
             *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
@@ -89,11 +89,12 @@ impl Queries {
     /// Every agent of the table, found or not.
     async fn agents(&self) -> Answer {
         let mut searches = JoinSet::new();
-        for (place, spec) in self.config.drivers.iter().enumerate() {
+        for (place, agent) in self.config.agents.iter().enumerate() {
             let (config, versions) = (Arc::clone(&self.config), Arc::clone(&self.versions));
+            let agent = Agent::clone(agent);
             searches.spawn(async move {
-                let settings = config.settings.get(spec.name).cloned().unwrap_or_default();
-                (place, versions.describe(spec, &settings, &config.surroundings).await)
+                let settings = config.settings_of(&agent);
+                (place, versions.describe(&agent, &settings, &config.surroundings).await)
             });
         }
         let mut found = Vec::new();
@@ -111,13 +112,13 @@ impl Queries {
         Answer::Agents { agents }
     }
 
-    fn ask(&self, spec: DriverSpec, id: QueryId, query: Query) -> Asked {
+    fn ask(&self, agent: Agent, id: QueryId, query: Query) -> Asked {
         let process = ProcessId(0);
         let (route, end) = Route::new(process, None);
         let (answers, answered) = mpsc::channel(1);
         let job = Job {
             config: Arc::clone(&self.config),
-            spec,
+            agent,
             purpose: Purpose::Query(id, query),
             process,
             route: route.clone(),

@@ -8,6 +8,7 @@ use longshore_model::id::{Context, Ids};
 use longshore_model::time::Timestamp;
 
 use crate::clock;
+use crate::spec::Agent;
 
 /// A driver that cannot take anything else down with it.
 pub(crate) struct Translator {
@@ -18,9 +19,9 @@ pub(crate) struct Translator {
 
 impl Translator {
     /// A driver with a source of ids of its own.
-    pub(crate) fn new(driver: fn() -> Box<dyn Driver>) -> Result<Self, String> {
+    pub(crate) fn new(agent: &Agent) -> Result<Self, String> {
         let seed = getrandom::u64().map_err(|error| format!("the system gave no random number: {error}"))?;
-        let driver = catch_unwind(driver).map_err(|panic| {
+        let driver = catch_unwind(AssertUnwindSafe(|| agent.driver())).map_err(|panic| {
             format!("its driver failed, which is a fault of Longshore: {}", words_of(&*panic))
         })?;
         Ok(Self { driver: Some(driver), ids: Ids::seeded(seed) })

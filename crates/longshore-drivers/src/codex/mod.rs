@@ -4,9 +4,11 @@
 //! |---|---|
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
+//! | [`spec`] | how it is called, found and started |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 
 pub mod replay;
+pub mod spec;
 pub mod translate;
 pub mod wire;
 
@@ -16,6 +18,7 @@ use std::sync::Arc;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
+pub use spec::Spec;
 pub use translate::Codex;
 
 /// What clients call it.

@@ -19,6 +19,8 @@ async fn agents_are_listed_whether_they_are_there_or_not() {
     assert_eq!(names, ["fake", "absent"]);
     assert_eq!(agents[0].path, Some(fake_agent().display().to_string()));
     assert_eq!(agents[0].version.as_deref(), Some("1.2.3"));
+    let remark = "1.2.3 is newer than 1.2.2, which Longshore was tested with; it may behave differently";
+    assert_eq!(agents[0].remark.as_deref(), Some(remark));
     assert_eq!((&agents[1].path, &agents[1].version), (&None, &None));
     assert_eq!(
         (agents[1].install.as_str(), agents[1].login.as_deref()),

@@ -3,9 +3,10 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
-use longshore_drivers::discover::{AgentSettings, Surroundings, Versions, find_codex};
+use longshore_drivers::codex::spec::find as find_codex;
+use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
 
-use crate::rig::{DRIVERS, fake_agent};
+use crate::rig::{agents, fake_agent};
 
 /// A file that may be run, in folders that are made for it.
 fn program(path: PathBuf) -> PathBuf {
@@ -110,7 +111,7 @@ async fn a_program_is_asked_for_its_version_once_until_it_changes() {
     };
     let versions = Versions::default();
     for _ in 0..2 {
-        let info = versions.describe(&DRIVERS[0], &settings, &Surroundings::default()).await;
+        let info = versions.describe(&agents()[0], &settings, &Surroundings::default()).await;
         assert_eq!(info.version.as_deref(), Some("1.2.3"));
     }
     assert_eq!(std::fs::read_to_string(&asked).unwrap(), "asked\n");
@@ -118,7 +119,7 @@ async fn a_program_is_asked_for_its_version_once_until_it_changes() {
     // The same path leads to another file now; this test knows no version of itself.
     std::fs::remove_file(&link).unwrap();
     symlink(std::env::current_exe().unwrap(), &link).unwrap();
-    let info = versions.describe(&DRIVERS[0], &settings, &Surroundings::default()).await;
+    let info = versions.describe(&agents()[0], &settings, &Surroundings::default()).await;
     assert_eq!(info.version, None);
     assert!(info.path.is_some());
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use longshore_drivers::anchor::{Anchor, AnchorConfig, Deliver};
 use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
-use longshore_drivers::table::DriverSpec;
+use longshore_drivers::spec::{Agent, AgentSpec, Invocation, Purpose};
 use longshore_drivers::transport::Limits;
 use longshore_model::anchor::{Answer, FromAnchor, Launch, Query, Start, ToAnchor};
 use longshore_model::capability::{Capabilities, Mode, ModelInfo};
@@ -55,28 +55,84 @@ pub(crate) fn patient() -> Limits {
     }
 }
 
-pub(crate) static DRIVERS: &[DriverSpec] = &[
-    DriverSpec {
-        name: "fake",
-        title: "Fake",
-        install: "make fake",
-        login: None,
-        capabilities: Capabilities::default,
-        find: |settings, _| Finding { path: settings.path.clone(), remark: None },
-        arguments: |_| Vec::new(),
-        driver: || Box::new(Parrot::default()),
-    },
-    DriverSpec {
-        name: "absent",
-        title: "Absent",
-        install: "make absent",
-        login: Some("absent login"),
-        capabilities: Capabilities::default,
-        find: |_, _| Finding::default(),
-        arguments: |_| Vec::new(),
-        driver: || Box::new(Parrot::default()),
-    },
-];
+/// An agent that is there, and one that is not.
+pub(crate) fn agents() -> Vec<Agent> {
+    vec![Arc::new(Fake), Arc::new(Absent)]
+}
+
+#[derive(Debug)]
+struct Fake;
+
+impl AgentSpec for Fake {
+    fn name(&self) -> &str {
+        "fake"
+    }
+
+    fn title(&self) -> &str {
+        "Fake"
+    }
+
+    fn install(&self) -> &str {
+        "make fake"
+    }
+
+    fn tested(&self) -> Option<&str> {
+        Some("1.2.2")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    fn find(&self, settings: &AgentSettings, _: &Surroundings) -> Finding {
+        Finding { path: settings.path.clone(), remark: None }
+    }
+
+    fn invocation(&self, _: Purpose<'_>) -> Invocation {
+        Invocation::default()
+    }
+
+    fn driver(&self) -> Box<dyn Driver> {
+        Box::new(Parrot::default())
+    }
+}
+
+#[derive(Debug)]
+struct Absent;
+
+impl AgentSpec for Absent {
+    fn name(&self) -> &str {
+        "absent"
+    }
+
+    fn title(&self) -> &str {
+        "Absent"
+    }
+
+    fn install(&self) -> &str {
+        "make absent"
+    }
+
+    fn login(&self) -> Option<&str> {
+        Some("absent login")
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::default()
+    }
+
+    fn find(&self, _: &AgentSettings, _: &Surroundings) -> Finding {
+        Finding::default()
+    }
+
+    fn invocation(&self, _: Purpose<'_>) -> Invocation {
+        Invocation::default()
+    }
+
+    fn driver(&self) -> Box<dyn Driver> {
+        Box::new(Parrot::default())
+    }
+}
 
 /// Turns every line into a delta of a message, and obeys some.
 #[derive(Default)]
@@ -218,7 +274,7 @@ impl Rig {
             ..AgentSettings::default()
         };
         let mut config = AnchorConfig {
-            drivers: DRIVERS,
+            agents: agents(),
             settings: [("fake".to_owned(), settings)].into(),
             surroundings: Surroundings::default(),
             limits: patient(),

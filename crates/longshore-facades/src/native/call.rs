@@ -10,6 +10,8 @@ use longshore_model::info::SessionInfo;
 use longshore_session::{Hub, HubError, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
+use super::check;
+use super::events::json_of;
 use super::params::{
     Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage,
     Update,
@@ -20,6 +22,9 @@ const SESSIONS: (usize, usize) = (50, 200);
 const EVENTS: (usize, usize) = (200, 1_000);
 const ITEMS: (usize, usize) = (50, 500);
 const HITS: (usize, usize) = (20, 100);
+
+/// How many bytes of events a page may have, unless a single event has more.
+const PAGE_BYTES: usize = 8 << 20;
 
 fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
@@ -38,11 +43,17 @@ pub(super) async fn agents(hub: &Hub) -> Result<Value, HubError> {
 
 pub(super) async fn open(hub: &Hub, params: Open, by: &Principal) -> Result<SessionInfo, HubError> {
     let Open { agent, cwd, prompt, title, model, mode } = params;
+    check::name("title", title.as_deref())?;
+    check::name("model", model.as_deref())?;
+    let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
+    if let Some(prompt) = &prompt {
+        // Refused before there is a session, so that none is left behind with nothing to do.
+        check::first_prompt(hub, &agent, prompt).await?;
+    }
     let mode = mode.unwrap_or_default();
     let opened = hub.open(OpenRequest { agent, cwd, title, model, mode }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
-    let prompt = Command::Prompt(prompt.into_prompt(None, Default::default()));
-    hub.command(opened.session_id, prompt, by.name.clone()).await?;
+    hub.command(opened.session_id, Command::Prompt(prompt), by.name.clone()).await?;
     hub.session(opened.session_id).await
 }
 
@@ -54,6 +65,7 @@ pub(super) async fn sessions(hub: &Hub, params: List) -> Result<Value, HubError>
     Ok(json!({ "sessions": page.sessions, "next": page.next }))
 }
 
+/// Change by change; the first one that is refused ends it. Those that are most likely refused come first.
 pub(super) async fn update(
     hub: &Hub,
     session: SessionId,
@@ -61,11 +73,13 @@ pub(super) async fn update(
     by: &Principal,
 ) -> Result<SessionInfo, HubError> {
     let Update { title, archived, mode, model, queue } = params;
+    check::name("title", title.as_deref())?;
+    check::name("model", model.as_deref())?;
     let wishes = [
-        title.map(Command::Rename),
+        queue.map(|order| Command::Reorder { order }),
         mode.map(Command::SetMode),
         model.map(Command::SetModel),
-        queue.map(|order| Command::Reorder { order }),
+        title.map(Command::Rename),
         archived.map(Command::Archive),
     ];
     for wish in wishes.into_iter().flatten() {
@@ -100,6 +114,7 @@ pub(super) async fn prompt(
     by: &Principal,
 ) -> Result<Prompted, HubError> {
     let Say { content, key, when } = params;
+    check::name("key", key.as_deref())?;
     let wish = Command::Prompt(content.into_prompt(key, when));
     match hub.command(session, wish, by.name.clone()).await? {
         Reply::Prompted { prompt, turn, seq } => Ok(Prompted { prompt, turn, seq }),
@@ -110,10 +125,16 @@ pub(super) async fn prompt(
 }
 
 pub(super) async fn events(hub: &Hub, session: SessionId, params: Events) -> Result<EventPage, HubError> {
-    let raw = with_raw(params.raw);
     let limit = bounded(params.limit, EVENTS);
+    let mut frames = hub.events(session, params.after, limit, with_raw(params.raw)).await?;
     let head = hub.session(session).await?.head;
-    let frames = hub.events(session, params.after, limit, raw).await?;
+    let mut bytes = 0;
+    let mut fits = |frame: &Frame| {
+        bytes += frame.json().len() + frame.raw().map_or(0, |raw| raw.len());
+        bytes <= PAGE_BYTES
+    };
+    let fitting = frames.iter().position(|frame| !fits(frame)).unwrap_or(frames.len());
+    frames.truncate(fitting.max(1));
     let next = frames.last().map(Frame::seq).filter(|last| *last < head);
     Ok(EventPage { frames, next, head, raw: params.raw })
 }
@@ -132,11 +153,7 @@ pub(super) struct EventPage {
 
 impl EventPage {
     pub(super) fn to_json(&self) -> String {
-        let events: Vec<std::borrow::Cow<'_, str>> = self
-            .frames
-            .iter()
-            .map(|frame| if self.raw { frame.json_with_raw().into() } else { frame.json().into() })
-            .collect();
+        let events: Vec<_> = self.frames.iter().map(|frame| json_of(frame, self.raw)).collect();
         let next = self.next.map_or_else(|| "null".to_owned(), |next| next.to_string());
         format!("{{\"events\":[{}],\"next\":{next},\"head\":{}}}", events.join(","), self.head)
     }
@@ -163,6 +180,7 @@ pub(super) async fn decide(
     by: &Principal,
 ) -> Result<Value, HubError> {
     let Decide { decision, message, input } = params;
+    check::depth("input", input.as_ref())?;
     match hub.decide(approval, decision, message, input, by.name.clone()).await? {
         Reply::Decided(decision) => Ok(json!({ "approval": approval, "decision": decision })),
         Reply::Done | Reply::Prompted { .. } | Reply::Answered(_) => Ok(Value::Null),
@@ -175,6 +193,7 @@ pub(super) async fn answer(
     params: Answer,
     by: &Principal,
 ) -> Result<Value, HubError> {
+    check::depth("answers", params.answers.values())?;
     match hub.answer(question, params.action, params.answers, by.name.clone()).await? {
         Reply::Answered(answer) => Ok(json!({ "question": question, "answer": answer })),
         Reply::Done | Reply::Prompted { .. } | Reply::Decided(_) => Ok(Value::Null),
@@ -188,7 +207,12 @@ pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError>
     for hit in hits {
         let title = match titles.entry(hit.session) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => new.insert(hub.session(hit.session).await?.title),
+            Entry::Vacant(new) => match hub.session(hit.session).await {
+                Ok(session) => new.insert(session.title),
+                // Forgotten since it was found.
+                Err(HubError::UnknownSession) => continue,
+                Err(error) => return Err(error),
+            },
         };
         found.push(json!({
             "session": hit.session, "title": title, "seq": hit.seq, "item": hit.item, "snippet": hit.snippet,

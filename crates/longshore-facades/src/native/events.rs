@@ -1,5 +1,6 @@
 //! The events of a session: a page of JSON, all of them as NDJSON, or live as server-sent events, as `Accept` says.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 use std::time::Duration;
 
@@ -34,11 +35,7 @@ pub(super) async fn events(
     let (Path(session), Query(mut params)) = (id?, query?);
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accept.contains("text/event-stream") {
-        let last = headers
-            .get("last-event-id")
-            .and_then(|last| last.to_str().ok())
-            .and_then(|last| last.parse().ok());
-        params.after = last.map_or(params.after, Seq);
+        params.after = last_event_id(&headers)?.unwrap_or(params.after);
         return live(&app.hub, session, params).await;
     }
     if accept.contains("application/x-ndjson") {
@@ -46,6 +43,13 @@ pub(super) async fn events(
     }
     let page = call::events(&app.hub, session, params).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], page.to_json()).into_response())
+}
+
+/// Where a client that comes back left off. Browsers send it by themselves.
+fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
+    let Some(last) = headers.get("last-event-id").filter(|last| !last.is_empty()) else { return Ok(None) };
+    let seq = last.to_str().ok().and_then(|last| last.parse().ok()).map(Seq);
+    seq.map(Some).ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the seq of an event"))
 }
 
 async fn live(hub: &Hub, session: SessionId, params: Events) -> Result<Response, Problem> {
@@ -87,6 +91,12 @@ async fn all(hub: Hub, session: SessionId, params: Events) -> Result<Response, P
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
 }
 
-fn json_of(frame: &Frame, raw: bool) -> std::borrow::Cow<'_, str> {
-    if raw { frame.json_with_raw().into() } else { frame.json().into() }
+/// The JSON of an event on one line. An agent's own frame may bring line breaks along; outside of strings, which
+/// cannot have any, they mean nothing.
+pub(super) fn json_of(frame: &Frame, raw: bool) -> Cow<'_, str> {
+    if !raw {
+        return frame.json().into();
+    }
+    let json = frame.json_with_raw();
+    if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
 }

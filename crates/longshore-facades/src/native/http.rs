@@ -12,7 +12,7 @@ use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, Decide, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Answer, ByName, Decide, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
 };
 use super::{call, events, openapi, socket};
 use crate::auth::Principal;
@@ -21,7 +21,7 @@ use crate::router::App;
 
 type By = Extension<Principal>;
 type Id<T> = Result<Path<T>, PathRejection>;
-type Body<T> = Result<Json<T>, JsonRejection>;
+type Body<T> = Result<Json<ByName<T>>, JsonRejection>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 type Answered<T> = Result<Json<T>, Problem>;
 
@@ -51,7 +51,7 @@ async fn agents(State(app): State<App>) -> Answered<Value> {
 }
 
 async fn open(State(app): State<App>, Extension(by): By, body: Body<Open>) -> Result<Response, Problem> {
-    let session = call::open(&app.hub, body?.0, &by).await?;
+    let session = call::open(&app.hub, body?.0.0, &by).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }
@@ -70,7 +70,7 @@ async fn update(
     id: Id<SessionId>,
     body: Body<Update>,
 ) -> Answered<SessionInfo> {
-    Ok(Json(call::update(&app.hub, id?.0, body?.0, &by).await?))
+    Ok(Json(call::update(&app.hub, id?.0, body?.0.0, &by).await?))
 }
 
 async fn close(State(app): State<App>, Extension(by): By, id: Id<SessionId>) -> Answered<SessionInfo> {
@@ -83,7 +83,7 @@ async fn prompt(
     id: Id<SessionId>,
     body: Body<Say>,
 ) -> Result<(StatusCode, Json<Prompted>), Problem> {
-    Ok((StatusCode::ACCEPTED, Json(call::prompt(&app.hub, id?.0, body?.0, &by).await?)))
+    Ok((StatusCode::ACCEPTED, Json(call::prompt(&app.hub, id?.0, body?.0.0, &by).await?)))
 }
 
 async fn rewrite(
@@ -93,7 +93,7 @@ async fn rewrite(
     body: Body<Rewrite>,
 ) -> Answered<SessionInfo> {
     let Path((session, prompt)) = ids?;
-    Ok(Json(call::wish(&app.hub, session, call::rewrite(prompt, body?.0), &by).await?))
+    Ok(Json(call::wish(&app.hub, session, call::rewrite(prompt, body?.0.0), &by).await?))
 }
 
 async fn cancel(
@@ -119,9 +119,9 @@ async fn revive(
     State(app): State<App>,
     Extension(by): By,
     id: Id<SessionId>,
-    body: Option<Json<Revive>>,
+    body: Result<Option<Json<ByName<Revive>>>, JsonRejection>,
 ) -> Answered<SessionInfo> {
-    let command = call::revive(body.map(|Json(params)| params).unwrap_or_default());
+    let command = call::revive(body?.map(|Json(ByName(params))| params).unwrap_or_default());
     Ok(Json(call::wish(&app.hub, id?.0, command, &by).await?))
 }
 
@@ -139,7 +139,7 @@ async fn decide(
     id: Id<ApprovalId>,
     body: Body<Decide>,
 ) -> Answered<Value> {
-    Ok(Json(call::decide(&app.hub, id?.0, body?.0, &by).await?))
+    Ok(Json(call::decide(&app.hub, id?.0, body?.0.0, &by).await?))
 }
 
 async fn answer(
@@ -148,7 +148,7 @@ async fn answer(
     id: Id<QuestionId>,
     body: Body<Answer>,
 ) -> Answered<Value> {
-    Ok(Json(call::answer(&app.hub, id?.0, body?.0, &by).await?))
+    Ok(Json(call::answer(&app.hub, id?.0, body?.0.0, &by).await?))
 }
 
 async fn search(State(app): State<App>, query: Asked<Search>) -> Answered<Value> {

@@ -1,14 +1,17 @@
 //! What clients send: the parameters of every call.
 
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, Prompt, When};
-use longshore_model::id::{ApprovalId, PromptId, QuestionId, Seq, SessionId};
+use longshore_model::id::{PromptId, Seq};
 use longshore_model::info::Status;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 /// A new session.
@@ -94,7 +97,10 @@ pub struct Say {
 
 /// Words, or words and attachments.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`content` is a text, or a list of {type: text, text} and {type: attachment, mediaType, data | path | url}"
+)]
 pub enum PromptContent {
     /// Words.
     Text(String),
@@ -216,6 +222,7 @@ pub struct Search {
 
 /// Events of an exported session, in order.
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Import {
     pub(super) events: Vec<Box<serde_json::value::RawValue>>,
 }
@@ -228,32 +235,39 @@ pub(super) struct Raw {
     pub(super) raw_event: Option<Box<serde_json::value::RawValue>>,
 }
 
-/// A call of the socket that concerns one session: `{session, ...}`.
-#[derive(Debug, Deserialize)]
-pub(super) struct Of<T> {
-    pub(super) session: SessionId,
-    #[serde(flatten)]
-    pub(super) params: T,
+/// Parameters by name. A list would otherwise be taken for the fields in their order, which nobody has promised.
+#[derive(Debug)]
+pub(super) struct ByName<T>(pub(super) T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct Fields<T>(PhantomData<T>);
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Fields<T> {
+            type Value = T;
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, fields: A) -> Result<T, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(fields))
+            }
+        }
+        from.deserialize_map(Fields(PhantomData)).map(Self)
+    }
 }
 
-/// A call of the socket that concerns a session and nothing else.
+/// Nothing at all.
 #[derive(Debug, Deserialize)]
-pub(super) struct Only {}
+#[serde(deny_unknown_fields)]
+pub(super) struct Nothing {}
 
-/// A call of the socket that concerns one approval.
+/// From where to follow a session.
 #[derive(Debug, Deserialize)]
-pub(super) struct OfApproval {
-    pub(super) approval: ApprovalId,
-    #[serde(flatten)]
-    pub(super) params: Decide,
-}
-
-/// A call of the socket that concerns one question.
-#[derive(Debug, Deserialize)]
-pub(super) struct OfQuestion {
-    pub(super) question: QuestionId,
-    #[serde(flatten)]
-    pub(super) params: Answer,
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub(super) struct Follow {
+    #[serde(default)]
+    pub(super) after: Seq,
+    #[serde(default)]
+    pub(super) raw: bool,
 }
 
 /// A prompt that was taken.

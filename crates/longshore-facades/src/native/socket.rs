@@ -5,28 +5,31 @@
 //! - Every other method is a call of [`super::call`].
 //!
 //! One task serves one socket. Subscriptions are cursors, so a client that does not read makes this task wait and
-//! nobody else; after [`WRITE_WITHIN`] it is cut off, and resumes from its seq when it comes back.
+//! nobody else; after [`READ_WITHIN`](crate::serve::READ_WITHIN) it is cut off, and resumes from its seq when it
+//! comes back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::extract::{Extension, State};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, SinkExt, StreamExt};
-use longshore_model::id::SessionId;
+use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_session::{Frames, HubError, Subscription};
 use serde_json::json;
-use std::sync::Arc;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
-use tracing::debug;
 
-use super::socket_calls::{Call, Request, dispatch};
+use super::events::json_of;
+use super::rpc::{Request, notification};
+use super::socket_calls::{Call, dispatch};
 use crate::auth::Principal;
 use crate::problem::Problem;
 use crate::router::App;
@@ -35,29 +38,35 @@ use crate::router::App;
 const FRAME_LIMIT: usize = 32 << 20;
 /// How many calls of one socket may be under way; more are refused as busy.
 const CALLS: usize = 32;
-/// How long a client may take to read before it is cut off.
-const WRITE_WITHIN: Duration = Duration::from_secs(30);
+/// How many sessions one socket may follow; further subscriptions are refused.
+const SUBSCRIPTIONS: usize = 1_000;
 /// How often a quiet socket is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
+
+/// What stands before an event's own JSON in its notification; a brace stands after it.
+const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
 
 /// `GET /api/v1/socket`.
 pub(super) async fn upgrade(
     State(app): State<App>,
     Extension(by): Extension<Principal>,
-    socket: WebSocketUpgrade,
-) -> Response {
-    socket.max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT).on_upgrade(move |socket| async move {
-        let link = Link {
-            app,
-            by,
-            socket,
-            calls: FuturesUnordered::new(),
-            following: FuturesUnordered::new(),
-            stops: HashMap::new(),
-            changes: None,
-        };
-        link.run().await;
-    })
+    socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Result<Response, Problem> {
+    let upgrade = socket?;
+    Ok(upgrade.max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT).on_upgrade(
+        move |socket| async move {
+            let link = Link {
+                app,
+                by,
+                socket,
+                calls: FuturesUnordered::new(),
+                following: FuturesUnordered::new(),
+                stops: HashMap::new(),
+                changes: None,
+            };
+            link.run().await;
+        },
+    ))
 }
 
 /// Waits for the next frames of one session, and can be told to stop.
@@ -67,7 +76,7 @@ struct Link {
     app: App,
     by: Principal,
     socket: WebSocket,
-    calls: FuturesUnordered<BoxFuture<'static, String>>,
+    calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
     following: FuturesUnordered<Following>,
     stops: HashMap<SessionId, oneshot::Sender<()>>,
     changes: Option<broadcast::Receiver<Arc<SessionInfo>>>,
@@ -87,7 +96,7 @@ impl Link {
                     Some(Err(_)) | None => Err(Over),
                 },
                 Some(followed) = self.following.next(), if !self.following.is_empty() => self.followed(followed).await,
-                Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.send(vec![answer]).await,
+                Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.reply(answer).await,
                 change = changed(&mut self.changes) => self.changed(change).await,
                 _ = ping.tick() => self.write(vec![Message::Ping(Default::default())]).await,
             };
@@ -102,48 +111,58 @@ impl Link {
             Message::Text(text) => text,
             Message::Binary(_) => return self.close(1003, "this socket speaks text").await,
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
-            Message::Close(_) => return Err(Over),
+            Message::Close(_) => {
+                // The answer to a farewell is a farewell; it waits in the socket to be flushed.
+                let _ = self.write(Vec::new()).await;
+                return Err(Over);
+            }
         };
-        let request = match serde_json::from_str::<Request>(&text) {
+        let request = match Request::read(&text) {
             Ok(request) => request,
-            Err(error) => return self.send(vec![Request::unreadable(&error)]).await,
+            Err(answer) => return self.reply(Some(answer)).await,
         };
         match dispatch(&request, &self.app.hub, &self.by) {
-            Call::Subscribe { session, after, raw } => {
-                match self.app.hub.subscribe(session, after, super::call::with_raw(raw)).await {
-                    Ok(subscription) => {
-                        self.send(vec![request.result(&json!({ "session": session, "after": after }))])
-                            .await?;
-                        self.follow(subscription);
-                        Ok(())
-                    }
-                    Err(error) => self.send(vec![request.problem(&error.into())]).await,
-                }
-            }
+            Call::Subscribe { session, after, raw } => self.subscribe(&request, session, after, raw).await,
             Call::Unsubscribe { session } => {
                 let was = self.stops.remove(&session).is_some();
-                self.send(vec![request.result(&json!({ "session": session, "subscribed": was }))]).await
+                self.reply(request.result(&json!({ "session": session, "subscribed": was }))).await
             }
             Call::Watch { on } => {
                 self.changes = on.then(|| self.app.hub.changes());
-                self.send(vec![request.result(&json!({ "watching": on }))]).await
+                self.reply(request.result(&json!({ "watching": on }))).await
             }
             Call::Ask(_) if self.calls.len() >= CALLS => {
-                self.send(vec![request.problem(&Problem::too_many_requests())]).await
+                self.reply(request.problem(&Problem::too_many_requests())).await
             }
             Call::Ask(answer) => {
                 self.calls.push(answer.map(move |answer| request.answer(answer)).boxed());
                 Ok(())
             }
-            Call::Bad(problem) => self.send(vec![request.problem(&problem)]).await,
+            Call::Bad(problem) => self.reply(request.problem(&problem)).await,
         }
     }
 
     /// Follows a session from a cursor. Following it anew replaces the old cursor.
-    fn follow(&mut self, subscription: Subscription) {
-        let (stop, stopped) = oneshot::channel();
-        self.stops.insert(subscription.session(), stop);
-        self.following.push(next_of(subscription, stopped));
+    async fn subscribe(
+        &mut self,
+        request: &Request,
+        session: SessionId,
+        after: Seq,
+        raw: bool,
+    ) -> Result<(), Over> {
+        if self.stops.len() >= SUBSCRIPTIONS && !self.stops.contains_key(&session) {
+            return self.reply(request.problem(&Problem::too_many_subscriptions(SUBSCRIPTIONS))).await;
+        }
+        match self.app.hub.subscribe(session, after, super::call::with_raw(raw)).await {
+            Ok(subscription) => {
+                self.reply(request.result(&json!({ "session": session, "after": after }))).await?;
+                let (stop, stopped) = oneshot::channel();
+                self.stops.insert(session, stop);
+                self.following.push(next_of(subscription, stopped));
+                Ok(())
+            }
+            Err(error) => self.reply(request.problem(&error.into())).await,
+        }
     }
 
     async fn followed(
@@ -155,9 +174,8 @@ impl Link {
             Ok(frames) => {
                 let raw = subscription.with_raw();
                 let lines = frames.iter().map(|frame| {
-                    let event =
-                        if raw { frame.json_with_raw().into() } else { std::borrow::Cow::from(frame.json()) };
-                    format!("{{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{event}}}")
+                    let event = json_of(frame, raw);
+                    [EVENT_BEGIN, &event, "}"].concat()
                 });
                 self.send(lines.collect()).await?;
                 self.following.push(next_of(subscription, stopped));
@@ -181,27 +199,25 @@ impl Link {
         }
     }
 
+    /// Sends an answer, where one is wanted.
+    async fn reply(&mut self, answer: Option<String>) -> Result<(), Over> {
+        match answer {
+            Some(answer) => self.send(vec![answer]).await,
+            None => Ok(()),
+        }
+    }
+
     async fn send(&mut self, lines: Vec<String>) -> Result<(), Over> {
         self.write(lines.into_iter().map(|line| Message::Text(line.into())).collect()).await
     }
 
-    /// Feeds all, then flushes once: one system call for a whole batch.
+    /// Feeds all, then flushes once: one system call for a whole batch. Ends with an error when the client does not
+    /// read: the connection itself sees to that.
     async fn write(&mut self, messages: Vec<Message>) -> Result<(), Over> {
-        let socket = &mut self.socket;
-        let written = async {
-            for message in messages {
-                socket.feed(message).await?;
-            }
-            socket.flush().await
-        };
-        match tokio::time::timeout(WRITE_WITHIN, written).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(_)) => Err(Over),
-            Err(_) => {
-                debug!("a client that does not read is cut off");
-                Err(Over)
-            }
+        for message in messages {
+            self.socket.feed(message).await.map_err(|_| Over)?;
         }
+        self.socket.flush().await.map_err(|_| Over)
     }
 
     async fn close(&mut self, code: u16, reason: &'static str) -> Result<(), Over> {
@@ -230,8 +246,4 @@ async fn changed(
         Some(changes) => changes.recv().await,
         None => std::future::pending().await,
     }
-}
-
-fn notification(method: &str, params: &serde_json::Value) -> String {
-    json!({ "jsonrpc": "2.0", "method": method, "params": params }).to_string()
 }

@@ -6,27 +6,13 @@ use longshore_model::command::Command;
 use longshore_model::id::{PromptId, Seq, SessionId};
 use longshore_session::{Hub, HubError};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::call;
-use super::params::{
-    Events, Import, List, Of, OfApproval, OfQuestion, Only, Open, Revive, Rewrite, Say, Search, TimelinePage,
-    Update,
-};
+use super::params::{Follow, Nothing, Rewrite};
+use super::rpc::{Answer, Request};
 use crate::auth::Principal;
 use crate::problem::Problem;
-
-/// A request of a client.
-#[derive(Debug, Deserialize)]
-pub(super) struct Request {
-    #[serde(default)]
-    id: Value,
-    method: String,
-    #[serde(default)]
-    params: Option<Box<RawValue>>,
-}
 
 /// What a request comes to.
 pub(super) enum Call {
@@ -37,53 +23,17 @@ pub(super) enum Call {
     Bad(Problem),
 }
 
-/// An answer, as a value or as JSON that is there already.
-pub(super) enum Answer {
-    Value(Value),
-    Json(String),
-}
-
-impl Request {
-    pub(super) fn answer(&self, answer: Result<Answer, HubError>) -> String {
-        match answer {
-            Ok(Answer::Value(value)) => self.result(&value),
-            Ok(Answer::Json(json)) => format!("{{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{json}}}", self.id),
-            Err(error) => self.problem(&error.into()),
-        }
-    }
-
-    pub(super) fn result(&self, result: &Value) -> String {
-        json!({ "jsonrpc": "2.0", "id": self.id, "result": result }).to_string()
-    }
-
-    /// JSON-RPC wants a number; ours is in `data.code`.
-    pub(super) fn problem(&self, problem: &Problem) -> String {
-        let code = match problem.code {
-            "no_method" => -32601,
-            "invalid_request" => -32602,
-            _ => -32000,
-        };
-        let error = json!({ "code": code, "message": problem.title, "data": problem });
-        json!({ "jsonrpc": "2.0", "id": self.id, "error": error }).to_string()
-    }
-
-    pub(super) fn unreadable(error: &serde_json::Error) -> String {
-        let problem = Problem::invalid(format!("this is no JSON-RPC request: {error}"));
-        let error = json!({ "code": -32700, "message": problem.title, "data": problem });
-        json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string()
-    }
-
-    fn params<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        let params = self.params.as_ref().map_or("{}", |params| params.get());
-        serde_json::from_str(params).map_err(|error| Problem::invalid(format!("{}: {error}", self.method)))
-    }
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditPrompt {
+    prompt: PromptId,
+    text: String,
 }
 
 #[derive(Deserialize)]
-struct OfPrompt<T> {
+#[serde(deny_unknown_fields)]
+struct CancelPrompt {
     prompt: PromptId,
-    #[serde(flatten)]
-    params: T,
 }
 
 /// Which call a request is. Nothing has happened yet.
@@ -94,85 +44,99 @@ pub(super) fn dispatch(request: &Request, hub: &Hub, by: &Principal) -> Call {
 fn find(request: &Request, hub: Hub, by: Principal) -> Result<Call, Problem> {
     let asked = match request.method.as_str() {
         "subscribe" => {
-            let Of { session, params: Events { after, raw, .. } } = request.params()?;
+            let (session, Follow { after, raw }) = request.params_of("session")?;
             return Ok(Call::Subscribe { session, after, raw });
         }
         "unsubscribe" => {
-            let Of { session, params: Only {} } = request.params()?;
+            let (session, Nothing {}) = request.params_of("session")?;
             return Ok(Call::Unsubscribe { session });
         }
-        "watch" => return Ok(Call::Watch { on: true }),
-        "unwatch" => return Ok(Call::Watch { on: false }),
-        "ping" => async move { value(json!({})) }.boxed(),
-        "agents" => async move { value(call::agents(&hub).await?) }.boxed(),
+        "watch" => {
+            let Nothing {} = request.params()?;
+            return Ok(Call::Watch { on: true });
+        }
+        "unwatch" => {
+            let Nothing {} = request.params()?;
+            return Ok(Call::Watch { on: false });
+        }
+        "ping" => {
+            let Nothing {} = request.params()?;
+            async move { value(json!({})) }.boxed()
+        }
+        "agents" => {
+            let Nothing {} = request.params()?;
+            async move { value(call::agents(&hub).await?) }.boxed()
+        }
         "sessions" => {
-            let params: List = request.params()?;
+            let params = request.params()?;
             async move { value(call::sessions(&hub, params).await?) }.boxed()
         }
         "open" => {
-            let params: Open = request.params()?;
+            let params = request.params()?;
             async move { value(json!(call::open(&hub, params, &by).await?)) }.boxed()
         }
         "session" => {
-            let Of { session, params: Only {} } = request.params()?;
+            let (session, Nothing {}) = request.params_of("session")?;
             async move { value(json!(hub.session(session).await?)) }.boxed()
         }
         "update" => {
-            let Of { session, params }: Of<Update> = request.params()?;
+            let (session, params) = request.params_of("session")?;
             async move { value(json!(call::update(&hub, session, params, &by).await?)) }.boxed()
         }
         "prompt" => {
-            let Of { session, params }: Of<Say> = request.params()?;
+            let (session, params) = request.params_of("session")?;
             async move { value(json!(call::prompt(&hub, session, params, &by).await?)) }.boxed()
         }
         "editPrompt" => {
-            let Of { session, params: OfPrompt { prompt, params } }: Of<OfPrompt<Rewrite>> =
-                request.params()?;
-            wish(hub, session, call::rewrite(prompt, params), by)
+            let (session, EditPrompt { prompt, text }) = request.params_of("session")?;
+            wish(hub, session, call::rewrite(prompt, Rewrite { text }), by)
         }
         "cancelPrompt" => {
-            let Of { session, params: OfPrompt { prompt, params: Only {} } } = request.params()?;
+            let (session, CancelPrompt { prompt }) = request.params_of("session")?;
             wish(hub, session, Command::CancelPrompt { prompt }, by)
         }
         "interrupt" => {
-            let Of { session, params: Only {} } = request.params()?;
+            let (session, Nothing {}) = request.params_of("session")?;
             wish(hub, session, Command::Interrupt, by)
         }
         "revive" => {
-            let Of { session, params }: Of<Revive> = request.params()?;
+            let (session, params) = request.params_of("session")?;
             wish(hub, session, call::revive(params), by)
         }
         "close" => {
-            let Of { session, params: Only {} } = request.params()?;
+            let (session, Nothing {}) = request.params_of("session")?;
             wish(hub, session, Command::Close, by)
         }
         "fork" => {
-            let Of { session, params: Only {} } = request.params()?;
+            let (session, Nothing {}) = request.params_of("session")?;
             async move { value(json!(hub.fork(session).await?)) }.boxed()
         }
         "events" => {
-            let Of { session, params }: Of<Events> = request.params()?;
+            let (session, params) = request.params_of("session")?;
             async move { Ok(Answer::Json(call::events(&hub, session, params).await?.to_json())) }.boxed()
         }
         "timeline" => {
-            let Of { session, params }: Of<TimelinePage> = request.params()?;
+            let (session, params) = request.params_of("session")?;
             async move { value(call::timeline(&hub, session, params).await?) }.boxed()
         }
-        "approvals" => async move { value(call::inbox(&hub).await?) }.boxed(),
+        "approvals" => {
+            let Nothing {} = request.params()?;
+            async move { value(call::inbox(&hub).await?) }.boxed()
+        }
         "decide" => {
-            let OfApproval { approval, params } = request.params()?;
+            let (approval, params) = request.params_of("approval")?;
             async move { value(call::decide(&hub, approval, params, &by).await?) }.boxed()
         }
         "answer" => {
-            let OfQuestion { question, params } = request.params()?;
+            let (question, params) = request.params_of("question")?;
             async move { value(call::answer(&hub, question, params, &by).await?) }.boxed()
         }
         "import" => {
-            let params: Import = request.params()?;
+            let params = request.params()?;
             async move { value(json!(call::import(&hub, params).await?)) }.boxed()
         }
         "search" => {
-            let params: Search = request.params()?;
+            let params = request.params()?;
             async move { value(call::search(&hub, params).await?) }.boxed()
         }
         other => return Err(Problem::no_method(other)),

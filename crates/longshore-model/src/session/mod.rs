@@ -430,7 +430,7 @@ impl Session {
             capabilities: self.opened.capabilities.clone(),
             head: self.head,
             turn: self.turn.map(|turn| turn.id),
-            queue: self.queue.iter().cloned().collect(),
+            queue: self.queue.iter().map(QueuedPrompt::without_data).collect(),
             approvals: self.approvals.values().cloned().collect(),
             questions: self.questions.values().cloned().collect(),
             usage: self.usage,

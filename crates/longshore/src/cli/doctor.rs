@@ -13,7 +13,6 @@ use serde_json::json;
 use super::exit::told;
 use super::reach::{self, Running};
 use super::terminal::put_line;
-use super::up::agent_settings;
 use crate::client::{Refused, Unreachable};
 use crate::config::{Config, Places};
 
@@ -131,12 +130,13 @@ async fn hub(places: &Places) -> Vec<Finding> {
 
 /// The agents as the hub would find them.
 async fn agents_here(places: &Places) -> Vec<AgentInfo> {
-    let settings = Config::load(places).map(|config| agent_settings(&config)).unwrap_or_default();
+    let settings = Config::load(places).map(|config| config.agents).unwrap_or_default();
     let (versions, around) = (Versions::default(), Surroundings::of_this_process());
     let mut agents = Vec::new();
-    for spec in table::all() {
-        let set = settings.get(spec.name).cloned().unwrap_or_default();
-        agents.push(versions.describe(spec, &set, &around).await);
+    // A table that cannot be made of the settings is told as a fault of the configuration.
+    for spec in table::all(&settings).unwrap_or_default() {
+        let set = settings.get(spec.name()).cloned().unwrap_or_default();
+        agents.push(versions.describe(&spec, &set, &around).await);
     }
     agents
 }

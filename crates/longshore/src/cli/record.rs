@@ -1,13 +1,15 @@
 //! `longshore record`: runs an agent's program between us and whoever drives it, and writes down its wire.
 
 use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use serde_json::{Value, json};
+use longshore_drivers::capture::{Direction, Entry, heading};
+use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 use tokio::time::Instant;
@@ -41,27 +43,32 @@ struct Tape {
 }
 
 impl Tape {
-    fn write(&self, line: &Value) -> Result<()> {
+    fn write(&self, line: &str) -> Result<()> {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         Ok(writeln!(file, "{line}")?)
     }
 
-    fn note(&self, dir: &str, msg: Value) -> Result<()> {
+    /// What was said, to the letter.
+    fn note(&self, dir: Direction, said: &str) -> Result<()> {
         let t = (self.began.elapsed().as_secs_f64() * 10_000.0).round() / 10_000.0;
-        self.write(&json!({ "t": t, "dir": dir, "msg": msg }))
+        self.write(&Entry::said(t, dir, said).to_line())
     }
 }
 
 impl Record {
     pub(super) async fn run(self) -> Result<ExitCode> {
-        let file = std::fs::File::create(&self.output)
+        // A wire can hold secrets, so that the file is for its owner alone.
+        let file = std::fs::OpenOptions::new()
+            .create(true)
+            .write(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&self.output)
             .with_context(|| format!("cannot write {}", self.output.display()))?;
         let tape = Tape { file: Arc::new(Mutex::new(file)), began: Instant::now() };
         let (program, args) = self.command.split_first().context("name the program to run")?;
-        tape.write(&json!({
-            "capture": 1, "driver": self.driver, "agent": program, "scenario": self.scenario,
-        }))?;
-        tape.note("spawn", json!({ "spawn": self.command }))?;
+        tape.write(&heading(&self.driver, program, &self.scenario))?;
+        tape.note(Direction::Spawn, &json!({ "spawn": self.command }).to_string())?;
         let mut child = Command::new(program)
             .args(args)
             .stdin(Stdio::piped())
@@ -75,22 +82,23 @@ impl Record {
             anyhow::bail!("{program} has no pipes");
         };
         // What is typed ends with the program, not the other way round.
-        let typed = tokio::spawn(pass(BufReader::new(tokio::io::stdin()), stdin, "to_agent", tape.clone()));
+        let typed =
+            tokio::spawn(pass(BufReader::new(tokio::io::stdin()), stdin, Direction::ToAgent, tape.clone()));
         let (said, cried) = tokio::join!(
-            pass(BufReader::new(stdout), tokio::io::stdout(), "from_agent", tape.clone()),
-            pass(BufReader::new(stderr), tokio::io::stderr(), "stderr", tape.clone()),
+            pass(BufReader::new(stdout), tokio::io::stdout(), Direction::FromAgent, tape.clone()),
+            pass(BufReader::new(stderr), tokio::io::stderr(), Direction::Stderr, tape.clone()),
         );
         said?;
         cried?;
         let status = child.wait().await?;
         typed.abort();
-        tape.note("exit", json!({ "code": status.code() }))?;
+        tape.note(Direction::Exit, &json!({ "code": status.code() }).to_string())?;
         Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
     }
 }
 
 /// Copies lines as they are, and writes each down: as JSON when it is JSON, otherwise as text.
-async fn pass<R, W>(mut from: BufReader<R>, mut to: W, dir: &'static str, tape: Tape) -> Result<()>
+async fn pass<R, W>(mut from: BufReader<R>, mut to: W, dir: Direction, tape: Tape) -> Result<()>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -98,8 +106,7 @@ where
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).await? > 0 {
         let text = String::from_utf8_lossy(&line);
-        let text = text.trim_end_matches(['\n', '\r']);
-        tape.note(dir, serde_json::from_str(text).unwrap_or_else(|_| Value::from(text)))?;
+        tape.note(dir, text.trim_end_matches(['\n', '\r']))?;
         to.write_all(&line).await?;
         to.flush().await?;
         line.clear();

@@ -3,7 +3,7 @@
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::Args;
 use longshore_model::capability::Mode;
 use longshore_model::id::{Seq, TurnId};
@@ -56,6 +56,9 @@ impl Run {
             // Before a session is opened for it.
             let hint = format!("say what to do: longshore run {} \"fix the tests\"", self.agent);
             return Err(Fault::usage("the prompt is empty", hint).into());
+        }
+        if text.trim().is_empty() {
+            bail!("there is nothing to say; give a prompt");
         }
         let cwd = match self.cwd {
             Some(folder) => folder

@@ -1,6 +1,5 @@
 //! `longshore up`: the hub with an anchor inside.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
@@ -10,7 +9,6 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
-use longshore_drivers::discover::AgentSettings;
 use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
@@ -25,7 +23,7 @@ use tracing::{info, warn};
 use super::exit::Fault;
 use super::reach::Running;
 use super::terminal::{now, put_line};
-use crate::config::{AgentConfig, Config, Places};
+use crate::config::{Config, Places};
 
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
@@ -41,7 +39,7 @@ pub(super) struct Up {
     /// A name besides loopback under which this hub may be reached; can be given several times
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// Keep nothing on disk
+    /// Keep the log in memory: it ends with the hub
     #[arg(long)]
     ephemeral: bool,
 }
@@ -65,7 +63,7 @@ impl Up {
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
         let hub = Hub::new(log);
-        let anchor = start_anchor(&hub, &config);
+        let anchor = start_anchor(&hub, &config)?;
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
@@ -143,18 +141,8 @@ fn token(places: &Places) -> Result<Token> {
     Ok(token)
 }
 
-/// What the configuration says of agents, as the anchor wants it.
-pub(super) fn agent_settings(config: &Config) -> BTreeMap<String, AgentSettings> {
-    let settings = |agent: &AgentConfig| AgentSettings {
-        path: agent.path.clone(),
-        args: agent.args.clone(),
-        env: agent.env.clone(),
-    };
-    config.agents.iter().map(|(name, agent)| (name.clone(), settings(agent))).collect()
-}
-
-fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
-    let settings = AnchorConfig { settings: agent_settings(config), ..AnchorConfig::default() };
+fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
+    let settings = AnchorConfig::of(config.agents.clone())?;
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,
@@ -164,7 +152,7 @@ fn start_anchor(hub: &Hub, config: &Config) -> Anchor {
         }),
     );
     hub.attach(anchor.sender());
-    anchor
+    Ok(anchor)
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.

@@ -43,7 +43,7 @@ async fn a_run_shows_the_turn_and_ends_with_its_figures() {
     assert!(out(&longshore(&rig, &["show"]).await).contains("All well."));
     assert!(out(&longshore(&rig, &["search", "well"]).await).contains("look around"));
     assert!(out(&longshore(&rig, &["agents"]).await).contains("0.166.0"));
-    assert!(out(&longshore(&rig, &["doctor"]).await).contains("Codex 0.166.0"));
+    assert!(out(&longshore(&rig, &["doctor"]).await).contains("Codex: 0.166.0"));
     assert_eq!(out(&longshore(&rig, &["token"]).await).trim(), "the-token-of-the-tests");
 }
 

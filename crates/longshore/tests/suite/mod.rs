@@ -8,3 +8,5 @@ mod rig;
 mod script;
 mod script_server;
 mod slow;
+mod tidy;
+mod tidy_texts;

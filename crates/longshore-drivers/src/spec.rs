@@ -1,0 +1,77 @@
+//! What a driver says of its agent: how it is called, found and started, and what it can do.
+//!
+//! An agent is a value and not a constant, since people add agents of their own in the settings.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use longshore_model::anchor::{Launch, Query};
+use longshore_model::capability::Capabilities;
+use longshore_model::driver::Driver;
+
+use crate::discover::{AgentSettings, Finding, Surroundings};
+
+/// An agent of the table, as it is passed around.
+pub type Agent = Arc<dyn AgentSpec>;
+
+/// One agent that Longshore can drive.
+pub trait AgentSpec: fmt::Debug + Send + Sync {
+    /// Its name: `codex`. Letters, digits and hyphens.
+    fn name(&self) -> &str;
+
+    /// Its name for people: `Codex`.
+    fn title(&self) -> &str;
+
+    /// The command that installs it.
+    fn install(&self) -> &str;
+
+    /// The command that logs in to it, where one is needed.
+    fn login(&self) -> Option<&str> {
+        None
+    }
+
+    /// The newest version that Longshore was tested with. A newer one is driven all the same, with a remark.
+    fn tested(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it can do.
+    fn capabilities(&self) -> Capabilities;
+
+    /// Where it is installed. Looks at the disk; called where that may take its time.
+    fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding;
+
+    /// How its program is started so that it speaks to us.
+    fn invocation(&self, purpose: Purpose<'_>) -> Invocation;
+
+    /// A driver for one process of it.
+    fn driver(&self) -> Box<dyn Driver>;
+}
+
+/// What a process is started for.
+#[derive(Clone, Copy, Debug)]
+pub enum Purpose<'a> {
+    /// To host this session, and those that come of it.
+    Session(&'a Launch),
+    /// To answer this question, and nothing else.
+    Query(&'a Query),
+    /// To host all sessions of this machine, one after the other and at once.
+    Machine,
+}
+
+/// What is added to a program's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Invocation {
+    /// Its arguments, before those of the settings.
+    pub arguments: Vec<String>,
+    /// What its environment has beyond ours, unless the settings say otherwise.
+    pub env: BTreeMap<String, String>,
+}
+
+impl Invocation {
+    /// Arguments, and no environment.
+    pub fn of(arguments: &[&str]) -> Self {
+        Self { arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), env: BTreeMap::new() }
+    }
+}

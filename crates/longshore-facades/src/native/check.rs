@@ -1,0 +1,52 @@
+//! What of a client's words is refused before anyone acts on it.
+
+use longshore_model::command::{Prompt, Refusal};
+use longshore_session::{Hub, HubError};
+use serde_json::Value;
+
+/// How many bytes a title, a key or the name of a model may have.
+const NAME_BYTES: usize = 1_000;
+/// How deep the data of a decision or an answer may be nested. An event holds it a few levels down, and what is
+/// nested more than 128 deep cannot be read back from the log.
+const DEPTH: usize = 64;
+
+/// A title, a key, the name of a model: one that is given has words, and not too many.
+pub(super) fn name(field: &str, given: Option<&str>) -> Result<(), HubError> {
+    match given {
+        Some(text) if text.trim().is_empty() => Err(HubError::Invalid(format!("`{field}` is empty"))),
+        Some(text) if text.len() > NAME_BYTES => {
+            Err(HubError::Invalid(format!("`{field}` is longer than {NAME_BYTES} bytes")))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+pub(super) fn depth<'a>(field: &str, given: impl IntoIterator<Item = &'a Value>) -> Result<(), HubError> {
+    match given.into_iter().all(|value| fits(value, DEPTH)) {
+        true => Ok(()),
+        false => Err(HubError::Invalid(format!("`{field}` is nested more than {DEPTH} deep"))),
+    }
+}
+
+fn fits(value: &Value, left: usize) -> bool {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => true,
+        Value::Array(values) => left > 0 && values.iter().all(|value| fits(value, left - 1)),
+        Value::Object(fields) => left > 0 && fields.values().all(|value| fits(value, left - 1)),
+    }
+}
+
+/// Whether a session that does not exist yet could take this prompt.
+pub(super) async fn first_prompt(hub: &Hub, agent: &str, prompt: &Prompt) -> Result<(), HubError> {
+    if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
+        return Err(Refusal::EmptyPrompt.into());
+    }
+    if !prompt.attachments.is_empty() {
+        let agents = hub.agents().await?;
+        let known = agents.iter().find(|known| *known.name == *agent);
+        if known.is_some_and(|known| !known.capabilities.attachments) {
+            return Err(Refusal::NotSupported { agent: agent.to_owned(), what: "take attachments" }.into());
+        }
+    }
+    Ok(())
+}

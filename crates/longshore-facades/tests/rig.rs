@@ -1,0 +1,265 @@
+//! A hub with a made-up anchor behind the real facade: the test is the agent, and its clients come over sockets.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_facades::auth::Token;
+use longshore_facades::guard::Names;
+use longshore_facades::{App, serve};
+use longshore_log::MemoryLog;
+use longshore_model::anchor::{Answer, FromAnchor, Launch, Query, ToAnchor};
+use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
+use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
+use longshore_model::command::AgentCommand;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{ApprovalId, Context, Ids, ItemId, QuestionId, SessionId, TurnId};
+use longshore_model::lifecycle::{Ready, Sleep, TurnEnd, TurnOutcome};
+use longshore_model::time::Timestamp;
+use longshore_session::{Hub, OpenRequest};
+use serde_json::json;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::http::Call;
+use crate::socket::{Socket, allowed, open_over};
+
+/// Longer than anything here takes, so that a fault ends in a message and not in a wait.
+pub(crate) const WITHIN: Duration = Duration::from_secs(60);
+/// The owner's token: with signs that an address has to escape.
+pub(crate) const TOKEN: &str = "s3cret+/=&%";
+
+/// Waits, and says what for when it takes too long.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    match tokio::time::timeout(WITHIN, future).await {
+        Ok(value) => value,
+        Err(_) => panic!("it took too long: {what}"),
+    }
+}
+
+pub(crate) struct Rig {
+    pub(crate) hub: Hub,
+    pub(crate) at: SocketAddr,
+    /// What the agents are told; questions are answered before they get here.
+    told: mpsc::UnboundedReceiver<ToAnchor>,
+    /// Whether the anchor answers questions. While it does not, whoever asks one waits.
+    pub(crate) answering: watch::Sender<bool>,
+    ids: Ids,
+    _stop: oneshot::Sender<()>,
+}
+
+fn agents() -> Vec<AgentInfo> {
+    let agent = |name: &str, path: Option<&str>, capabilities| AgentInfo {
+        name: name.into(),
+        title: name.to_owned(),
+        path: path.map(str::to_owned),
+        version: None,
+        install: format!("get {name}"),
+        login: None,
+        remark: None,
+        capabilities,
+        models: Vec::new(),
+    };
+    let able = Capabilities {
+        attachments: true,
+        fork: true,
+        steer: true,
+        models: true,
+        modes: vec![Mode::Plan, Mode::Ask, Mode::Full],
+        ..Capabilities::default()
+    };
+    vec![
+        agent("codex", Some("/bin/codex"), able),
+        agent("plain", Some("/bin/plain"), Capabilities::default()),
+        agent("ghost", None, Capabilities::default()),
+    ]
+}
+
+fn answer(query: &Query) -> Result<Answer, String> {
+    match query {
+        Query::Agents => Ok(Answer::Agents { agents: agents() }),
+        Query::Models { .. } => {
+            let model = ModelInfo {
+                id: "large".to_owned(),
+                title: "Large".to_owned(),
+                description: String::new(),
+                default: true,
+            };
+            Ok(Answer::Models { models: vec![model] })
+        }
+        Query::Git { .. } | Query::Sessions { .. } => Err("not here".to_owned()),
+    }
+}
+
+impl Rig {
+    pub(crate) async fn new() -> Self {
+        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        let (to_anchor, mut from_hub) = mpsc::channel(256);
+        let (tell, told) = mpsc::unbounded_channel();
+        let (answering, mut may_answer) = watch::channel(true);
+        hub.attach(to_anchor);
+        let answers = hub.clone();
+        tokio::spawn(async move {
+            while let Some(message) = from_hub.recv().await {
+                match message {
+                    ToAnchor::Ask { id, query } => {
+                        if may_answer.wait_for(|may| *may).await.is_err() {
+                            return;
+                        }
+                        answers.deliver(FromAnchor::Answer { id, answer: answer(&query) }).await;
+                    }
+                    other => drop(tell.send(other)),
+                }
+            }
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let app = App::new(hub.clone(), Token::new(TOKEN), Names::also(["hub.example".to_owned()]));
+        let (stop, stopped) = oneshot::channel();
+        tokio::spawn(serve(listener, app, async { drop(stopped.await) }));
+        Self { hub, at, told, answering, ids: Ids::seeded(9), _stop: stop }
+    }
+
+    /// A request with the token.
+    pub(crate) fn call(&self, method: &'static str, path: impl Into<String>) -> Call {
+        self.bare(method, path).header("authorization", format!("Bearer {TOKEN}"))
+    }
+
+    /// A request without one.
+    pub(crate) fn bare(&self, method: &'static str, path: impl Into<String>) -> Call {
+        Call::new(self.at, method, path)
+    }
+
+    pub(crate) async fn get(&self, path: impl Into<String>) -> crate::http::Reply {
+        self.call("GET", path).send().await
+    }
+
+    pub(crate) async fn socket(&self) -> Socket {
+        Socket::connect(self.at).await
+    }
+
+    /// A connection with room for a few KB.
+    pub(crate) async fn narrow(&self) -> TcpStream {
+        let narrow = TcpSocket::new_v4().unwrap();
+        narrow.set_recv_buffer_size(4_096).unwrap();
+        narrow.connect(self.at).await.unwrap()
+    }
+
+    pub(crate) async fn narrow_socket(&self) -> Socket {
+        open_over(self.narrow().await, allowed(self.at)).await.unwrap()
+    }
+
+    pub(crate) async fn open(&mut self) -> (SessionId, Launch) {
+        let (agent, cwd) = ("codex".to_owned(), "/w".to_owned());
+        let session = self.hub.open(OpenRequest { agent, cwd, ..OpenRequest::default() }).await.unwrap();
+        (session.session_id, self.launched().await)
+    }
+
+    /// A session whose agent listens.
+    pub(crate) async fn ready(&mut self) -> SessionId {
+        let (session, _) = self.open().await;
+        self.is_ready(session).await;
+        session
+    }
+
+    pub(crate) async fn is_ready(&self, session: SessionId) {
+        let native = format!("thread-{session}");
+        let ready = Ready { native, version: None, model: None, transcript: None };
+        self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
+        self.hub.settle().await;
+    }
+
+    /// A session in the middle of a turn.
+    pub(crate) async fn working(&mut self) -> (SessionId, TurnId) {
+        let session = self.ready().await;
+        let path = format!("/api/v1/sessions/{session}/prompts");
+        let reply = self.call("POST", path).json(&json!({ "content": "go" })).send().await;
+        assert_eq!(reply.status, 202, "{}", reply.text());
+        match self.command().await {
+            AgentCommand::Prompt { turn, .. } => (session, turn),
+            other => panic!("instead of a prompt: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn say(&self, session: SessionId, drafts: Vec<Draft>) {
+        self.hub.deliver(FromAnchor::Said { session, drafts }).await;
+    }
+
+    /// A whole message of the agent.
+    pub(crate) async fn message(&mut self, session: SessionId, turn: TurnId, text: &str) {
+        let done = Body::MessageDone { phase: None, partial: false };
+        let item = self.item();
+        self.say(session, vec![Draft::new(done).turn(turn).item(item).text(text)]).await;
+        self.hub.settle().await;
+    }
+
+    pub(crate) async fn finish(&self, session: SessionId, turn: TurnId) {
+        let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
+        self.say(session, vec![Draft::new(end).turn(turn)]).await;
+        self.hub.settle().await;
+    }
+
+    pub(crate) async fn gone(&self, session: SessionId) {
+        let (sleep, reason) = (Sleep::default(), "it died".to_owned());
+        self.hub.deliver(FromAnchor::Gone { session, sleep, reason }).await;
+        self.hub.settle().await;
+    }
+
+    /// The agent asks for a yes.
+    pub(crate) async fn approval(&mut self, session: SessionId, turn: TurnId) -> ApprovalId {
+        let approval = ApprovalId::mint(&mut self.context());
+        let subject = Subject::Command { command: "make".to_owned(), cwd: None, always: Vec::new() };
+        let options = vec![Decision::AllowOnce, Decision::Deny];
+        let request = Body::ApprovalRequested(ApprovalRequest { approval, subject, options });
+        self.say(session, vec![Draft::new(request).turn(turn).text("to build it")]).await;
+        self.hub.settle().await;
+        approval
+    }
+
+    /// The agent wants to know something.
+    pub(crate) async fn question(
+        &mut self,
+        session: SessionId,
+        turn: TurnId,
+        fields: serde_json::Value,
+    ) -> QuestionId {
+        let question = QuestionId::mint(&mut self.context());
+        let fields = serde_json::from_value(fields).unwrap();
+        let request = Body::QuestionAsked(QuestionRequest { question, source: None, fields });
+        self.say(session, vec![Draft::new(request).turn(turn).text("which one?")]).await;
+        self.hub.settle().await;
+        question
+    }
+
+    pub(crate) fn context(&mut self) -> Context<'_> {
+        Context { now: Timestamp::from_micros(1), ids: &mut self.ids }
+    }
+
+    pub(crate) fn item(&mut self) -> ItemId {
+        ItemId::mint(&mut self.context())
+    }
+
+    /// The next thing that an agent is told.
+    pub(crate) async fn told(&mut self) -> ToAnchor {
+        soon("an agent is told something", self.told.recv()).await.unwrap()
+    }
+
+    pub(crate) async fn launched(&mut self) -> Launch {
+        match self.told().await {
+            ToAnchor::Open(launch) => launch,
+            other => panic!("instead of a launch: {other:?}"),
+        }
+    }
+
+    pub(crate) async fn command(&mut self) -> AgentCommand {
+        match self.told().await {
+            ToAnchor::Tell { command, .. } => command,
+            other => panic!("instead of a command: {other:?}"),
+        }
+    }
+
+    /// Whatever the agents were told and nobody has looked at.
+    pub(crate) fn left(&mut self) -> Vec<ToAnchor> {
+        std::iter::from_fn(|| self.told.try_recv().ok()).collect()
+    }
+}
