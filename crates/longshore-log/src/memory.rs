@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longshore_model::event::{Body, Growth};
+use longshore_model::event::{AgentName, Body, Growth};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 use uuid::Uuid;
 
@@ -199,7 +200,7 @@ impl Log for MemoryLog {
     fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
         Box::pin(async move {
             let held = self.held();
-            let mut infos = held.sessions.values().filter_map(|session| session.info.as_deref());
+            let mut infos = held.sessions.values().filter_map(|session| session.info.as_ref());
             Ok(infos.find(|info| info.provider == agent && info.native.as_ref() == Some(&native)).cloned())
         })
     }

@@ -378,6 +378,13 @@ export type Event = (
 }
   | {
   payload: {
+    /** How much of that record. */
+    until: number;
+  };
+  type: "imported";
+}
+  | {
+  payload: {
     /** Whether it is put away now. */
     archived: boolean;
   };
@@ -674,6 +681,8 @@ export type Session = {
   git?: (GitState | null);
   /** The last event. */
   head: Seq;
+  /** How much of the agent's own record was taken in, as long as the conversation is held elsewhere. */
+  imported?: number | null;
   /** What else there is to know of it, for people. */
   metadata?: Record<string, unknown>;
   /** What the agent may do without asking. */

@@ -118,6 +118,10 @@ impl Hub {
             FromAnchor::Gone { session, sleep, reason } => {
                 self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
+            FromAnchor::FoundPast { found } => self.found_past(found).await,
+            FromAnchor::ReadPast { session, drafts, until } => {
+                self.agent_did(session, FromAgent::Past { drafts, until }).await;
+            }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
                     // Whoever asked may have stopped waiting.
@@ -327,7 +331,7 @@ impl Hub {
         Ok(self.entry(session, head))
     }
 
-    fn entry(&self, session: SessionId, head: Seq) -> Entry {
+    pub(crate) fn entry(&self, session: SessionId, head: Seq) -> Entry {
         if let Some(entry) = self.inner.registry.find(session) {
             return entry;
         }
@@ -344,7 +348,7 @@ impl Hub {
     }
 
     /// Asks an actor. A full queue is an answer too: busy.
-    async fn request<T>(
+    pub(crate) async fn request<T>(
         &self,
         entry: &Entry,
         message: impl FnOnce(oneshot::Sender<Result<T, HubError>>) -> FromClient,
@@ -373,7 +377,7 @@ impl Inner {
             let reason = HubError::NoAnchor.to_string();
             // On a task of its own: the session that asked must be free to hear the answer.
             tokio::spawn(async move {
-                hub.deliver(FromAnchor::Gone { session: launch.session, sleep, reason }).await;
+                hub.agent_did(launch.session, FromAgent::Gone { sleep, reason }).await;
             });
         }
     }

@@ -15,6 +15,7 @@ mod fork;
 mod hub;
 mod import;
 mod inbox;
+mod past;
 mod registry;
 mod story;
 mod subscription;

@@ -57,6 +57,10 @@ impl Tail {
         let head = last.seq();
         {
             let mut held = self.lock();
+            if self.head.receiver_count() == 0 {
+                // Nobody follows: whoever comes later reads from the log.
+                *held = Held::default();
+            }
             held.bytes += bytes_of(&frames);
             held.batches.push_back(frames);
             while held.bytes > TAIL_BYTES && held.batches.len() > 1 {

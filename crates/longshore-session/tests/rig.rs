@@ -80,7 +80,11 @@ impl Rig {
     }
 
     pub(crate) async fn is_ready(&self, session: SessionId) {
-        let ready = Ready { native: "thread-1".to_owned(), version: None, model: None, transcript: None };
+        self.is_ready_as(session, "thread-1").await;
+    }
+
+    pub(crate) async fn is_ready_as(&self, session: SessionId, native: &str) {
+        let ready = Ready { native: native.to_owned(), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
     }
 

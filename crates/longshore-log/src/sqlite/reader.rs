@@ -187,7 +187,11 @@ pub(super) fn session_of(connection: &Connection, ask: Uuid) -> Result<Option<Se
     Ok(id.map(|id| SessionId(Uuid::from_bytes(id))))
 }
 
-pub(super) fn native(connection: &Connection, agent: &str, native: &str) -> Result<Option<SessionInfo>, Fault> {
+pub(super) fn native(
+    connection: &Connection,
+    agent: &str,
+    native: &str,
+) -> Result<Option<SessionInfo>, Fault> {
     let info: Option<String> = connection
         .prepare_cached("SELECT info FROM sessions WHERE agent = ?1 AND native = ?2 LIMIT 1")?
         .query_row([agent, native], |row| row.get(0))

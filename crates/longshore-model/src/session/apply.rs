@@ -94,6 +94,7 @@ impl Session {
             Body::DelegationStarted(_) | Body::DelegationFinished(_) => {}
 
             Body::TurnStarted { .. } => {
+                self.spoken |= self.native.is_some();
                 self.turn = event.turn.map(|id| Turn { id, started: event.at });
             }
             Body::TurnFinished(end) => {

@@ -165,6 +165,8 @@ pub struct Session {
     link: Link,
     /// The agent was here before, so that its next coming is a revival.
     woken: bool,
+    /// Something was said to the agent, so that it has something to remember.
+    spoken: bool,
     /// The agent no longer remembers; the next start tells it what the log holds.
     forgotten: bool,
     turn: Option<Turn>,
@@ -224,6 +226,7 @@ impl Session {
             closed: false,
             link: Link::Asleep,
             woken: false,
+            spoken: false,
             forgotten: false,
             turn: None,
             last_outcome: None,
@@ -322,7 +325,9 @@ impl Session {
 
     fn launch(&mut self, out: &mut Outcome) {
         self.link = Link::Starting;
-        let start = match (&self.native, &self.opened.forked_from) {
+        // An agent keeps no record of a conversation in which nothing was said.
+        let native = self.native.as_ref().filter(|_| self.spoken);
+        let start = match (native, &self.opened.forked_from) {
             (Some(native), _) => Start::Resume { native: native.clone() },
             (None, Some(origin)) => Start::Fork { native: origin.native.clone() },
             (None, None) => Start::New,

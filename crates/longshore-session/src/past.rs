@@ -1,0 +1,65 @@
+//! Conversations that were held elsewhere: found by the anchor, taken in piece by piece, read like all others.
+
+use std::sync::Arc;
+
+use longshore_model::anchor::{Past, ToAnchor};
+use longshore_model::capability::Mode;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::Opened;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use crate::actor::FromClient;
+use crate::error::HubError;
+use crate::hub::Hub;
+
+impl Hub {
+    /// Opens a session for each that is new, all at once so that they share commits, and has the anchor read on in
+    /// those of which there is more than was taken in.
+    pub(crate) async fn found_past(&self, found: Vec<Past>) {
+        let mut openings = JoinSet::new();
+        for past in found {
+            let hub = self.clone();
+            openings.spawn(async move {
+                let native = past.native.clone();
+                if let Err(error) = hub.follow_past(past).await {
+                    warn!(%native, %error, "a past conversation cannot be taken in");
+                }
+            });
+        }
+        while openings.join_next().await.is_some() {}
+    }
+
+    async fn follow_past(&self, past: Past) -> Result<(), HubError> {
+        let known = self.inner.log.native(Arc::clone(&past.agent), past.native.clone()).await?;
+        let (agent, native, size) = (Arc::clone(&past.agent), past.native.clone(), past.size);
+        let session = match known {
+            Some(known) => known,
+            None => self.open_past(past).await?,
+        };
+        // A conversation that goes on here is told by its own driver.
+        if let Some(after) = session.imported.filter(|taken| *taken < size) {
+            let session = session.session_id;
+            self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after }).await;
+        }
+        Ok(())
+    }
+
+    async fn open_past(&self, past: Past) -> Result<SessionInfo, HubError> {
+        let session = SessionId::of_past(&past.agent, &past.native);
+        let opened = Opened {
+            agent: past.agent,
+            cwd: past.cwd,
+            mode: Mode::default(),
+            model: None,
+            title: past.title,
+            capabilities: past.capabilities,
+            parent: None,
+            forked_from: None,
+        };
+        let entry = self.entry(session, Seq::ZERO);
+        let (opened, native, at) = (Box::new(opened), past.native, past.created_at);
+        self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await
+    }
+}
