@@ -19,6 +19,8 @@ export type AgentInfo = {
   path?: string | null;
   /** Something to know before using it. */
   remark?: string | null;
+  /** The command that goes on with a conversation in the agent's own terminal, in the conversation's folder; the agent's name for the conversation stands where it says `{native}`. */
+  resume?: string | null;
   /** Its name for people: `Codex`. */
   title: string;
   /** Its version. */

@@ -79,6 +79,8 @@ pub enum FromAnchor {
     ReadPast {
         /// The session that takes it in.
         session: SessionId,
+        /// How much of the agent's record comes before it.
+        after: u64,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,
         /// How much of the agent's record was taken in with it.
@@ -158,6 +160,8 @@ pub enum Query {
         /// How many.
         limit: u32,
     },
+    /// Which conversations were held elsewhere? Those that are new are told before the answer.
+    Past,
 }
 
 /// The answer to a [`Query`].
@@ -185,6 +189,13 @@ pub enum Answer {
         sessions: Vec<NativeSession>,
         /// Where the next page begins.
         next: Option<String>,
+    },
+    /// To [`Query::Past`].
+    Past {
+        /// How many there are.
+        found: u64,
+        /// How many of them are yet to be read, or read on.
+        unread: u64,
     },
 }
 
@@ -214,6 +225,8 @@ pub struct Past {
     pub title: Option<String>,
     /// When it began.
     pub created_at: Timestamp,
+    /// The agent's name for the conversation that delegated to this one.
+    pub parent: Option<NativeId>,
     /// What the agent can do.
     pub capabilities: Capabilities,
     /// How much there is of the agent's record.

@@ -65,6 +65,7 @@ pub(crate) enum FromAgent {
     Git(GitState),
     /// What was said elsewhere.
     Past {
+        after: u64,
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
     },
@@ -259,10 +260,22 @@ impl Actor {
             FromAgent::Git(state) => {
                 let _ = self.handle(Input::Git(state), out);
             }
-            FromAgent::Past { drafts, until } => {
-                let _ = self.handle(Input::Past { drafts, until }, out);
+            FromAgent::Past { after, drafts, until } => {
+                let _ = self.handle(Input::Past { after, drafts, until }, out);
+                self.ask_for_what_is_left_out(until).await;
             }
             FromAgent::Mark(_) => {}
+        }
+    }
+
+    /// What was read may have been read from another place than where this session stands, and was then not taken in.
+    async fn ask_for_what_is_left_out(&self, until: u64) {
+        let Some(session) = &self.session else { return };
+        if let (Some(after), Some(native)) = (session.imported(), session.native())
+            && after < until
+        {
+            let (agent, native) = (Arc::clone(session.agent()), native.clone());
+            self.hub.to_anchor(ToAnchor::ReadPast { session: self.id, agent, native, after }).await;
         }
     }
 

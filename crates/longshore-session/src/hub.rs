@@ -119,8 +119,8 @@ impl Hub {
                 self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
             FromAnchor::FoundPast { found } => self.found_past(found).await,
-            FromAnchor::ReadPast { session, drafts, until } => {
-                self.agent_did(session, FromAgent::Past { drafts, until }).await;
+            FromAnchor::ReadPast { session, after, drafts, until } => {
+                self.agent_did(session, FromAgent::Past { after, drafts, until }).await;
             }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
@@ -146,7 +146,9 @@ impl Hub {
     pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
         match self.ask(Query::Agents).await? {
             Answer::Agents { agents } => Ok(agents),
-            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
+                Err(mismatch())
+            }
         }
     }
 
@@ -154,11 +156,13 @@ impl Hub {
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         match self.ask(Query::Models { agent: agent.into() }).await? {
             Answer::Models { models } => Ok(models),
-            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
+                Err(mismatch())
+            }
         }
     }
 
-    async fn ask(&self, query: Query) -> Result<Answer, HubError> {
+    pub(crate) async fn ask(&self, query: Query) -> Result<Answer, HubError> {
         self.inner.ask(query).await
     }
 
@@ -417,7 +421,7 @@ impl Inner {
     }
 }
 
-fn mismatch() -> HubError {
+pub(crate) fn mismatch() -> HubError {
     HubError::Anchor("the anchor answered something else than it was asked".to_owned())
 }
 

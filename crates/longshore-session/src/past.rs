@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_model::anchor::{Past, ToAnchor};
+use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
@@ -12,9 +12,34 @@ use tracing::warn;
 
 use crate::actor::FromClient;
 use crate::error::HubError;
-use crate::hub::Hub;
+use crate::hub::{Hub, mismatch};
+
+/// What looking for conversations that were held elsewhere came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportedPast {
+    /// How many there are.
+    pub found: u64,
+    /// How many of them are listed here only now.
+    pub new: u64,
+    /// How many are yet to be read, or read on.
+    pub unread: u64,
+}
 
 impl Hub {
+    /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
+    /// in their own time.
+    pub async fn import_past(&self) -> Result<ImportedPast, HubError> {
+        let before = self.inner.counters.past();
+        match self.ask(Query::Past).await? {
+            Answer::Past { found, unread } => {
+                Ok(ImportedPast { found, new: self.inner.counters.past() - before, unread })
+            }
+            Answer::Agents { .. } | Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => {
+                Err(mismatch())
+            }
+        }
+    }
+
     /// Opens a session for each that is new, all at once so that they share commits, and has the anchor read on in
     /// those of which there is more than was taken in.
     pub(crate) async fn found_past(&self, found: Vec<Past>) {
@@ -48,6 +73,13 @@ impl Hub {
 
     async fn open_past(&self, past: Past) -> Result<SessionInfo, HubError> {
         let session = SessionId::of_past(&past.agent, &past.native);
+        let parent = match past.parent {
+            Some(native) => {
+                let known = self.inner.log.native(Arc::clone(&past.agent), native.clone()).await?;
+                Some(known.map_or_else(|| SessionId::of_past(&past.agent, &native), |known| known.session_id))
+            }
+            None => None,
+        };
         let opened = Opened {
             agent: past.agent,
             cwd: past.cwd,
@@ -55,11 +87,13 @@ impl Hub {
             model: None,
             title: past.title,
             capabilities: past.capabilities,
-            parent: None,
+            parent,
             forked_from: None,
         };
         let entry = self.entry(session, Seq::ZERO);
         let (opened, native, at) = (Box::new(opened), past.native, past.created_at);
-        self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await
+        let opened = self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
+        self.inner.counters.took_in_past();
+        Ok(opened)
     }
 }

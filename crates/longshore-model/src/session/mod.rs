@@ -23,7 +23,7 @@ use crate::anchor::{Launch, Start};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
-use crate::event::{Actor, Body, Draft, Event, Raw};
+use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
 use crate::info::{Activity, OpenApproval, OpenQuestion, QueuedPrompt, SessionInfo, Status};
 use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
@@ -60,9 +60,11 @@ pub enum Input {
     },
     /// What was said elsewhere, read back from the agent's own record.
     Past {
+        /// How much of that record comes before it.
+        after: u64,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,
-        /// How much of that record this is.
+        /// Up to where of that record this is.
         until: u64,
     },
     /// The work tree was looked at.
@@ -261,8 +263,8 @@ impl Session {
                 self.gone(sleep, reason, cx, out);
                 Ok(Reply::Done)
             }
-            Input::Past { drafts, until } => {
-                self.past(drafts, until, cx, out);
+            Input::Past { after, drafts, until } => {
+                self.past(after, drafts, until, cx, out);
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -381,6 +383,16 @@ impl Session {
         self.imported.is_some()
     }
 
+    /// How much of the agent's own record was taken in, as long as it is held elsewhere.
+    pub fn imported(&self) -> Option<u64> {
+        self.imported
+    }
+
+    /// Its agent.
+    pub fn agent(&self) -> &AgentName {
+        &self.opened.agent
+    }
+
     /// Whether a turn runs.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
@@ -467,7 +479,7 @@ fn tail(text: &str, chars: usize) -> &str {
 }
 
 /// A title made of a prompt: its first line with words, cut at a word.
-fn title_of(prompt: &str) -> String {
+pub fn title_of(prompt: &str) -> String {
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.chars().count() <= TITLE_CHARS {
         return line.to_owned();

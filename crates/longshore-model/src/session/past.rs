@@ -1,5 +1,6 @@
 //! What was said elsewhere: taken in from the agent's own record, for as long as nobody takes the conversation over.
 
+use super::agent::kept_raw;
 use super::{Outcome, Session};
 use crate::event::{Body, Draft};
 use crate::id::Context;
@@ -20,19 +21,23 @@ impl Session {
         session
     }
 
-    /// Takes in what was said. What was taken in before changes nothing, and neither does anything once the
-    /// conversation goes on here: from then on our own driver tells.
+    /// Takes in what was said. It must follow on what was taken in before, so that nothing is there twice and nothing is
+    /// left out; and once the conversation goes on here, nothing changes it any more: from then on our own driver tells.
     pub(super) fn past(
         &mut self,
+        after: u64,
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) {
-        if self.imported.is_none_or(|known| until <= known) {
+        if self.imported != Some(after) || until <= after {
             return;
         }
-        for (at, draft) in drafts {
+        for (at, mut draft) in drafts {
+            if self.comes_too_late(&draft) {
+                draft = kept_raw(draft);
+            }
             let mut then = Context { now: at.max(self.updated_at), ids: cx.ids };
             self.begin_first(&draft, &mut then, out);
             if let Body::TurnFinished(end) = &draft.body {
