@@ -4,5 +4,6 @@
 mod anchor;
 mod codex;
 mod discover;
+mod past;
 mod rig;
 mod transport;

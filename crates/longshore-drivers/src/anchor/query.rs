@@ -18,6 +18,7 @@ use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
 use crate::git;
+use crate::past::{Haste, Watcher};
 use crate::spec::Agent;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
@@ -29,16 +30,17 @@ type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 pub(crate) struct Queries {
     config: Arc<AnchorConfig>,
     versions: Arc<Versions>,
+    watcher: Arc<Watcher>,
     models: BTreeMap<String, Remembered>,
     slots: Semaphore,
     deliver: Deliver,
 }
 
 impl Queries {
-    pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
+    pub(crate) fn new(config: Arc<AnchorConfig>, watcher: Arc<Watcher>, deliver: Deliver) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
-        Self { config, versions: Arc::default(), models, slots: Semaphore::new(AT_ONCE), deliver }
+        Self { config, versions: Arc::default(), watcher, models, slots: Semaphore::new(AT_ONCE), deliver }
     }
 
     /// Answers a question, by its deadline.
@@ -47,6 +49,7 @@ impl Queries {
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
+            Query::Past => "the search for past conversations".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
         };
         let found = timeout(deadline, self.find(id, query)).await;
@@ -62,6 +65,7 @@ impl Queries {
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
             Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
+            Query::Past => return (Ok(self.past().await), None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
@@ -70,7 +74,7 @@ impl Queries {
         // Whoever asks for the same models waits here for the first one's answer.
         let mut remembered = match &query {
             Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } => None,
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
@@ -112,6 +116,13 @@ impl Queries {
         Answer::Agents { agents }
     }
 
+    /// Looks now. What could not be told within the deadline is told the next time.
+    async fn past(&self) -> Answer {
+        let _ = timeout(self.config.query_deadline * 2 / 3, self.watcher.look(Haste::Now)).await;
+        let (found, unread) = self.watcher.count();
+        Answer::Past { found, unread }
+    }
+
     fn ask(&self, agent: Agent, id: QueryId, query: Query) -> Asked {
         let process = ProcessId(0);
         let (route, end) = Route::new(process, None);
@@ -129,7 +140,10 @@ impl Queries {
             deliver: Arc::new(move |message| {
                 match message {
                     FromAnchor::Answer { answer, .. } => drop(answers.try_send(answer)),
-                    FromAnchor::Said { .. } | FromAnchor::Gone { .. } => {}
+                    FromAnchor::Said { .. }
+                    | FromAnchor::Gone { .. }
+                    | FromAnchor::FoundPast { .. }
+                    | FromAnchor::ReadPast { .. } => {}
                 }
                 Box::pin(std::future::ready(()))
             }),

@@ -4,11 +4,11 @@
 //! file moves in a line at the end of the hunks.
 
 use std::collections::BTreeMap;
-use std::fmt::Write;
 
 use longshore_model::item::{FileChange, FileChangeKind};
 
 use crate::codex::wire::{Change, OldChange};
+use crate::unified::{all_lines, short};
 
 /// What codex puts before the new place of a file that moves.
 const MOVED_TO: &str = "\n\nMoved to: ";
@@ -25,7 +25,7 @@ pub(super) fn changes(changes: &[Change], cwd: &str) -> Vec<FileChange> {
 }
 
 /// The same in the words of the first version.
-pub(super) fn old_changes(changes: &BTreeMap<String, OldChange>, cwd: &str) -> Vec<FileChange> {
+pub(crate) fn old_changes(changes: &BTreeMap<String, OldChange>, cwd: &str) -> Vec<FileChange> {
     changes
         .iter()
         .map(|(path, change)| {
@@ -64,32 +64,6 @@ fn file_change(path: &str, kind: &str, moved: Option<&str>, content: &str, cwd: 
         }
     };
     FileChange { path: path.to_owned(), kind, moved_to, diff }
-}
-
-/// A path as seen from the work tree.
-fn short<'a>(path: &'a str, cwd: &str) -> &'a str {
-    let inside = path.strip_prefix(cwd.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
-    inside.unwrap_or(path).trim_start_matches('/')
-}
-
-/// A hunk in which every line is new, or every line is gone.
-fn all_lines(sign: char, content: &str) -> String {
-    if content.is_empty() {
-        return String::new();
-    }
-    let count = content.lines().count();
-    let mut hunk = match sign {
-        '+' => format!("@@ -0,0 +1,{count} @@\n"),
-        _ => format!("@@ -1,{count} +0,0 @@\n"),
-    };
-    for line in content.split_inclusive('\n') {
-        // Writing to a string cannot fail.
-        let _ = write!(hunk, "{sign}{line}");
-    }
-    if !content.ends_with('\n') {
-        hunk.push_str("\n\\ No newline at end of file\n");
-    }
-    hunk
 }
 
 #[cfg(test)]
