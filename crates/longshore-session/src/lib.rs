@@ -26,6 +26,6 @@ pub use error::HubError;
 pub use hub::{Hub, OpenRequest};
 pub use inbox::Inbox;
 pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
-pub use past::ImportedPast;
+pub use past::{HandBack, ImportedPast};
 pub use subscription::Subscription;
 pub use tail::Frames;

@@ -25,7 +25,33 @@ pub struct ImportedPast {
     pub unread: u64,
 }
 
+/// How a conversation goes on in the agent's own terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandBack {
+    /// The folder to be in.
+    pub cwd: String,
+    /// The command to give there.
+    pub command: String,
+}
+
+impl HandBack {
+    /// Both in a line for a shell.
+    pub fn line(&self) -> String {
+        format!("cd {} && {}", quoted(&self.cwd), self.command)
+    }
+}
+
 impl Hub {
+    /// How a session goes on in the agent's own terminal; none when its agent has none, or has nothing to go on with.
+    pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
+        let info = self.session(session).await?;
+        let Some(native) = info.native.filter(|_| info.capabilities.send_prompt) else { return Ok(None) };
+        let agent = self.agents().await?.into_iter().find(|agent| agent.name == info.provider);
+        let command = agent.and_then(|agent| agent.resume);
+        let command = command.map(|command| command.replace("{native}", &quoted(&native)));
+        Ok(command.map(|command| HandBack { cwd: info.cwd, command }))
+    }
+
     /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
     /// in their own time.
     pub async fn import_past(&self) -> Result<ImportedPast, HubError> {
@@ -95,5 +121,27 @@ impl Hub {
         let opened = self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
         self.inner.counters.took_in_past();
         Ok(opened)
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_it_as_it_is() {
+        let back = HandBack { cwd: "/home/dev/it's here".to_owned(), command: "codex resume 1-2".to_owned() };
+        assert_eq!(back.line(), r"cd '/home/dev/it'\''s here' && codex resume 1-2");
+        assert_eq!(quoted("x; rm -rf ~"), "'x; rm -rf ~'");
+        assert_eq!(quoted(""), "''");
     }
 }

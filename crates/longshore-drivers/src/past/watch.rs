@@ -61,6 +61,8 @@ struct Inner {
     wake: Notify,
     /// One looks at a time.
     looking: tokio::sync::Mutex<()>,
+    /// Held while the hub is told of what was found.
+    telling: tokio::sync::Mutex<()>,
 }
 
 /// An agent that keeps records.
@@ -115,6 +117,7 @@ impl Watcher {
                 desk: Mutex::default(),
                 wake: Notify::new(),
                 looking: tokio::sync::Mutex::default(),
+                telling: tokio::sync::Mutex::default(),
             }),
         }
     }
@@ -175,6 +178,7 @@ impl Inner {
             Some(changed) if !changed.is_empty() => Arc::new(changed),
             Some(_) | None => return,
         };
+        let _first = self.telling.lock().await;
         let titles = self.clone().on_a_thread(|inner| {
             let titles = |watched: &Watched| watched.records.titles(&watched.around);
             inner.watched.iter().map(titles).collect::<Vec<_>>()
@@ -264,6 +268,8 @@ impl Inner {
             };
             // There may be something for the other one too.
             self.wake.notify_one();
+            // First all are listed, then they are read: whoever looks for one wants to see that it is there.
+            drop(self.telling.lock().await);
             let warm = self.read(&key, wanted).await;
             let mut desk = lock(&self.desk);
             desk.reading.remove(&key);

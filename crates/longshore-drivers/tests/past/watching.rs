@@ -169,7 +169,7 @@ async fn records_are_found_once_and_again_when_they_grow() {
     fs::create_dir(&away).unwrap();
     fs::rename(&file, away.join(file.file_name().unwrap())).unwrap();
     assert_eq!(stage.look().await, (Vec::new(), 1));
-    assert_eq!(stage.read(PARENT, 0, past.size + 26).await.len() > 30, true);
+    assert!(stage.read(PARENT, 0, past.size + 26).await.len() > 30);
 }
 
 #[tokio::test]
