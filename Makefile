@@ -1,11 +1,13 @@
 .DEFAULT_GOAL := run
-.PHONY: run test fmt bench apt
-CODEX := tests/agents/node_modules/.package-lock.json
+.PHONY: run test bench fmt apt
+# The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
+AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
 run: apt ## build everything and start the hub
 	cargo run --release -p longshore -- up
 
-test: apt $(CODEX) ## every check and test
+test: apt $(AGENTS)/installed ## every check and test
+	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 	cargo fmt --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
@@ -13,14 +15,15 @@ test: apt $(CODEX) ## every check and test
 
 bench: apt ## figures, beside a reference relay measured in the same run
 	cargo build --release -p longshore -p longshore-bench
-	target/release/bench
+	"$${CARGO_TARGET_DIR:-target}/release/bench" $(BENCH)
 
 fmt:
 	cargo fmt
 
-# The real agents that tests drive, at the versions of the lockfile.
-$(CODEX): tests/agents/package-lock.json
-	npm ci --prefix tests/agents --no-audit --no-fund
+$(AGENTS)/installed: tests/agents/package-lock.json
+	mkdir -p $(AGENTS)
+	cp tests/agents/package.json tests/agents/package-lock.json tests/agents/.npmrc $(AGENTS)
+	npm ci --prefix $(AGENTS) --no-audit --no-fund
 	touch $@
 
 # What a fresh Debian may lack: a linker and a C compiler (SQLite), git.

@@ -4,23 +4,33 @@
 //! |---|---|
 //! | [`spec`] | what a driver says of its agent: name, place, command line, capabilities |
 //! | [`table`] | every agent that there is: built in, one line each, and of the settings |
+//! | [`acp`] | every agent that speaks the Agent Client Protocol |
 //! | [`codex`] | Codex, through its `app-server` |
+//! | [`claude`] | Claude Code, through its stream-json |
+//! | [`opencode`] | OpenCode, through its server |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
+//! | [`work`] | files and commands for agents that leave them to us |
 
+pub mod acp;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
 pub mod capture;
+pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod form;
 mod git;
+pub mod opencode;
 pub mod past;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
 mod unified;
+#[deny(clippy::wildcard_enum_match_arm)]
+pub mod work;

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use longshore_model::anchor::{Launch, Query};
@@ -57,8 +58,43 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     /// How its program is started so that it speaks to us.
     fn invocation(&self, purpose: Purpose<'_>) -> Invocation;
 
+    /// How one speaks with its process.
+    fn channel(&self) -> Channel {
+        Channel::Lines
+    }
+
+    /// Whether one process hosts all sessions of this machine. It is started for the first one, without a work tree
+    /// of its own, and ends a little after the last one.
+    fn shared(&self) -> bool {
+        false
+    }
+
     /// A driver for one process of it.
     fn driver(&self) -> Box<dyn Driver>;
+}
+
+/// How one speaks with a process.
+#[derive(Clone, Copy, Debug)]
+pub enum Channel {
+    /// In lines, over its pipes.
+    Lines,
+    /// Over HTTP, on a port of loopback that it names in a line; its events come as server-sent events.
+    Http(Server),
+}
+
+/// A process that is a server on loopback.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    /// The name that goes with the password.
+    pub user: &'static str,
+    /// The variable of its environment that tells it its password, which is made up for every process.
+    pub password: &'static str,
+    /// Where it listens, when this line of its output says so. No sooner is it spoken to.
+    pub listening: fn(&str) -> Option<SocketAddr>,
+    /// The path of its stream of events: one message in each line of data.
+    pub events: &'static str,
+    /// Whether a message on that stream says nothing: a sign of life, or a second copy of another.
+    pub says_nothing: fn(&str) -> bool,
 }
 
 /// What a process is started for.

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::codex;
 use crate::discover::AgentSettings;
 use crate::spec::Agent;
+use crate::{acp, claude, codex, opencode};
 
 /// The settings name an agent that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -37,14 +37,17 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    vec![Arc::new(codex::Spec)]
+    let mut agents: Vec<Agent> =
+        vec![Arc::new(codex::Spec), Arc::new(claude::Spec), Arc::new(opencode::Spec)];
+    agents.extend(acp::rows().iter().map(acp::Spec::known));
+    agents
 }
 
 /// Makes an agent of what the settings say, under a name of theirs. Its command is not empty.
 type Maker = fn(name: &str, settings: &AgentSettings) -> Agent;
 
 /// The drivers that can be given to agents of the settings, by what the settings call them.
-const MAKERS: &[(&str, Maker)] = &[];
+const MAKERS: &[(&str, Maker)] = &[(acp::NAME, acp::Spec::of_settings)];
 
 /// Every agent that there is: those that are built in, then those that the settings add. One of the settings that has
 /// a driver takes the place of a built-in one with the same name.

@@ -1,9 +1,14 @@
 //! The tests of the drivers crate, in one program.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod acp;
 mod anchor;
+mod claude;
 mod codex;
 mod discover;
+mod hearing;
+mod opencode;
 mod past;
 mod rig;
 mod transport;
+mod work;

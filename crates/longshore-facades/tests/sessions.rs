@@ -216,7 +216,9 @@ async fn a_fork_is_a_session_of_its_own() {
 #[tokio::test]
 async fn an_agent_that_is_gone_is_revived_from_its_memory_or_from_the_log() {
     let mut rig = Rig::new().await;
-    let session = rig.ready().await;
+    let (session, turn) = rig.working().await;
+    rig.finish(session, turn).await;
+    rig.left();
     let place = format!("/api/v1/sessions/{session}/revive");
     assert_eq!(rig.call("POST", &place).send().await.ok(200)["activity"], "idle", "it is awake already");
     assert!(rig.left().is_empty());

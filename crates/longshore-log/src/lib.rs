@@ -69,7 +69,8 @@ pub trait Log: Send + Sync + 'static {
     /// Which session asked the approval or question of this id.
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>>;
 
-    /// The row of the session that is this conversation of this agent.
+    /// The row of the session that is this conversation of this agent; else of one that is the same conversation of
+    /// another agent, as one program can be driven in several ways.
     fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>>;
 
     /// Finds words in what people and agents said and in what tools ran and printed, the best hits first. Every

@@ -200,8 +200,9 @@ impl Log for MemoryLog {
     fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
         Box::pin(async move {
             let held = self.held();
-            let mut infos = held.sessions.values().filter_map(|session| session.info.as_ref());
-            Ok(infos.find(|info| info.provider == agent && info.native.as_ref() == Some(&native)).cloned())
+            let infos = held.sessions.values().filter_map(|session| session.info.as_ref());
+            let same = infos.filter(|info| info.native.as_ref() == Some(&native));
+            Ok(same.max_by_key(|info| info.provider == agent).cloned())
         })
     }
 

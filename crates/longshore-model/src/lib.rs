@@ -12,7 +12,7 @@
 //! | [`info`] | a session as lists show it |
 //! | [`timeline`] | the fold that clients draw |
 //! | [`frame`] | an event encoded once |
-//! | [`driver`], [`anchor`] | the contract with the south |
+//! | [`driver`], [`work`], [`anchor`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -31,3 +31,4 @@ pub mod session;
 pub mod time;
 pub mod timeline;
 pub mod usage;
+pub mod work;

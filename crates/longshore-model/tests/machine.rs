@@ -288,6 +288,16 @@ fn an_agent_that_dies_leaves_a_session_that_sleeps_and_revives() {
 }
 
 #[test]
+fn an_agent_that_was_never_spoken_to_starts_afresh() {
+    let mut stage = Stage::ready();
+    stage.gone(Sleep::default(), "it died");
+    stage.effects.clear();
+    stage.prompt("hello");
+    assert!(matches!(&stage.effects[..], [Effect::Launch(launch)] if launch.start == Start::New));
+    stage.check();
+}
+
+#[test]
 fn an_agent_that_cannot_start_fails_the_turn_that_waits_for_it() {
     let mut stage = Stage::new();
     let turn = stage.prompt("hello");

@@ -51,6 +51,8 @@ pub(crate) enum FromClient {
     Info {
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
+    /// The log holds more than it was told to: look there before anything else.
+    Reread,
     /// Nothing: just be awake, and set right what a crash left open.
     Wake,
 }
@@ -194,6 +196,7 @@ impl Actor {
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
+            FromClient::Reread => self.session = None,
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
                     warn!(session = %self.id, %error, "cannot rebuild the session");

@@ -12,6 +12,7 @@ use longshore_model::info::SessionInfo;
 use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
+use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::Hub;
 
@@ -62,11 +63,17 @@ impl Hub {
             );
         }
         let info = Arc::new(session.info());
-        let batch = Batch { session: id, frames: frames.into(), info: Some(Arc::clone(&info)) };
+        let frames: Arc<[Frame]> = frames.into();
+        let batch = Batch { session: id, frames: Arc::clone(&frames), info: Some(Arc::clone(&info)) };
         if let Err(error) = self.inner.log.append(batch).await {
             // What is held here is ahead of the log now.
             importing.remove(&id);
             return Err(error.into());
+        }
+        // Somebody may follow it already: what they hold is behind the log now.
+        if let Some(entry) = self.inner.registry.find(id) {
+            entry.tail.push(frames);
+            let _ = entry.clients.send(FromClient::Reread).await;
         }
         self.inner.changed(Arc::clone(&info));
         while importing.len() > AT_ONCE {

@@ -66,7 +66,11 @@ async fn an_export_can_be_imported_elsewhere_once() {
     let other = Rig::over(Arc::new(MemoryLog::default()));
     let (first, rest) = events.split_at(3);
     other.hub.import(first.to_vec()).await.unwrap();
+    // Whoever looks at it half-way goes on with the rest.
+    let mut reader = other.hub.subscribe(session, Seq(0), WithRaw::No).await.unwrap();
     let info = other.hub.import(rest.to_vec()).await.unwrap();
+    let seen = crate::rig::until(&mut reader, |event| event.seq == Seq(events.len() as u64)).await;
+    assert_eq!(seen.len(), events.len());
     assert_eq!((info.session_id, info.head), (session, Seq(events.len() as u64)));
     let (old, new) = (rig.hub.timeline(session).await.unwrap(), other.hub.timeline(session).await.unwrap());
     assert_eq!(new.items.len(), old.items.len());

@@ -61,7 +61,9 @@ fn main() -> Result<()> {
     let mut figures = Figures::default();
     for round in 1..=options.rounds {
         for scenario in &options.scenarios {
-            for kind in Kind::ALL {
+            // Each goes first as often as the other, in case that is an advantage.
+            let [first, second] = Kind::ALL;
+            for kind in if round % 2 == 1 { [first, second] } else { [second, first] } {
                 eprintln!("round {round} of {}: {} on {}", options.rounds, scenario.name(), kind.name());
                 let ran = runtime.block_on(scenario.run(kind, &programs, &mut figures));
                 ran.with_context(|| format!("{} on {}", scenario.name(), kind.name()))?;

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
 use session::{Cursor, Sessions};
@@ -64,7 +65,10 @@ async fn answer(mut stream: TcpStream, sessions: &Arc<Sessions>) -> Result<()> {
         let body = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\n{}";
         return Ok(stream.write_all(body.as_bytes()).await?);
     }
-    Client { socket: tokio_tungstenite::accept_async(stream).await?, cursor: None }.serve(sessions).await
+    // Clients say little, and every look at what they say clears a buffer of this size first.
+    let config = WebSocketConfig::default().read_buffer_size(HEAD);
+    let socket = tokio_tungstenite::accept_async_with_config(stream, Some(config)).await?;
+    Client { socket, cursor: None }.serve(sessions).await
 }
 
 struct Client {

@@ -1,31 +1,32 @@
 //! One agent process: its driver, its pipes, and the sessions that it hosts, in one task.
 //!
-//! The task waits for six things at once: to be stopped, for room at the hub, for messages of sessions, for its
-//! driver's deadline, for the agent to speak, and for the agent to take what it is told. Backpressure is this:
+//! The task waits for many things at once: to be stopped, for room at the hub, for messages of sessions, for its
+//! driver's deadline, for the agent to speak over its pipes or its port, and for it to take what it is told. Backpressure is this:
 //! while anything waits for room at the hub, the agent's output is not read. All else goes on. So an interrupt
 //! reaches an agent whose session is full: it goes through the driver, which has handled every line that was read,
 //! and is written. Nothing is reordered, because what the driver says to it lines up behind what waits, and what
 //! the agent says to it lies in the pipe behind what it said before.
 
-use std::path::PathBuf;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_model::anchor::{FromAnchor, Launch, Query};
+use longshore_model::anchor::{Answer, FromAnchor};
 use longshore_model::driver::{Input, Output};
 use longshore_model::event::{Body, Draft, Raw, RawFault};
 use longshore_model::id::{QueryId, SessionId};
-use tokio::sync::watch;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::ending::{Cause, Ending};
+use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
-use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
+use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
-use super::{AnchorConfig, Deliver};
-use crate::spec::{self, AgentSpec, Invocation};
-use crate::transport::{Ended, Happened, Line, Spawn, Stdio};
-use crate::{clock, discover};
+use crate::clock;
+use crate::transport::http::{Http, Spoke};
+use crate::transport::{Ended, Happened, Line, Stdio};
+use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
 const HEARD_WHILE_WAITING: usize = 256;
@@ -33,115 +34,30 @@ const HEARD_WHILE_WAITING: usize = 256;
 /// A driver whose deadline has passed for good shall not keep a core busy.
 const BETWEEN_TICKS: Duration = Duration::from_millis(10);
 
-/// What a process is started for.
-#[derive(Clone, Debug)]
-pub(crate) enum Purpose {
-    /// To host a session, and those that come of it.
-    Session(Launch),
-    /// To answer a question.
-    Query(QueryId, Query),
-}
+/// Where the answer to a question goes that came by the route.
+type Asker = oneshot::Sender<Result<Answer, String>>;
 
-/// All that is needed to run an agent process.
-pub(crate) struct Job {
-    pub(crate) config: Arc<AnchorConfig>,
-    pub(crate) agent: spec::Agent,
-    pub(crate) purpose: Purpose,
-    pub(crate) process: ProcessId,
-    pub(crate) route: Route,
-    pub(crate) end: RouteEnd,
-    pub(crate) routes: Arc<Routes>,
-    /// A process for the same session, which has to be gone before.
-    pub(crate) predecessor: Option<Route>,
-    pub(crate) deliver: Deliver,
-}
-
-impl Job {
-    /// Runs the process to its end, and says so to every session that it hosted.
-    pub(crate) async fn run(mut self) -> Ending {
-        let root = self.route.root;
-        let (ending, hosted) = match self.start().await {
-            Ok((stdio, translator)) => {
-                let mut agent = Agent {
-                    title: self.agent.title().to_owned(),
-                    root,
-                    hosted: root.into_iter().collect(),
-                    began: root.is_none(),
-                    outbox: Outbox::new(Arc::clone(&self.deliver)),
-                    out: Output::default(),
-                    cause: None,
-                    heard: 0,
-                    ticked: Instant::now(),
-                    route: self.route.clone(),
-                    routes: Arc::clone(&self.routes),
-                    stdio,
-                    translator,
-                };
-                agent.begin(self.purpose);
-                let ended = agent.live(&mut self.end).await;
-                agent.outbox.deliver_all().await;
-                (Ending::of(&agent.title, ended, agent.cause, agent.began), agent.hosted)
-            }
-            Err(ending) => (ending, root.into_iter().collect()),
-        };
-        tracing::debug!(process = self.process.0, agent = self.agent.name(), reason = %ending.reason, "agent gone");
-        for session in hosted {
-            let (sleep, reason) = (ending.sleep.clone(), ending.reason.clone());
-            (self.deliver)(FromAnchor::Gone { session, sleep, reason }).await;
-        }
-        self.routes.forget(self.process);
-        ending
-    }
-
-    async fn start(&mut self) -> Result<(Stdio, Translator), Ending> {
-        if let Some(predecessor) = self.predecessor.take() {
-            tokio::select! {
-                () = predecessor.messages.closed() => {}
-                cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
-            }
-        }
-        let settings = self.config.settings_of(&self.agent);
-        let found = discover::find(&self.agent, &settings, &self.config.surroundings).await;
-        let program = found.path.ok_or_else(|| Ending::not_started(missing(&*self.agent, found.remark)))?;
-        let (purpose, cwd) = match &self.purpose {
-            Purpose::Session(launch) => (spec::Purpose::Session(launch), Some(PathBuf::from(&launch.cwd))),
-            Purpose::Query(_, query) => {
-                let home = self.config.surroundings.home().filter(|home| home.is_dir());
-                (spec::Purpose::Query(query), home)
-            }
-        };
-        let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
-        arguments.extend(settings.args);
-        env.extend(settings.env);
-        let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
-        let limits = self.config.limits.clone();
-        // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
-        let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
-        Ok((stdio.map_err(|error| Ending::not_started(error.to_string()))?, translator))
-    }
-}
-
-/// Why an agent that was not found cannot be started, and what to do.
-fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
-    match remark {
-        Some(remark) => format!("{} cannot be started: {remark}", agent.title()),
-        None => format!("{} is not installed; install it with `{}`", agent.title(), agent.install()),
-    }
-}
-
-struct Agent {
+pub(crate) struct Agent {
     title: String,
-    /// The session that it was started for.
+    /// The session that it was started for; none when it hosts whatever comes.
     root: Option<SessionId>,
-    /// That one, and those that came of it.
+    /// The sessions that were opened here, and those that came of them.
     hosted: Vec<SessionId>,
-    /// Whether the agent ever listened.
-    began: bool,
+    /// Of these, the ones that were opened here, in a process for many.
+    opened: HashSet<SessionId>,
+    /// Of these, the ones that the agent ever listened to.
+    began: HashSet<SessionId>,
+    /// Questions that came by the route.
+    asked: HashMap<QueryId, Asker>,
+    /// How long a process for many stays when it hosts nobody, and since when it does.
+    linger: Option<Duration>,
+    idle_since: Instant,
     stdio: Stdio,
+    http: Option<Http>,
+    /// Where what the driver wants done with files and commands is done.
+    workshop: Workshop,
     translator: Translator,
-    outbox: Outbox,
+    pub(crate) outbox: Outbox,
     out: Output,
     /// Why it is being stopped.
     cause: Option<Cause>,
@@ -153,23 +69,55 @@ struct Agent {
 }
 
 impl Agent {
-    fn begin(&mut self, purpose: Purpose) {
-        let input = match purpose {
-            Purpose::Session(launch) => Input::Open(launch),
-            Purpose::Query(id, query) => Input::Ask { id, query },
+    pub(crate) fn new(job: &Job, started: Started) -> Self {
+        let root = job.route.root;
+        let linger = match job.purpose {
+            Purpose::Machine => Some(job.config.linger),
+            Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        self.translate(input);
+        let Started { stdio, http, translator } = started;
+        Self {
+            title: job.agent.title().to_owned(),
+            root,
+            hosted: root.into_iter().collect(),
+            opened: HashSet::new(),
+            began: HashSet::new(),
+            asked: HashMap::new(),
+            linger,
+            idle_since: Instant::now(),
+            stdio,
+            http,
+            workshop: Workshop::new(),
+            translator,
+            outbox: Outbox::new(Arc::clone(&job.deliver)),
+            out: Output::default(),
+            cause: None,
+            heard: 0,
+            ticked: Instant::now(),
+            route: job.route.clone(),
+            routes: Arc::clone(&job.routes),
+        }
+    }
+
+    pub(crate) fn begin(&mut self, purpose: Purpose) {
+        match purpose {
+            Purpose::Session(launch) => self.translate(Input::Open(launch)),
+            Purpose::Query(id, query) => self.translate(Input::Ask { id, query }),
+            Purpose::Machine => {}
+        }
     }
 
     /// Until the process is gone and all that it said is in the outbox.
-    async fn live(&mut self, end: &mut RouteEnd) -> Ended {
+    pub(crate) async fn live(&mut self, end: &mut RouteEnd) -> Ended {
         loop {
             if self.outbox.is_empty() {
                 self.heard = 0;
             }
-            let reads = self.outbox.is_empty() && !self.stdio.is_full();
-            let hears = self.cause.is_none() && !self.stdio.is_full() && self.heard < HEARD_WHILE_WAITING;
+            let full = self.stdio.is_full() || self.http.as_ref().is_some_and(Http::is_full);
+            let reads = self.outbox.is_empty() && !self.stdio.is_full() && !self.workshop.is_full();
+            let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
+            let leaves = self.leaves_at();
             tokio::select! {
                 biased;
                 cause = stopped(&mut end.stop), if self.cause.is_none() => {
@@ -186,6 +134,19 @@ impl Agent {
                     self.heard += 1;
                     self.translate(Input::Tick);
                 }
+                () = sleep_until(leaves.unwrap_or_else(Instant::now)), if leaves.is_some() => {
+                    self.stop(Cause::Idle);
+                }
+                (id, result) = self.workshop.next(), if hears && self.workshop.is_busy() => {
+                    self.translate(Input::WorkDone { id, result });
+                }
+                spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
+                    match spoke {
+                        Spoke::Said(said) => self.translate(Input::Http(said)),
+                        Spoke::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
+                        Spoke::Lost(why) => self.stop(Cause::Lost(why)),
+                    }
+                }
                 happened = self.stdio.next(reads) => {
                     self.take_lines();
                     match happened {
@@ -199,17 +160,61 @@ impl Agent {
         }
     }
 
+    /// How it ended, in general and for every session that it hosted.
+    pub(crate) fn endings(self, ended: Ended) -> (Ending, Vec<(SessionId, Ending)>) {
+        let of = |began| Ending::of(&self.title, ended.clone(), self.cause.clone(), began);
+        let began = |session: &SessionId| self.began.contains(session);
+        let gone = self.hosted.iter().map(|session| (*session, of(began(session)))).collect();
+        let ending = of(self.root.is_none());
+        for (_, asker) in self.asked {
+            // Whoever asked may have given up.
+            drop(asker.send(Err(ending.reason.clone())));
+        }
+        (ending, gone)
+    }
+
     fn hear(&mut self, message: Message) {
         self.heard += 1;
         match message {
+            Message::Open(launch) => {
+                let session = launch.session;
+                if self.hosted.contains(&session) {
+                    // It starts anew where it is; what it was until now is over.
+                    self.translate(Input::Close { session });
+                    self.let_go(session, Ending::let_go(true));
+                }
+                self.opened.insert(session);
+                self.hosted.push(session);
+                self.began.remove(&session);
+                self.translate(Input::Open(launch));
+            }
+            Message::Ask { id, query, answer } => {
+                // Those that gave up waiting need not be remembered.
+                self.asked.retain(|_, asker| !asker.is_closed());
+                self.asked.insert(id, answer);
+                self.translate(Input::Ask { id, query });
+            }
             Message::Tell(session, command) => self.translate(Input::Tell { session, command }),
             Message::LetGo(session) => {
-                self.hosted.retain(|hosted| *hosted != session);
-                self.routes.release(session, self.route.process);
-                let Ending { sleep, reason } = Ending::let_go();
-                self.outbox.send(FromAnchor::Gone { session, sleep, reason });
+                self.translate(Input::Close { session });
+                self.release(session, Ending::let_go(self.opened.contains(&session)));
             }
         }
+        self.idle_since = Instant::now();
+    }
+
+    /// A session is not hosted here any more, and nothing leads here from it.
+    fn release(&mut self, session: SessionId, ending: Ending) {
+        self.routes.release(session, self.route.process);
+        self.let_go(session, ending);
+    }
+
+    fn let_go(&mut self, session: SessionId, ending: Ending) {
+        self.hosted.retain(|hosted| *hosted != session);
+        self.opened.remove(&session);
+        self.idle_since = Instant::now();
+        let Ending { sleep, reason } = ending;
+        self.outbox.send(FromAnchor::Gone { session, sleep, reason });
     }
 
     fn take_lines(&mut self) {
@@ -218,6 +223,9 @@ impl Agent {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
+            if let Some(http) = &mut self.http {
+                http.line(&text);
+            }
             let input = match fault {
                 None => Input::Line(Raw::clone(&text)),
                 Some(fault) => Input::Garbled { text: Raw::clone(&text), fault },
@@ -234,18 +242,37 @@ impl Agent {
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, answers, finished } = std::mem::take(&mut self.out);
+        let Output { mut said, mut lines, mut requests, answers, works, ended, finished } =
+            std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
-            self.began |= Some(session) == self.root && listens(&draft.body);
+            if listens(&draft.body) {
+                self.began.insert(session);
+            }
             self.outbox.say(session, draft);
         }
         for (id, answer) in answers {
-            self.outbox.send(FromAnchor::Answer { id, answer });
+            match self.asked.remove(&id) {
+                // Whoever asked may have given up.
+                Some(asker) => drop(asker.send(answer)),
+                None => self.outbox.send(FromAnchor::Answer { id, answer }),
+            }
+            self.idle_since = Instant::now();
         }
         self.stdio.tell(lines.drain(..));
+        for work in works {
+            self.workshop.begin(work);
+        }
+        if let Some(http) = &mut self.http {
+            http.ask(requests.drain(..));
+        }
         // Given back, so that their room is used again for the next line.
-        (self.out.said, self.out.lines) = (said, lines);
+        (self.out.said, self.out.lines, self.out.requests) = (said, lines, requests);
+        for (session, reason) in ended {
+            if self.hosted.contains(&session) {
+                self.release(session, Ending::given_up(reason, self.began.contains(&session)));
+            }
+        }
         if let Some(reason) = finished {
             self.stop(Cause::Finished(reason));
         }
@@ -257,9 +284,9 @@ impl Agent {
 
     /// A line that nobody translates any more is kept as it came.
     fn keep(&mut self, text: Raw, fault: Option<RawFault>) {
-        if let Some(root) = self.root {
+        if let Some(session) = self.root.or_else(|| self.hosted.first().copied()) {
             let body = Body::Raw { kind: "untranslated".to_owned(), fault };
-            self.outbox.say(root, Draft::new(body).raw(text));
+            self.outbox.say(session, Draft::new(body).raw(text));
         }
     }
 
@@ -281,6 +308,12 @@ impl Agent {
         let deadline = Instant::now() + clock::until(self.translator.deadline()?);
         Some(deadline.max(self.ticked + BETWEEN_TICKS))
     }
+
+    /// When a process for many ends because there is nobody left.
+    fn leaves_at(&self) -> Option<Instant> {
+        let linger = self.linger.filter(|_| self.cause.is_none() && self.opened.is_empty())?;
+        self.asked.values().all(oneshot::Sender::is_closed).then(|| self.idle_since + linger)
+    }
 }
 
 /// Whether this says that the agent listens.
@@ -288,8 +321,15 @@ fn listens(body: &Body) -> bool {
     matches!(body, Body::SessionReady(_) | Body::SessionRevived { .. })
 }
 
+async fn spoken(http: &mut Option<Http>, read: bool) -> Spoke {
+    match http {
+        Some(http) => http.next(read).await,
+        None => std::future::pending().await,
+    }
+}
+
 /// Resolves when the process is to be stopped.
-async fn stopped(stop: &mut watch::Receiver<Option<Cause>>) -> Cause {
+pub(crate) async fn stopped(stop: &mut watch::Receiver<Option<Cause>>) -> Cause {
     let cause = stop.wait_for(Option::is_some).await.ok().and_then(|cause| cause.clone());
     // Nobody can stop it any more: whoever could is gone.
     cause.unwrap_or(Cause::Shutdown)

@@ -13,12 +13,13 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
-use super::agent::{Job, Purpose};
 use super::ending::{Cause, Ending};
+use super::job::{Job, Purpose};
 use super::query::Queries;
-use super::routes::{Message, ProcessId, Route, Routes};
+use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::past::Watcher;
+use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
 const QUERIES: usize = 64;
@@ -36,7 +37,10 @@ pub(crate) struct Dispatch {
     /// The tasks that look for records and read them; they end with this one.
     readers: JoinSet<()>,
     processes: u64,
-    agents: JoinSet<()>,
+    /// The processes that host many sessions, by their agent.
+    shared: HashMap<String, Route>,
+    /// Each returns the sessions that need another process.
+    agents: JoinSet<Vec<Launch>>,
     agent_of: HashMap<Id, ProcessId>,
     answers: JoinSet<()>,
     query_of: HashMap<Id, QueryId>,
@@ -57,6 +61,7 @@ impl Dispatch {
             deliver,
             routes: Arc::default(),
             processes: 0,
+            shared: HashMap::new(),
             agents: JoinSet::new(),
             agent_of: HashMap::new(),
             answers: JoinSet::new(),
@@ -78,7 +83,10 @@ impl Dispatch {
                 biased;
                 _ = &mut shutdown => break,
                 Some(ended) = self.agents.join_next_with_id() => match ended {
-                    Ok((task, ())) => drop(self.agent_of.remove(&task)),
+                    Ok((task, left)) => {
+                        let process = self.agent_of.remove(&task);
+                        self.open_again(process, left);
+                    }
                     Err(error) => self.agent_task_failed(error.id()),
                 },
                 Some(ended) = self.answers.join_next_with_id() => match ended {
@@ -120,10 +128,12 @@ impl Dispatch {
             let reason = self.config.unknown_agent(&launch.agent);
             return self.gone(session, Ending::not_started(reason));
         };
-        self.processes += 1;
-        let process = ProcessId(self.processes);
-        let (route, end) = Route::new(process, Some(session));
+        if agent.shared() {
+            return self.open_in_shared(agent, launch);
+        }
         // From here on messages for the session go to the new process, which starts when the old one is gone.
+        self.processes += 1;
+        let (route, end) = Route::new(ProcessId(self.processes), Some(session));
         let mut predecessor = self.routes.lead(session, route.clone());
         match &predecessor {
             Some(old) if old.root == Some(session) => old.stop(Cause::Asked),
@@ -135,10 +145,67 @@ impl Dispatch {
             }
             None => {}
         }
+        self.spawn(agent, Purpose::Session(launch), route, end, predecessor);
+    }
+
+    /// Opens a session in the process that hosts all sessions of its agent. That one knows by itself what to do with a
+    /// session that it hosts already.
+    fn open_in_shared(&mut self, agent: Agent, launch: Launch) {
+        let session = launch.session;
+        if !self.tell_shared(agent, Some(session), Message::Open(launch)) {
+            let reason = "too many sessions are being opened; try again later".to_owned();
+            self.gone(session, Ending::not_started(reason));
+        }
+    }
+
+    /// Tells the process that hosts all sessions of an agent something, on behalf of a session or of nobody. It is
+    /// started when there is none. False when it takes no more.
+    fn tell_shared(&mut self, agent: Agent, session: Option<SessionId>, message: Message) -> bool {
+        let lead = |route: &Route| session.map(|session| self.routes.lead(session, route.clone()));
+        let mut message = message;
+        if let Some(known) = self.shared.get(agent.name()) {
+            match known.messages.try_send(message) {
+                Ok(()) => {
+                    lead(known);
+                    return true;
+                }
+                Err(TrySendError::Full(_)) => return false,
+                Err(TrySendError::Closed(unheard)) => message = unheard,
+            }
+        }
+        self.processes += 1;
+        let (route, end) = Route::new(ProcessId(self.processes), None);
+        lead(&route);
+        // Before it runs, so that it cannot be gone already.
+        let taken = route.messages.try_send(message).is_ok();
+        self.shared.insert(agent.name().to_owned(), route.clone());
+        self.spawn(agent, Purpose::Machine, route, end, None);
+        taken
+    }
+
+    /// Sessions that came to a process which was about to end. Those that nobody stopped since get another one.
+    fn open_again(&mut self, process: Option<ProcessId>, left: Vec<Launch>) {
+        for launch in left {
+            let waits = self.routes.of(launch.session).map(|route| route.process) == process;
+            if waits {
+                self.open(launch);
+            }
+        }
+    }
+
+    fn spawn(
+        &mut self,
+        agent: Agent,
+        purpose: Purpose,
+        route: Route,
+        end: RouteEnd,
+        predecessor: Option<Route>,
+    ) {
+        let process = route.process;
         let job = Job {
             config: Arc::clone(&self.config),
             agent,
-            purpose: Purpose::Session(launch),
+            purpose,
             process,
             route,
             end,
@@ -146,7 +213,7 @@ impl Dispatch {
             predecessor,
             deliver: Arc::clone(&self.deliver),
         };
-        let task = self.agents.spawn(async move { drop(job.run().await) });
+        let task = self.agents.spawn(async move { job.run().await.left });
         self.agent_of.insert(task.id(), process);
     }
 
@@ -156,7 +223,10 @@ impl Dispatch {
         match route.messages.try_send(message) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => route.stop(Cause::Overrun),
-            Err(TrySendError::Closed(_)) => self.gone(session, Ending::not_running()),
+            Err(TrySendError::Closed(_)) => {
+                self.routes.release(session, route.process);
+                self.gone(session, Ending::not_running());
+            }
         }
     }
 
@@ -166,7 +236,14 @@ impl Dispatch {
             return self.reply(FromAnchor::Answer { id, answer }, None);
         }
         let queries = Arc::clone(&self.queries);
-        let task = self.answers.spawn(async move { queries.answer(id, query).await });
+        let shared = queries.shared_agent(&query).map(|agent| {
+            let (answer, answered) = oneshot::channel();
+            let message = Message::Ask { id, query: query.clone(), answer };
+            // What is not taken is dropped, and whoever waits for the answer hears that.
+            self.tell_shared(agent, None, message);
+            answered
+        });
+        let task = self.answers.spawn(async move { queries.answer(id, query, shared).await });
         self.query_of.insert(task.id(), id);
     }
 
@@ -189,7 +266,7 @@ impl Dispatch {
     fn agent_task_failed(&mut self, task: Id) {
         let Some(process) = self.agent_of.remove(&task) else { return };
         tracing::error!(process = process.0, "the task of an agent failed");
-        for session in self.routes.forget(process) {
+        for session in self.routes.forget(process, &[]) {
             let mut ending = Ending::not_running();
             ending.reason = "the agent was stopped by a fault of Longshore".to_owned();
             self.gone(session, ending);

@@ -27,6 +27,10 @@ pub(crate) enum Cause {
     Overrun,
     /// It closed a pipe.
     HungUp,
+    /// It is a server that is not there any more.
+    Lost(String),
+    /// It hosts many sessions, and the last one is gone.
+    Idle,
 }
 
 /// How a process ended.
@@ -48,12 +52,20 @@ impl Ending {
         Self { sleep, reason: "no agent runs for this session".to_owned() }
     }
 
-    /// The session was let go by the process that hosted it.
-    pub(crate) fn let_go() -> Self {
+    /// The session was let go by the process that hosted it, among others or as a child.
+    pub(crate) fn let_go(was_opened: bool) -> Self {
         let sleep = Sleep { cause: SleepCause::Stopped, ..Sleep::default() };
-        let reason =
-            "stopped; the agent's process goes on for the session that it was started for".to_owned();
-        Self { sleep, reason }
+        let reason = match was_opened {
+            true => "stopped; the agent's process may go on for other sessions",
+            false => "stopped; the agent's process goes on for the session that it was started for",
+        };
+        Self { sleep, reason: reason.to_owned() }
+    }
+
+    /// The driver gave up on this session alone.
+    pub(crate) fn given_up(reason: String, began: bool) -> Self {
+        let cause = if began { SleepCause::Exited } else { SleepCause::FailedToStart };
+        Self { sleep: Sleep { cause, ..Sleep::default() }, reason }
     }
 
     /// It was stopped before it ran.
@@ -65,7 +77,9 @@ impl Ending {
             | Cause::Panicked(_)
             | Cause::Stuck
             | Cause::Overrun
-            | Cause::HungUp => (SleepCause::Stopped, "stopped before it started"),
+            | Cause::HungUp
+            | Cause::Lost(_)
+            | Cause::Idle => (SleepCause::Stopped, "stopped before it started"),
         };
         Self { sleep: Sleep { cause, ..Sleep::default() }, reason: reason.to_owned() }
     }
@@ -87,6 +101,11 @@ impl Ending {
             Some(Cause::Overrun) => {
                 (by_itself, format!("{title} was told more than it took in and was stopped"))
             }
+            Some(Cause::Lost(why)) => {
+                let reason = format!("{title} does not answer and was stopped: {why}");
+                (by_itself, reason)
+            }
+            Some(Cause::Idle) => (SleepCause::Stopped, "stopped; nobody needed it any more".to_owned()),
             // A process that ends closes its pipes first; only one that stayed has hung up.
             Some(Cause::HungUp) if ended.signalled.is_some() => (
                 by_itself,

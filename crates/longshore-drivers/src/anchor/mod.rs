@@ -1,5 +1,8 @@
 //! The anchor: holds agent processes, one task each, and speaks with the hub in two enums and nothing else.
 //!
+//! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
+//! started for the first session or question, and ends a little after the last; its death is the end of all of them.
+//!
 //! | queue | bound | when it is full |
 //! |---|---|---|
 //! | hub to anchor | 256 messages | [`Anchor::send`] waits; the anchor's task itself never waits for an agent |
@@ -7,11 +10,13 @@
 //! | to an agent's stdin | [`Limits::outgoing`] | nothing is read from agent or session; after [`Limits::stuck`] without a byte taken it is stopped |
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
-//! | questions | 64 open, 4 processes | refused; made to wait within their deadline |
+//! | to and from an agent's port | see [`crate::transport::http`] | |
+//! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
 mod dispatch;
 mod ending;
+mod job;
 mod outbox;
 mod query;
 mod routes;
@@ -29,6 +34,8 @@ use tokio::task::JoinHandle;
 use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
+#[cfg(doc)]
+use crate::spec::AgentSpec;
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
 
@@ -56,6 +63,8 @@ pub struct AnchorConfig {
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
     pub models_believed: Duration,
+    /// How long a process that hosts many sessions stays when the last one is gone.
+    pub linger: Duration,
 }
 
 impl Default for AnchorConfig {
@@ -68,6 +77,7 @@ impl Default for AnchorConfig {
             past: WatchPast::default(),
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
+            linger: Duration::from_secs(20),
         }
     }
 }

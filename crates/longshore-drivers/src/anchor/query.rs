@@ -8,12 +8,12 @@ use std::time::Duration;
 use longshore_model::anchor::{Answer, FromAnchor, Query};
 use longshore_model::capability::ModelInfo;
 use longshore_model::id::QueryId;
-use tokio::sync::{Mutex, Semaphore, mpsc};
+use tokio::sync::{Mutex, Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
-use super::agent::{Job, Purpose};
 use super::ending::{Cause, Ending};
+use super::job::{Job, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
@@ -24,6 +24,15 @@ use crate::spec::Agent;
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
 const AT_ONCE: usize = 4;
 
+const SHUTTING_DOWN: &str = "shutting down";
+
+/// How many work trees are looked at at once. Many turns may end at the same moment, and as many `git`s would take
+/// the processors away from the agents and sessions that still work.
+const LOOKS_AT_ONCE: usize = 2;
+
+/// Where an answer comes from.
+type Answered = oneshot::Receiver<Result<Answer, String>>;
+
 /// The models of an agent, and until when they are believed.
 type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 
@@ -33,6 +42,7 @@ pub(crate) struct Queries {
     watcher: Arc<Watcher>,
     models: BTreeMap<String, Remembered>,
     slots: Semaphore,
+    looks: Semaphore,
     deliver: Deliver,
 }
 
@@ -40,11 +50,30 @@ impl Queries {
     pub(crate) fn new(config: Arc<AnchorConfig>, watcher: Arc<Watcher>, deliver: Deliver) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
-        Self { config, versions: Arc::default(), watcher, models, slots: Semaphore::new(AT_ONCE), deliver }
+        let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
+        Self { config, versions: Arc::default(), watcher, models, slots, looks, deliver }
     }
 
-    /// Answers a question, by its deadline.
-    pub(crate) async fn answer(&self, id: QueryId, query: Query) {
+    /// The agent whose one process for all sessions must be asked this, unless the answer is known.
+    pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
+        let name = match query {
+            Query::Agents | Query::Git { .. } | Query::Past => return None,
+            Query::Models { agent } | Query::Sessions { agent, .. } => agent,
+        };
+        let known = match query {
+            Query::Models { .. } => {
+                let remembered = self.models.get(&**name)?.try_lock().ok();
+                remembered
+                    .is_some_and(|models| models.as_ref().is_some_and(|(until, _)| Instant::now() < *until))
+            }
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => false,
+        };
+        self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
+    }
+
+    /// Answers a question, by its deadline. `asked` is where the answer comes from when a process that hosts many
+    /// sessions was asked already.
+    pub(crate) async fn answer(&self, id: QueryId, query: Query, asked: Option<Answered>) {
         let deadline = self.config.query_deadline;
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
@@ -52,7 +81,7 @@ impl Queries {
             Query::Past => "the search for past conversations".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
         };
-        let found = timeout(deadline, self.find(id, query)).await;
+        let found = timeout(deadline, self.find(id, query, asked)).await;
         let (answer, asked) = found.unwrap_or_else(|_| (Err(late(&agent, deadline)), None));
         (self.deliver)(FromAnchor::Answer { id, answer }).await;
         // Only now, so that nobody waits for the process to end.
@@ -61,10 +90,20 @@ impl Queries {
         }
     }
 
-    async fn find(&self, id: QueryId, query: Query) -> (Result<Answer, String>, Option<Asked>) {
+    async fn find(
+        &self,
+        id: QueryId,
+        query: Query,
+        shared: Option<Answered>,
+    ) -> (Result<Answer, String>, Option<Asked>) {
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
-            Query::Git { cwd } => return (Ok(Answer::Git { git: git::look_at(cwd).await }), None),
+            Query::Git { cwd } => {
+                let Ok(_look) = self.looks.acquire().await else {
+                    return (Err(SHUTTING_DOWN.to_owned()), None);
+                };
+                return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
+            }
             Query::Past => return (Ok(self.past().await), None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
@@ -81,13 +120,21 @@ impl Queries {
         {
             return (Ok(Answer::Models { models: models.clone() }), None);
         }
-        let Ok(_slot) = self.slots.acquire().await else { return (Err("shutting down".to_owned()), None) };
-        let mut asked = self.ask(Agent::clone(agent), id, query);
-        let answer = asked.answer().await;
+        let Ok(_slot) = self.slots.acquire().await else { return (Err(SHUTTING_DOWN.to_owned()), None) };
+        let (answer, asked) = match shared {
+            Some(answered) => {
+                let unheard = |_| Err(format!("{} takes no more questions now", agent.title()));
+                (answered.await.unwrap_or_else(unheard), None)
+            }
+            None => {
+                let mut asked = self.ask(Agent::clone(agent), id, query);
+                (asked.answer().await, Some(asked))
+            }
+        };
         if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
             *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
         }
-        (answer, Some(asked))
+        (answer, asked)
     }
 
     /// Every agent of the table, found or not.
@@ -148,7 +195,7 @@ impl Queries {
                 Box::pin(std::future::ready(()))
             }),
         };
-        Asked { run: Box::pin(job.run()), route, answered, ended: false }
+        Asked { run: Box::pin(async { job.run().await.ending }), route, answered, ended: false }
     }
 }
 

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use longshore_model::anchor::{Answer, Launch, Query};
 use longshore_model::command::AgentCommand;
-use longshore_model::id::SessionId;
-use tokio::sync::{mpsc, watch};
+use longshore_model::id::{QueryId, SessionId};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::ending::Cause;
 
@@ -22,15 +23,19 @@ pub(crate) const MESSAGES: usize = 64;
 pub(crate) enum Message {
     /// Tell the agent something on behalf of a session.
     Tell(SessionId, AgentCommand),
-    /// A child session is not to be spoken of any more.
+    /// A session is not to be spoken of any more: a child, or one of many.
     LetGo(SessionId),
+    /// Host this session too.
+    Open(Launch),
+    /// Answer this.
+    Ask { id: QueryId, query: Query, answer: oneshot::Sender<Result<Answer, String>> },
 }
 
 /// A way to a process.
 #[derive(Clone, Debug)]
 pub(crate) struct Route {
     pub(crate) process: ProcessId,
-    /// The session that it was started for; the others are its children.
+    /// The session that it was started for; the others are its children. None when it hosts many.
     pub(crate) root: Option<SessionId>,
     pub(crate) messages: mpsc::Sender<Message>,
     stop: Arc<watch::Sender<Option<Cause>>>,
@@ -101,9 +106,12 @@ impl Routes {
         }
     }
 
-    /// Forgets a process; returns the sessions that led to it.
-    pub(crate) fn forget(&self, process: ProcessId) -> Vec<SessionId> {
-        self.map().extract_if(|_, route| route.process == process).map(|(session, _)| session).collect()
+    /// Forgets a process; returns the sessions that led to it. Those of `left` go on leading there, so that it is
+    /// known whether they are still wanted.
+    pub(crate) fn forget(&self, process: ProcessId, left: &[Launch]) -> Vec<SessionId> {
+        let waits = |session: &SessionId| left.iter().any(|launch| launch.session == *session);
+        let led = |session: &SessionId, route: &mut Route| route.process == process && !waits(session);
+        self.map().extract_if(led).map(|(session, _)| session).collect()
     }
 
     /// All that is known now.

@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 
-use crate::codex;
+use crate::{acp, claude, codex, opencode};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -194,7 +194,10 @@ fn line_of(value: &impl Serialize) -> String {
 /// of the driver that it is an answer to. Nothing else is changed and nothing is left out.
 pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
     match capture.driver.as_str() {
+        acp::NAME => Ok(acp::replay::replay(capture)),
         codex::NAME => Ok(codex::replay::replay(capture)),
+        claude::NAME => Ok(claude::replay::replay(capture)),
+        opencode::NAME => Ok(opencode::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),
     }
 }

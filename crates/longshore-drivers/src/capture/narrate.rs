@@ -238,6 +238,7 @@ impl Narrator {
     fn wrote(&self, line: &str) -> String {
         let said: Value = serde_json::from_str(line).unwrap_or_default();
         let mut rest = match (&said["method"], &said["id"]) {
+            _ if said["type"].is_string() => said.to_string(),
             (Value::String(method), _) => format!("{method} {}", said["params"]),
             (_, id) if said["error"].is_null() => format!("answer {id} {}", said["result"]),
             (_, id) => format!("refusal {id} {}", said["error"]),
@@ -246,10 +247,12 @@ impl Narrator {
             rest = rest.replace(id, name);
         }
         // Nobody else wrote such ids into the line: they are of prompts, which events do not show.
-        if let Some(at) = rest.find("\"clientUserMessageId\":\"") {
-            let from = at + "\"clientUserMessageId\":\"".len();
-            let to = rest[from..].find('"').map_or(rest.len(), |end| from + end);
-            rest.replace_range(from..to, "prompt");
+        for name in ["\"clientUserMessageId\":\"", "\"message_uuid\":\"", "\"uuid\":\""] {
+            if let Some(at) = rest.find(name) {
+                let from = at + name.len();
+                let to = rest[from..].find('"').map_or(rest.len(), |end| from + end);
+                rest.replace_range(from..to, "prompt");
+            }
         }
         rest.trim_end_matches(" null").to_owned()
     }

@@ -1,4 +1,4 @@
-//! The stdio transport: a child process that is spoken with in lines.
+//! The transports: a child process that is spoken with in lines over its pipes, and one that is a server beside.
 //!
 //! Everything that can happen to the child comes out of one method, [`Stdio::next`], which may be dropped at any
 //! await without losing anything. So whoever holds the child selects over it and over all else that concerns it,
@@ -7,10 +7,11 @@
 //! Bounds: see [`Limits`]. Whoever does not want more to be read passes `read: false`; the pipe fills, and the
 //! agent waits.
 
-mod group;
+pub(crate) mod group;
+pub mod http;
 mod lines;
 mod outgoing;
-mod spawn;
+pub(crate) mod spawn;
 mod stderr;
 
 use std::process::ExitStatus;
@@ -52,6 +53,12 @@ pub struct Limits {
     pub after_term: Duration,
     /// How long a pipe may stay open after the end of the process, by somebody who left the group.
     pub after_exit: Duration,
+    /// How long a server may take until it listens.
+    pub start: Duration,
+    /// How long a server may take for an answer, unless it is asked for work.
+    pub answer: Duration,
+    /// How long a stream of events may be silent. Servers send signs of life.
+    pub silence: Duration,
 }
 
 impl Default for Limits {
@@ -65,6 +72,9 @@ impl Default for Limits {
             after_eof: Duration::from_secs(3),
             after_term: Duration::from_secs(2),
             after_exit: Duration::from_millis(500),
+            start: Duration::from_secs(60),
+            answer: Duration::from_secs(60),
+            silence: Duration::from_secs(40),
         }
     }
 }
@@ -87,7 +97,7 @@ pub enum Happened {
 pub struct Ended {
     /// What the system says.
     pub status: Option<ExitStatus>,
-    /// The last signal that it got from us, if any.
+    /// The last signal that it got from us, if any was needed beyond how it is asked to stop.
     pub signalled: Option<Signal>,
     /// The last lines of stderr, without colours.
     pub stderr: String,
@@ -109,6 +119,8 @@ pub struct Stdio {
     stuck: bool,
     /// Set while it is being stopped: when the next harsher step is due.
     stopping: Option<Instant>,
+    /// The end of its input says nothing to it.
+    ends_on_term: bool,
     signalled: Option<Signal>,
     exit: Option<Exit>,
 }
@@ -138,6 +150,7 @@ impl Stdio {
             outgoing: Outgoing::new(limits.outgoing),
             stuck: false,
             stopping: None,
+            ends_on_term: false,
             signalled: None,
             exit: None,
             limits,
@@ -171,8 +184,16 @@ impl Stdio {
         self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
     }
 
+    /// It is a server, which does not care for the end of its input: SIGTERM is how it is asked to stop.
+    pub fn end_on_term(&mut self) {
+        self.ends_on_term = true;
+    }
+
     /// Begins to stop it: the end of its input once all is written, then SIGTERM, then SIGKILL.
     pub fn stop(&mut self) {
+        if self.stopping.is_none() && self.ends_on_term {
+            self.stopping = Some(Instant::now());
+        }
         if self.stopping.is_none() {
             self.stopping = Some(Instant::now() + self.limits.after_eof);
             self.close_input_when_written();
@@ -245,7 +266,9 @@ impl Stdio {
         self.stdout = None;
         self.stderr_pipe = None;
         let status = self.exit.as_ref().and_then(|exit| exit.status);
-        Happened::Ended(Ended { status, signalled: self.signalled, stderr: self.stderr.text() })
+        let asked = |signal: &Signal| self.ends_on_term && *signal == Signal::TERM;
+        let signalled = self.signalled.filter(|signal| !asked(signal));
+        Happened::Ended(Ended { status, signalled, stderr: self.stderr.text() })
     }
 
     /// The agent took some bytes, or will take no more.

@@ -95,7 +95,7 @@ impl Spawn {
 }
 
 /// The hub's own settings are not for agents: with its token among them, one could approve its own wishes.
-fn is_private(name: &OsStr) -> bool {
+pub(crate) fn is_private(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"LONGSHORE_")
 }
 

@@ -3,4 +3,5 @@
 mod backpressure;
 mod endings;
 mod queries;
+mod servers;
 mod talk;

@@ -1,112 +1,20 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the session that
 //! hears them is one that could be.
 
-use std::collections::HashMap;
-
 use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
 use longshore_drivers::codex::replay::Player;
 use longshore_drivers::codex::{capabilities, name};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::event::{Body, Draft, Event};
-use longshore_model::id::{Context, Ids, ItemId, Seq, SessionId, TurnId};
-use longshore_model::lifecycle::{Opened, Sleep};
-use longshore_model::session::{Input, Outcome, Session};
+use longshore_model::id::{Ids, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
 use super::{read, recordings};
+use crate::hearing::{Hub, apply, harm, nothing_dropped, shuffle};
 
-/// The sessions of a replay, with what a hub records by itself when it tells an agent something.
-struct Hub {
-    sessions: HashMap<SessionId, (Session, Vec<Event>)>,
-    ids: Ids,
-}
-
-impl Hub {
-    fn hear(steps: &[Step]) -> Self {
-        let mut hub = Self { sessions: HashMap::new(), ids: Ids::seeded(3) };
-        for step in steps {
-            match step {
-                Step::Told { session, command: AgentCommand::Prompt { turn, prompt, text, .. } } => {
-                    let began = Body::TurnStarted { prompt: Some(*prompt) };
-                    hub.input(*session, Input::Said(Draft::new(began).turn(*turn)));
-                    let said = Body::UserMessage { prompt: Some(*prompt), attachments: Vec::new(), by: None };
-                    let item = ItemId(hub.ids.next(Timestamp::default()));
-                    hub.input(
-                        *session,
-                        Input::Said(Draft::new(said).turn(*turn).item(item).text(text.clone())),
-                    );
-                }
-                Step::Told { session, command: AgentCommand::Decide { approval, decision } } => {
-                    let (approval, decision) = (*approval, decision.clone());
-                    hub.input(
-                        *session,
-                        Input::Said(Draft::new(Body::ApprovalDecided { approval, decision })),
-                    );
-                }
-                Step::Told { session, command: AgentCommand::Answer { question, answer } } => {
-                    let (question, answer) = (*question, answer.clone());
-                    hub.input(*session, Input::Said(Draft::new(Body::QuestionAnswered { question, answer })));
-                }
-                Step::Said { session, draft } => hub.input(*session, Input::Said((**draft).clone())),
-                Step::Told { .. } | Step::Wrote(_) | Step::Finished(_) => {}
-            }
-        }
-        hub
-    }
-
-    fn input(&mut self, id: SessionId, input: Input) {
-        let mut cx = Context { now: Timestamp::from_micros(1_794_768_000_000_000), ids: &mut self.ids };
-        let mut out = Outcome::default();
-        let (session, events) = self.sessions.entry(id).or_insert_with(|| {
-            let opened = Opened {
-                agent: name(),
-                cwd: "/w".to_owned(),
-                mode: Mode::Ask,
-                model: None,
-                title: None,
-                capabilities: capabilities(),
-                parent: None,
-                forked_from: None,
-            };
-            (Session::open(id, opened, &mut cx, &mut out), Vec::new())
-        });
-        session.handle(input, &mut cx, &mut out).unwrap();
-        events.extend(out.events.into_iter().map(|(event, _)| event));
-    }
-
-    /// Every session is the fold of its events, and when its agent is gone nothing of it is left open.
-    fn check(mut self) {
-        for id in self.sessions.keys().copied().collect::<Vec<_>>() {
-            self.input(id, Input::Gone { sleep: Sleep::default(), reason: "the recording ends".to_owned() });
-            let (session, events) = &self.sessions[&id];
-            for (at, event) in events.iter().enumerate() {
-                assert_eq!(event.seq, Seq(at as u64 + 1));
-            }
-            let info = session.info();
-            assert!(info.turn.is_none() && info.approvals.is_empty() && info.questions.is_empty());
-            assert_eq!(&Session::fold(events).unwrap(), session);
-        }
-    }
-}
-
-/// What codex said, and what was kept of it.
-fn nothing_dropped(capture: &Capture, steps: &[Step]) {
-    let mut kept: HashMap<&str, i64> = HashMap::new();
-    for step in steps {
-        if let Step::Said { draft, .. } = step
-            && let Some(raw) = &draft.raw
-        {
-            *kept.entry(raw).or_default() += 1;
-        }
-    }
-    for entry in capture.entries.iter().filter(|entry| entry.dir == Direction::FromAgent) {
-        let line = entry.line();
-        let left = kept.get_mut(line.as_str()).unwrap_or_else(|| panic!("dropped: {line}"));
-        *left -= 1;
-        assert!(*left >= 0, "dropped: {line}");
-    }
+fn check(steps: &[Step]) {
+    Hub::hear(name(), capabilities(), steps).check();
 }
 
 #[test]
@@ -118,7 +26,7 @@ fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
             let prefix = Capture { entries, ..capture.clone() };
             let steps = replay(&prefix).unwrap();
             nothing_dropped(&prefix, &steps);
-            Hub::hear(&steps).check();
+            check(&steps);
         }
     }
 }
@@ -146,7 +54,7 @@ fn silence_ends_every_wait() {
             }
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            Hub::hear(&player.steps).check();
+            check(&player.steps);
         }
     }
 }
@@ -172,67 +80,6 @@ fn fragile() -> Vec<Capture> {
     wanted.iter().map(of).collect()
 }
 
-/// One way to harm one line.
-#[derive(Clone, Debug)]
-enum Harm {
-    Cut(usize),
-    Overwrite(usize, char),
-    Insert(usize, String),
-    Swap(usize),
-    Repeat,
-    Drop,
-}
-
-fn harm() -> impl Strategy<Value = Harm> {
-    let scrap =
-        prop_oneof!["[ -~]{1,6}", Just("null".to_owned()), Just("{}".to_owned()), Just("\"".to_owned())];
-    prop_oneof![
-        (0..2_000usize).prop_map(Harm::Cut),
-        (0..2_000usize, any::<char>()).prop_map(|(at, with)| Harm::Overwrite(at, with)),
-        (0..2_000usize, scrap).prop_map(|(at, with)| Harm::Insert(at, with)),
-        (0..80usize).prop_map(Harm::Swap),
-        Just(Harm::Repeat),
-        Just(Harm::Drop),
-    ]
-}
-
-fn apply(entries: &mut Vec<Entry>, at: usize, harm: &Harm) {
-    if entries.is_empty() {
-        return;
-    }
-    let at = at % entries.len();
-    let mut letters: Vec<char> = entries[at].line().chars().collect();
-    match harm {
-        Harm::Swap(other) => {
-            let other = other % entries.len();
-            entries.swap(at, other);
-            return;
-        }
-        Harm::Repeat => {
-            let again = entries[at].clone();
-            entries.insert(at, again);
-            return;
-        }
-        Harm::Drop => {
-            entries.remove(at);
-            return;
-        }
-        Harm::Cut(to) => letters.truncate(to % (letters.len() + 1)),
-        Harm::Overwrite(place, with) => {
-            let place = place % letters.len().max(1);
-            if let Some(letter) = letters.get_mut(place) {
-                *letter = *with;
-            }
-        }
-        Harm::Insert(place, with) => {
-            let place = place % (letters.len() + 1);
-            letters.splice(place..place, with.chars());
-        }
-    }
-    let line: String = letters.into_iter().collect();
-    entries[at] = Entry::said(entries[at].t, entries[at].dir, &line);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -247,20 +94,16 @@ proptest! {
         }
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        check(&steps);
     }
 
     #[test]
     fn shuffled_recordings_panic_nobody_and_are_kept(which in 0..9usize, seed in any::<u64>()) {
         let mut capture = fragile().swap_remove(which);
-        let mut ids = Ids::seeded(seed);
-        for at in (1..capture.entries.len()).rev() {
-            let draw = ids.next(Timestamp::default()).as_u64_pair().1 as usize;
-            capture.entries.swap(at, draw % (at + 1));
-        }
+        shuffle(&mut capture.entries, seed);
         let steps = replay(&capture).unwrap();
         nothing_dropped(&capture, &steps);
-        Hub::hear(&steps).check();
+        check(&steps);
     }
 
     #[test]

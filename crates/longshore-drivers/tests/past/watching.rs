@@ -7,14 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_drivers::codex;
-use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
-use longshore_drivers::past::claude::Transcripts;
-use longshore_drivers::past::{BATCH, Records, WatchPast};
-use longshore_drivers::spec::{AgentSpec, Invocation, Purpose};
+use longshore_drivers::discover::Surroundings;
+use longshore_drivers::past::{BATCH, WatchPast};
+use longshore_drivers::{claude, codex};
 use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor};
-use longshore_model::capability::Capabilities;
-use longshore_model::driver::Driver;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
@@ -24,37 +20,6 @@ use tempfile::TempDir;
 
 use super::folder;
 use crate::rig::Rig;
-
-/// Claude Code, as far as its records go.
-#[derive(Debug)]
-struct Claude;
-
-impl AgentSpec for Claude {
-    fn name(&self) -> &str {
-        "claude"
-    }
-    fn title(&self) -> &str {
-        "Claude Code"
-    }
-    fn install(&self) -> &str {
-        ""
-    }
-    fn capabilities(&self) -> Capabilities {
-        Capabilities { send_prompt: true, ..Capabilities::default() }
-    }
-    fn find(&self, _: &AgentSettings, _: &Surroundings) -> Finding {
-        Finding::default()
-    }
-    fn invocation(&self, _: Purpose<'_>) -> Invocation {
-        Invocation::default()
-    }
-    fn driver(&self) -> Box<dyn Driver> {
-        unreachable!("nobody speaks with it here")
-    }
-    fn records(&self) -> Option<&'static dyn Records> {
-        Some(&Transcripts)
-    }
-}
 
 struct Stage {
     home: TempDir,
@@ -70,7 +35,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let around = Surroundings::of([("HOME", home.path())]);
         let rig = Rig::with(json!([]), room, |config| {
-            config.agents = vec![Arc::new(codex::Spec), Arc::new(Claude)];
+            config.agents = vec![Arc::new(codex::Spec), Arc::new(claude::Spec)];
             config.surroundings = around;
             config.past = past;
         });

@@ -1,5 +1,7 @@
 //! What the tests share: where the fake agent is, a driver for it, and an anchor whose words can be waited for.
 
+pub(crate) mod server;
+
 use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -32,8 +34,12 @@ pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 }
 
 pub(crate) fn fake_agent() -> PathBuf {
+    example("fake-agent")
+}
+
+fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let path = test.parent().unwrap().parent().unwrap().join("examples/fake-agent");
+    let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");
     path
 }
@@ -51,6 +57,9 @@ pub(crate) fn patient() -> Limits {
         after_term: PATIENCE,
         after_exit: PATIENCE,
         stuck: PATIENCE,
+        start: PATIENCE,
+        answer: PATIENCE,
+        silence: PATIENCE,
         ..Limits::default()
     }
 }
@@ -146,6 +155,7 @@ struct Parrot {
 impl Driver for Parrot {
     fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
         match input {
+            Input::WorkDone { .. } => {}
             Input::Open(launch) => {
                 self.session = Some(launch.session);
                 // A model called `none` stands for an agent that never gets as far as to listen.
@@ -179,6 +189,7 @@ impl Driver for Parrot {
                 let from = if Some(session) == self.child { "child: " } else { "" };
                 out.lines.push(format!("{from}{word}"));
             }
+            Input::Http(_) | Input::Close { .. } => {}
             Input::Tick => {
                 self.deadline = None;
                 out.say(

@@ -36,6 +36,9 @@ use crate::router::App;
 
 /// How large a frame of a client may be.
 const FRAME_LIMIT: usize = 32 << 20;
+/// How much is read of a client at once. Every look whether a client spoke clears that much memory first, and most
+/// of what clients say is short.
+const READ_BUFFER: usize = 8 << 10;
 /// How many calls of one socket may be under way; more are refused as busy.
 const CALLS: usize = 32;
 /// How many sessions one socket may follow; further subscriptions are refused.
@@ -52,21 +55,20 @@ pub(super) async fn upgrade(
     Extension(by): Extension<Principal>,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let upgrade = socket?;
-    Ok(upgrade.max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT).on_upgrade(
-        move |socket| async move {
-            let link = Link {
-                app,
-                by,
-                socket,
-                calls: FuturesUnordered::new(),
-                following: FuturesUnordered::new(),
-                stops: HashMap::new(),
-                changes: None,
-            };
-            link.run().await;
-        },
-    ))
+    let socket =
+        socket?.read_buffer_size(READ_BUFFER).max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT);
+    Ok(socket.on_upgrade(move |socket| async move {
+        let link = Link {
+            app,
+            by,
+            socket,
+            calls: FuturesUnordered::new(),
+            following: FuturesUnordered::new(),
+            stops: HashMap::new(),
+            changes: None,
+        };
+        link.run().await;
+    }))
 }
 
 /// Waits for the next frames of one session, and can be told to stop.

@@ -193,7 +193,7 @@ pub(super) fn native(
     native: &str,
 ) -> Result<Option<SessionInfo>, Fault> {
     let info: Option<String> = connection
-        .prepare_cached("SELECT info FROM sessions WHERE agent = ?1 AND native = ?2 LIMIT 1")?
+        .prepare_cached("SELECT info FROM sessions WHERE native = ?2 ORDER BY agent = ?1 DESC LIMIT 1")?
         .query_row([agent, native], |row| row.get(0))
         .optional()?;
     Ok(info.map(|info| serde_json::from_str(&info)).transpose()?)

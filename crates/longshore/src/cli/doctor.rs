@@ -51,7 +51,9 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
 
 fn config(places: &Places) -> Finding {
     let path = places.config.display();
-    match Config::load(places) {
+    // The file may be understood and still name an agent that cannot be.
+    let understood = Config::load(places).and_then(|config| Ok(table::all(&config.agents)?));
+    match understood {
         Ok(_) if places.config.exists() => good(format!("configuration: {path}")),
         Ok(_) => good(format!("configuration: none at {path}, the defaults hold")),
         Err(error) => {

@@ -1,16 +1,36 @@
 //! The model APIs that the server speaks: for each, how to read a request and how to render a step.
 
+use axum::http::StatusCode;
 use serde_json::Value;
 
-use super::frame::{Answer, Exchange};
-use super::responses;
-use super::step::{Play, Step};
+use super::frame::{Answer, Delivery, Exchange, Frame};
+use super::step::{Action, Play, Step, Usage};
+use super::{chat, gemini, messages, responses};
+
+/// What a refusal without a body of its own says.
+const SCRIPTED_FAILURE: &str = "scripted failure";
 
 /// A model API.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     /// OpenAI Responses.
     Responses,
+    /// OpenAI Chat Completions.
+    Chat,
+    /// Anthropic Messages.
+    Messages,
+    /// Gemini generateContent.
+    Gemini,
+}
+
+/// An answer in one API, in both ways that a client may ask for it.
+pub(super) struct Rendered {
+    /// As a stream.
+    pub(super) frames: Vec<Frame>,
+    /// The status of the answer as one body.
+    pub(super) status: StatusCode,
+    /// The answer as one body.
+    pub(super) whole: Value,
 }
 
 impl Api {
@@ -18,26 +38,77 @@ impl Api {
     pub fn last_user_text(self, request: &Value) -> String {
         match self {
             Api::Responses => responses::last_user_text(request),
+            Api::Chat => chat::last_user_text(request),
+            Api::Messages => messages::last_user_text(request),
+            Api::Gemini => gemini::last_user_text(request),
+        }
+    }
+
+    /// Whether the request lets the model call tools. What agents ask on their own account (a title, a summary)
+    /// comes without.
+    pub fn offers_tools(self, request: &Value) -> bool {
+        let tools = request["tools"].as_array().map(Vec::as_slice).unwrap_or_default();
+        match self {
+            Api::Responses | Api::Chat | Api::Messages => !tools.is_empty(),
+            Api::Gemini => tools.iter().any(|tool| tool.get("functionDeclarations").is_some()),
         }
     }
 
     /// The answer that a step gives in this API.
     pub fn render(self, step: &Step, exchange: &Exchange) -> Answer {
         match &step.play {
-            Play::Stream { actions, usage, headers } => Answer::Stream {
-                headers: headers.clone(),
-                frames: match self {
-                    Api::Responses => responses::frames(actions, usage, exchange),
-                },
-            },
+            Play::Stream { actions, usage, headers } => {
+                let rendered = self.rendered(actions, usage, exchange);
+                match exchange.delivery {
+                    Delivery::Stream { .. } => {
+                        Answer::Stream { headers: headers.clone(), frames: rendered.frames }
+                    }
+                    Delivery::Whole => Answer::Plain {
+                        status: rendered.status,
+                        headers: headers.clone(),
+                        before: rendered.frames.into_iter().filter(|frame| !frame.is_event()).collect(),
+                        body: rendered.whole,
+                    },
+                }
+            }
             Play::Http(refusal) => Answer::Plain {
                 status: refusal.status,
                 headers: refusal.headers.clone(),
-                body: match (&refusal.body, self) {
-                    (Some(body), _) => body.clone(),
-                    (None, Api::Responses) => responses::error_body("server_error", "scripted failure"),
+                before: Vec::new(),
+                body: match &refusal.body {
+                    Some(body) => body.clone(),
+                    None => self.error_body(refusal.status, SCRIPTED_FAILURE),
                 },
             },
+        }
+    }
+
+    /// An error in the shape of this API, of the kind that goes with a status.
+    pub fn error_body(self, status: StatusCode, message: &str) -> Value {
+        match self {
+            Api::Responses | Api::Chat => responses::error_body(status, message),
+            Api::Messages => messages::error_body(status, message),
+            Api::Gemini => gemini::error_body(status, message),
+        }
+    }
+
+    /// How a client that sends this request wants its answer. Gemini says it in the path instead.
+    pub(super) fn delivery(self, request: &Value) -> Delivery {
+        match (self, request["stream"] == true) {
+            (Api::Responses | Api::Chat | Api::Messages, false) => Delivery::Whole,
+            (Api::Chat, true) => {
+                Delivery::Stream { usage: request["stream_options"]["include_usage"] == true }
+            }
+            (Api::Responses | Api::Messages, true) | (Api::Gemini, _) => Delivery::Stream { usage: true },
+        }
+    }
+
+    fn rendered(self, actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
+        match self {
+            Api::Responses => responses::render(actions, usage, exchange),
+            Api::Chat => chat::render(actions, usage, exchange),
+            Api::Messages => messages::render(actions, usage, exchange),
+            Api::Gemini => gemini::render(actions, usage, exchange),
         }
     }
 }

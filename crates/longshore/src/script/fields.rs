@@ -85,6 +85,14 @@ impl Fields {
         Ok(millis.map(Duration::from_millis))
     }
 
+    pub(super) fn yes_or_no(&mut self, key: &'static str) -> Result<Option<bool>, Fault> {
+        match self.value(key) {
+            None => Ok(None),
+            Some(Value::Bool(answer)) => Ok(Some(answer)),
+            Some(found) => Err(wrong(key, "true or false", &found)),
+        }
+    }
+
     /// A key whose presence is the message: only `true` is sensible.
     pub(super) fn flag(&mut self, key: &'static str) -> Result<(), Fault> {
         match self.value(key) {

@@ -14,6 +14,20 @@ pub struct Exchange {
     pub model: String,
     /// When the answer was made, in seconds of the Unix epoch. Passed in, because rendering reads no clock.
     pub created_at: i64,
+    /// How the client wants the answer.
+    pub delivery: Delivery,
+}
+
+/// The two ways in which a client may ask for an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Delivery {
+    /// As one body at the end.
+    Whole,
+    /// As a stream of events.
+    Stream {
+        /// Whether the stream tells its tokens; in Chat Completions that is the client's choice.
+        usage: bool,
+    },
 }
 
 /// A rendered answer.
@@ -32,6 +46,8 @@ pub enum Answer {
         status: StatusCode,
         /// Further headers.
         headers: HeaderMap,
+        /// What happens before the body comes: waits, and perhaps something after which it never comes.
+        before: Vec<Frame>,
         /// A string is sent as it is, everything else as JSON.
         body: Value,
     },
@@ -48,6 +64,21 @@ pub enum Frame {
     Cut,
     /// Nothing more is sent until the client leaves.
     Hang,
+}
+
+impl Frame {
+    /// The wait after a piece of text, if there is one.
+    pub fn pause(wait: Duration) -> Option<Self> {
+        (!wait.is_zero()).then_some(Frame::Wait(wait))
+    }
+
+    /// Whether something is sent.
+    pub fn is_event(&self) -> bool {
+        match self {
+            Frame::Event(_) => true,
+            Frame::Wait(_) | Frame::Cut | Frame::Hang => false,
+        }
+    }
 }
 
 /// A server-sent event.
@@ -67,6 +98,11 @@ impl SseEvent {
             // Compact JSON has no line breaks, so it is always one line of data.
             data: data.to_string(),
         }
+    }
+
+    /// An event without a name.
+    pub fn unnamed(data: &Value) -> Self {
+        SseEvent { name: None, data: data.to_string() }
     }
 
     /// The event as it stands on the wire.

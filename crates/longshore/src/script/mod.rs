@@ -11,31 +11,39 @@
 //!                      │
 //!                   Api::render ──> Frames (events and waits)      pure, up to here
 //!                      │
-//!                   server, stream ──> the socket                  all of the IO
+//!              routes, stream, server ──> the socket               all of the IO
 //! ```
 //!
-//! Actions do not know an API. A further API is one file beside `responses.rs` that renders actions into its
-//! events, one arm in [`Api`] and one route.
+//! Actions do not know an API. An API is one file that renders actions into its events and its whole answers
+//! (`responses.rs`, `chat.rs`, `messages.rs`, `gemini.rs`), its arms in [`Api`] and a route.
 
 mod api;
+mod chat;
 mod chunks;
+mod failure;
 mod fault;
 mod fields;
 mod frame;
+mod gemini;
+mod messages;
 mod model;
 mod parse;
 mod parse_action;
+mod plain;
 mod player;
 mod record;
+mod request;
 mod responses;
+mod routes;
 mod server;
+mod steering;
 mod step;
 mod stream;
 
 pub use api::Api;
 pub use chunks::{Chunks, Cutting};
 pub use fault::{Fault, ScriptError};
-pub use frame::{Answer, Exchange, Frame, SseEvent};
+pub use frame::{Answer, Delivery, Exchange, Frame, SseEvent};
 pub use model::Model;
 pub use player::{Chosen, EXHAUSTED, LeftStep, Player};
 pub use record::{Entry, Outcome, Requests};

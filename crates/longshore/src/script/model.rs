@@ -11,7 +11,7 @@ use axum::http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
 use super::api::Api;
-use super::frame::{Answer, Exchange};
+use super::frame::{Answer, Delivery, Exchange};
 use super::player::{LeftStep, Player};
 use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
 use super::step::Script;
@@ -37,6 +37,14 @@ struct Shared {
 struct Playing {
     player: Player,
     models: Vec<String>,
+}
+
+/// What a request asks for.
+pub(super) struct Wanted {
+    pub(super) api: Api,
+    /// The model that is to answer.
+    pub(super) model: Option<String>,
+    pub(super) delivery: Delivery,
 }
 
 /// An HTTP request, as far as it is recorded.
@@ -122,15 +130,17 @@ impl Model {
     }
 
     /// Answers a request in an API: chooses the step, records both, and renders.
-    pub(super) fn answer(&self, api: Api, asked: &Asked, request: Value) -> (Answer, Ticket) {
-        let chosen = self.lock().player.next(&api.last_user_text(&request));
+    pub(super) fn answer(&self, wanted: Wanted, asked: &Asked, request: Value) -> (Answer, Ticket) {
+        let api = wanted.api;
+        let chosen = self.lock().player.next(&api.last_user_text(&request), api.offers_tools(&request));
         if chosen.number.is_none() {
             tracing::warn!(path = asked.uri.path(), "no step is left for this request");
         }
         let exchange = Exchange {
             number: self.shared.answers.fetch_add(1, Ordering::Relaxed) + 1,
-            model: request["model"].as_str().unwrap_or(DEFAULT_MODEL).to_owned(),
+            model: wanted.model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
             created_at: now().as_second(),
+            delivery: wanted.delivery,
         };
         tracing::debug!(answer = exchange.number, step = chosen.number, "playing a step");
         let answer = api.render(&chosen.step, &exchange);

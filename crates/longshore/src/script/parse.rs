@@ -77,9 +77,13 @@ fn when(fields: &mut Fields) -> Result<Option<When>, Fault> {
         return Ok(None);
     };
     let mut condition = Fields::of("\"when\"", value)?;
-    let contains = condition.need_text("contains")?;
+    let contains = condition.text("contains")?;
+    let tools = condition.yes_or_no("tools")?;
     condition.done()?;
-    Ok(Some(When { contains }))
+    if contains.is_none() && tools.is_none() {
+        return Err(Fault::Missing { key: "contains" });
+    }
+    Ok(Some(When { contains, tools }))
 }
 
 fn repeat(fields: &mut Fields) -> Result<Repeat, Fault> {

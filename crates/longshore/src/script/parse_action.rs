@@ -55,11 +55,7 @@ fn say(fields: &mut Fields) -> Result<Action, Fault> {
             return Err(wrong("say", "a text or a list of pieces", &found));
         }
     };
-    let unfinished = match fields.value("unfinished") {
-        None | Some(Value::Bool(false)) => false,
-        Some(Value::Bool(true)) => true,
-        Some(found) => return Err(wrong("unfinished", "true or false", &found)),
-    };
+    let unfinished = fields.yes_or_no("unfinished")?.unwrap_or(false);
     Ok(Action::Say(Say { text, id: fields.text("id")?, phase: fields.text("phase")?, unfinished }))
 }
 

@@ -63,14 +63,14 @@ impl Player {
         }
     }
 
-    /// Takes the step for a request whose last user message is `text`.
+    /// Takes the step for a request whose last user message is `text` and that offers `tools` or not.
     ///
-    /// The first step that asks for such a text wins over all that ask for none: so the sessions that a script
+    /// The first step that asks for such a request wins over all that ask for none: so the sessions that a script
     /// names get their own steps in order, whichever of them asks first, and the rest share the others.
-    pub fn next(&mut self, text: &str) -> Chosen {
+    pub fn next(&mut self, text: &str, tools: bool) -> Chosen {
         let asks_for_it = |waiting: &Waiting| {
             let when = waiting.step.when.as_ref();
-            when.is_some_and(|when| text.contains(&when.contains))
+            when.is_some_and(|when| when.fits(text, tools))
         };
         let claimed = self.waiting.iter().position(asks_for_it);
         let open = || self.waiting.iter().position(|w| w.step.when.is_none());

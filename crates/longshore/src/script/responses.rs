@@ -1,53 +1,50 @@
-//! OpenAI Responses as server-sent events.
+//! OpenAI Responses.
 //!
 //! An answer is `response.created`, then for every item `response.output_item.added`, deltas of its kind and
 //! `response.output_item.done` with the whole item, then `response.completed` with the whole response and its
 //! usage. `response.failed` and `response.incomplete` end it otherwise. Events carry a dense `sequence_number`.
 
+use axum::http::StatusCode;
 use serde_json::{Value, json};
 
+use super::api::Rendered;
 use super::chunks::Chunks;
 use super::frame::{Exchange, Frame, SseEvent};
+use super::request::{last_text, text_of};
 use super::step::{Action, CustomCall, FunctionCall, Reason, Say, Usage};
 
 /// The text of the last message of the user. Results of tools are items of their own and do not count, so it
 /// stays the same over all requests of a turn.
 pub(super) fn last_user_text(request: &Value) -> String {
-    let items = match request.get("input") {
-        Some(Value::String(text)) => return text.clone(),
-        Some(Value::Array(items)) => items,
-        _ => return String::new(),
-    };
-    let last = items.iter().rev().find(|item| item["role"] == "user");
-    match last.map(|item| &item["content"]) {
-        Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => {
-            let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
-            texts.join("\n")
-        }
-        _ => String::new(),
+    match &request["input"] {
+        Value::String(text) => text.clone(),
+        items => last_text(items, |item| text_of(&item["content"], |_| true)),
     }
 }
 
-/// An error body in the shape of this API.
-pub(super) fn error_body(kind: &str, message: &str) -> Value {
-    json!({"error": {"message": message, "type": kind, "param": null, "code": null}})
+/// An error body in the shape of the APIs of OpenAI.
+pub(super) fn error_body(status: StatusCode, message: &str) -> Value {
+    let (kind, code) = match status.as_u16() {
+        401 => ("invalid_request_error", Some("invalid_api_key")),
+        429 => ("requests", Some("rate_limit_exceeded")),
+        400..=499 => ("invalid_request_error", None),
+        _ => ("server_error", None),
+    };
+    json!({"error": {"message": message, "type": kind, "param": null, "code": code}})
 }
 
-/// Everything that happens on the stream of one answer.
-pub(super) fn frames(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Vec<Frame> {
-    let mut writer = Writer { exchange, frames: Vec::new(), sequence: 0, output: Vec::new() };
-    let response = writer.response("in_progress");
-    writer.event(json!({"type": "response.created", "response": response}));
+/// One answer. A failure is an answer too: asked for as one body, it comes with the status of success.
+pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
+    let mut writer =
+        Writer { exchange, frames: Vec::new(), sequence: 0, output: Vec::new(), whole: Value::Null };
+    writer.response("response.created", "in_progress", json!({}));
     for action in actions {
         writer.action(action);
     }
     if !actions.last().is_some_and(Action::is_last) {
-        let mut response = writer.response("completed");
-        response["usage"] = usage_json(usage);
-        writer.event(json!({"type": "response.completed", "response": response}));
+        writer.response("response.completed", "completed", json!({"usage": usage_json(usage)}));
     }
-    writer.frames
+    Rendered { frames: writer.frames, status: StatusCode::OK, whole: writer.whole }
 }
 
 fn usage_json(usage: &Usage) -> Value {
@@ -67,6 +64,8 @@ struct Writer<'a> {
     sequence: u64,
     /// The finished items; its length is the index of the next one.
     output: Vec<Value>,
+    /// The response as it stood when it was last told.
+    whole: Value,
 }
 
 impl Writer<'_> {
@@ -84,14 +83,12 @@ impl Writer<'_> {
             // The body ends after the last frame, so the missing completion says it all.
             Action::End => {}
             Action::Fail { code, message } => {
-                let mut response = self.response("failed");
-                response["error"] = json!({"code": code, "message": message});
-                self.event(json!({"type": "response.failed", "response": response}));
+                let error = json!({"error": {"code": code, "message": message}});
+                self.response("response.failed", "failed", error);
             }
             Action::Incomplete(reason) => {
-                let mut response = self.response("incomplete");
-                response["incomplete_details"] = json!({"reason": reason});
-                self.event(json!({"type": "response.incomplete", "response": response}));
+                let details = json!({"incomplete_details": {"reason": reason}});
+                self.response("response.incomplete", "incomplete", details);
             }
         }
     }
@@ -204,9 +201,7 @@ impl Writer<'_> {
     fn deltas(&mut self, place: &Value, kind: &str, chunks: &Chunks) {
         for piece in chunks.pieces() {
             self.at(place, kind, json!({"delta": piece}));
-            if !chunks.delay().is_zero() {
-                self.frames.push(Frame::Wait(chunks.delay()));
-            }
+            self.frames.extend(Frame::pause(chunks.delay()));
         }
     }
 
@@ -228,15 +223,18 @@ impl Writer<'_> {
         self.frames.push(Frame::Event(event));
     }
 
-    fn response(&self, status: &str) -> Value {
-        json!({
+    /// Tells how the whole response stands.
+    fn response(&mut self, event: &str, status: &str, more: Value) {
+        let response = json!({
             "id": format!("resp_{}", self.exchange.number),
             "object": "response",
             "created_at": self.exchange.created_at,
             "model": self.exchange.model,
             "status": status,
             "output": self.output,
-        })
+        });
+        self.whole = merged(&response, more);
+        self.event(json!({"type": event, "response": self.whole}));
     }
 
     fn index(&self) -> usize {

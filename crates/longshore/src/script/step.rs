@@ -35,7 +35,17 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
     /// Text that the last message of the user must contain.
-    pub contains: String,
+    pub contains: Option<String>,
+    /// Whether the request must let the model call tools, or must not.
+    pub tools: Option<bool>,
+}
+
+impl When {
+    /// Whether a request is meant, by the last message of the user and by whether it offers tools.
+    pub fn fits(&self, text: &str, tools: bool) -> bool {
+        self.contains.as_ref().is_none_or(|wanted| text.contains(wanted))
+            && self.tools.is_none_or(|wanted| wanted == tools)
+    }
 }
 
 /// How many requests a step answers.

@@ -11,14 +11,21 @@ use tokio::sync::watch;
 use super::frame::Frame;
 use super::record::{Outcome, Ticket};
 
-/// The body of a response that plays frames, until they end, the client leaves or the server stops.
-pub(super) fn body(frames: Vec<Frame>, stop: watch::Receiver<bool>, ticket: Ticket) -> Body {
-    let playing = Playing { frames: frames.into_iter(), stop, ticket };
+/// The body of a response that plays frames, until they end, the client leaves or the server stops. `last` comes
+/// after the frames.
+pub(super) fn body(
+    frames: Vec<Frame>,
+    last: Option<Bytes>,
+    stop: watch::Receiver<bool>,
+    ticket: Ticket,
+) -> Body {
+    let playing = Playing { frames: frames.into_iter(), last, stop, ticket };
     Body::from_stream(stream::unfold(playing, Playing::next))
 }
 
 struct Playing {
     frames: IntoIter<Frame>,
+    last: Option<Bytes>,
     stop: watch::Receiver<bool>,
     ticket: Ticket,
 }
@@ -53,7 +60,8 @@ impl Playing {
             }
         }
         self.ticket.ends(Outcome::Played);
-        None
+        let last = self.last.take()?;
+        Some((Ok(last), self))
     }
 
     async fn stopped_within(&mut self, wait: Duration) -> bool {
@@ -63,6 +71,7 @@ impl Playing {
 
     fn drop_connection(mut self, outcome: Outcome) -> (io::Result<Bytes>, Self) {
         self.frames = Vec::new().into_iter();
+        self.last = None;
         self.ticket.ends(outcome);
         (Err(io::ErrorKind::ConnectionAborted.into()), self)
     }

@@ -88,7 +88,7 @@ async fn a_codex_that_is_killed_in_mid_turn_is_revived_and_remembers() {
         talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
     })
     .await;
-    kill_children(rig.pid());
+    rig.kill_agents();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed);
     talk.until_event(
         "it sleeps",
@@ -115,7 +115,7 @@ async fn a_codex_that_has_forgotten_says_so_and_goes_on_from_the_log() {
     .await;
     let mut talk = rig.talk("full", "remember a word").await;
     talk.until_turn_ends_somehow().await;
-    kill_children(rig.pid());
+    rig.kill_agents();
     talk.until_event("it sleeps", |event| matches!(event.body, Body::SessionSleeping(_))).await;
     for memory in ["sessions", "state_5.sqlite", "thread_history_1.sqlite"] {
         let path = rig.folder.path().join("codex").join(memory);
@@ -163,21 +163,4 @@ async fn codex_tells_its_models() {
     assert_eq!(codex["version"], "0.166.0");
     assert!(codex["models"].as_array().is_some_and(|models| !models.is_empty()), "{known}");
     assert_eq!(codex["capabilities"]["modes"], json!(["plan", "ask", "auto-edit", "full"]));
-}
-
-/// Kills what a hub has started, which is codex.
-fn kill_children(hub: u32) {
-    let children = std::fs::read_to_string(format!("/proc/{hub}/task/{hub}/children")).unwrap_or_default();
-    let mut all: Vec<i32> = children.split_whitespace().filter_map(|pid| pid.parse().ok()).collect();
-    for task in std::fs::read_dir(format!("/proc/{hub}/task")).unwrap() {
-        let children = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
-        all.extend(children.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
-    }
-    all.sort_unstable();
-    all.dedup();
-    assert!(!all.is_empty(), "the hub runs no agent");
-    for pid in all {
-        let pid = rustix::process::Pid::from_raw(pid).unwrap();
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
-    }
 }

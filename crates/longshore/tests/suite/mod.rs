@@ -1,5 +1,6 @@
 //! One file per thing that is tested.
 
+mod agents;
 mod cli;
 mod codex_control;
 mod codex_turns;
@@ -7,7 +8,10 @@ mod crash;
 mod past;
 mod rig;
 mod script;
+mod script_apis;
+mod script_routes;
 mod script_server;
 mod slow;
+mod story;
 mod tidy;
 mod tidy_texts;

@@ -10,14 +10,17 @@ use longshore_drivers::capture::Narrator;
 use longshore_model::event::{Body, Draft, Event};
 use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::TurnOutcome;
-use longshore_model::timeline::Timeline;
+use longshore_model::timeline::{Content, Item, Timeline};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
+
+use super::agents;
 
 /// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
 pub(crate) const WITHIN: Duration = Duration::from_secs(60);
@@ -27,15 +30,22 @@ pub(crate) struct Rig {
     pub(crate) folder: TempDir,
     pub(crate) model: Model,
     pub(crate) url: String,
+    /// Where the model listens, without `/v1`.
+    root: String,
     hub: Option<Child>,
     _serving: oneshot::Sender<()>,
 }
 
-/// The real codex, as `npm ci` laid it down.
-pub(crate) fn codex() -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules/.bin/codex");
-    assert!(path.exists(), "codex is not there: run `npm ci --prefix tests/agents` (`make test` does)");
+/// A real agent, as `npm ci` laid it down.
+pub(crate) fn agent(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules/.bin").join(name);
+    assert!(path.exists(), "{name} is not there: run `npm ci --prefix tests/agents` (`make test` does)");
     path
+}
+
+/// The real codex.
+pub(crate) fn codex() -> PathBuf {
+    agent("codex")
 }
 
 impl Rig {
@@ -48,7 +58,8 @@ impl Rig {
     pub(crate) async fn with_config(steps: Value, more: &str) -> Self {
         let model = Model::new(Script::from_value(steps).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let base = format!("http://{}/v1", listener.local_addr().unwrap());
+        let root = format!("http://{}", listener.local_addr().unwrap());
+        let base = format!("{root}/v1");
         let (serving, stop) = oneshot::channel::<()>();
         let served = model.clone();
         tokio::spawn(async move {
@@ -59,11 +70,12 @@ impl Rig {
         });
         // Not below the system's temporary folder, where codex refuses to make its own programs.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        for name in ["home", "codex", "tmp", "work"] {
+        for name in ["home", "codex", "codex-acp", "claude", "tmp", "work"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
         std::fs::write(folder.path().join("codex/config.toml"), codex_config(&base, more)).unwrap();
-        let mut rig = Self { folder, model, url: String::new(), hub: None, _serving: serving };
+        agents::set_up(folder.path(), &base);
+        let mut rig = Self { folder, model, url: String::new(), root, hub: None, _serving: serving };
         rig.start().await;
         rig
     }
@@ -83,6 +95,7 @@ impl Rig {
             .env("TMPDIR", at("tmp"))
             .env("CODEX_HOME", at("codex"))
             .env("CODEX_PATH", codex())
+            .envs(agents::environment(self.folder.path(), &self.root))
             .env("LONGSHORE_HOME", at("longshore"))
             .env("LONGSHORE_TOKEN", TOKEN)
             .current_dir(self.work())
@@ -133,6 +146,37 @@ impl Rig {
         serde_json::to_string(&heard.requests[count - 1].body).unwrap()
     }
 
+    /// What the model was told last.
+    pub(crate) fn last_heard_by_model(&self) -> String {
+        serde_json::to_string(&self.model.requests().requests.last().unwrap().body).unwrap()
+    }
+
+    /// Waits until some agent has written these words into a file of its own.
+    pub(crate) async fn until_on_disk(&self, words: &str) {
+        let homes = ["home", "codex", "codex-acp", "claude"].map(|name| self.folder.path().join(name));
+        let mut pace = tokio::time::interval(Duration::from_millis(20));
+        let waiting = async {
+            while !homes.iter().any(|home| holds(home, words)) {
+                pace.tick().await;
+            }
+        };
+        tokio::time::timeout(WITHIN, waiting).await.expect("no agent wrote it down");
+    }
+
+    /// Kills whatever agents the hub runs.
+    pub(crate) fn kill_agents(&self) {
+        let mut children: Vec<i32> = Vec::new();
+        for task in std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap() {
+            let listed = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
+            children.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
+        }
+        assert!(!children.is_empty(), "the hub runs no agent");
+        for pid in children {
+            let pid = rustix::process::Pid::from_raw(pid).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+    }
+
     pub(crate) fn pid(&self) -> u32 {
         self.hub.as_ref().unwrap().id().unwrap()
     }
@@ -153,8 +197,12 @@ impl Rig {
     }
 
     pub(crate) async fn open(&self, mode: &str) -> Talk {
+        self.open_with("codex", mode).await
+    }
+
+    pub(crate) async fn open_with(&self, agent: &str, mode: &str) -> Talk {
         let mut client = self.client().await;
-        let open = json!({ "agent": "codex", "cwd": self.work(), "mode": mode });
+        let open = json!({ "agent": agent, "cwd": self.work(), "mode": mode });
         let info: SessionInfo = client.call("open", open).await.unwrap();
         self.follow(info.session_id, Seq::ZERO).await
     }
@@ -165,6 +213,17 @@ impl Rig {
         let _: Value = client.call("subscribe", json!({ "session": session, "after": after })).await.unwrap();
         Talk { client, session, events: Vec::new(), timeline: Timeline::default() }
     }
+}
+
+/// Whether a file somewhere below has these words in it.
+fn holds(folder: &Path, words: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => holds(&entry.path(), words),
+        Ok(kind) if kind.is_file() => std::fs::read(entry.path())
+            .is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes())),
+        _ => false,
+    })
 }
 
 fn codex_config(base: &str, more: &str) -> String {
@@ -263,7 +322,7 @@ impl Talk {
         self.until_event("a turn ends", |event| matches!(event.body, Body::TurnFinished(_))).await;
     }
 
-    fn end_of(&self, turn: TurnId) -> Option<TurnOutcome> {
+    pub(crate) fn end_of(&self, turn: TurnId) -> Option<TurnOutcome> {
         self.events.iter().find_map(|event| match &event.body {
             Body::TurnFinished(end) if event.turn == Some(turn) => Some(end.outcome),
             _ => None,
@@ -300,6 +359,17 @@ impl Talk {
 
     pub(crate) fn messages(&self) -> Vec<&str> {
         self.said(|body| matches!(body, Body::MessageDone { .. }))
+    }
+
+    /// The output of every tool so far, and how it ended.
+    pub(crate) fn tools(&self) -> Vec<(String, Option<ToolStatus>)> {
+        let tool = |item: &Item| match &item.content {
+            Content::Tool { outcome, .. } => {
+                Some((item.text.clone(), outcome.as_ref().map(|outcome| outcome.status)))
+            }
+            _ => None,
+        };
+        self.timeline.items.iter().filter_map(tool).collect()
     }
 
     /// All that was heard, a line each.

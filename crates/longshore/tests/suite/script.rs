@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longshore::script::{Answer, Api, EXHAUSTED, Exchange, Frame, Player, Script};
+use longshore::script::{Answer, Api, Delivery, EXHAUSTED, Exchange, Frame, Player, Script};
 use serde_json::{Value, json};
 
 fn script(value: Value) -> Script {
@@ -11,7 +11,8 @@ fn script(value: Value) -> Script {
 
 /// Renders the first step of a script as the first answer of a server.
 fn render(step: Value) -> Answer {
-    let exchange = Exchange { number: 1, model: "gpt".into(), created_at: 1_700_000_000 };
+    let delivery = Delivery::Stream { usage: true };
+    let exchange = Exchange { number: 1, model: "gpt".into(), created_at: 1_700_000_000, delivery };
     Api::Responses.render(&script(json!([step])).steps[0], &exchange)
 }
 
@@ -89,6 +90,10 @@ fn a_fault_names_its_place_and_what_to_write() {
         ),
         (json!([{"do": [], "when": {}}]), "step 1: \"contains\" is missing"),
         (
+            json!([{"do": [], "when": {"tools": "no"}}]),
+            "step 1: \"tools\" must be true or false, not this text",
+        ),
+        (
             json!([{"do": [], "usage": {"in": 1}}]),
             "step 1: \"in\" is not known here; known are cached, input, output, reasoning",
         ),
@@ -148,13 +153,13 @@ fn steps_are_chosen_by_the_message_and_otherwise_in_order() {
         {"do": [], "note": "alpha 2", "when": {"contains": "alpha"}},
         {"do": [], "note": "plain 2"},
     ])));
-    let mut note = |text: &str| player.next(text).step.note.clone();
+    let mut note = |text: &str| player.next(text, true).step.note.clone();
     let asked = ["alpha", "beta", "do alpha now", "other", "alpha", "beta", "alpha"];
     let played: Vec<Option<String>> = asked.into_iter().map(&mut note).collect();
     let wanted = ["alpha 1", "beta 1", "alpha 1", "plain 1", "alpha 2", "plain 2"];
     let played: Vec<&str> = played.iter().flatten().map(String::as_str).collect();
     assert_eq!(played, wanted, "the last request found nothing left");
-    assert_eq!(player.next("alpha").number, None);
+    assert_eq!(player.next("alpha", true).number, None);
     assert!(player.left().is_empty());
 }
 
@@ -164,7 +169,7 @@ fn what_is_left_is_shown_in_the_words_of_the_author() {
         {"do": [{"say": "a"}], "repeat": 3},
         {"http": 500, "repeat": "forever"},
     ])));
-    assert_eq!(player.next("").number, Some(1));
+    assert_eq!(player.next("", true).number, Some(1));
     player.push(script(json!([{"do": []}])));
     let left = serde_json::to_value(player.left()).expect("left is JSON");
     let wanted = json!([
@@ -177,7 +182,7 @@ fn what_is_left_is_shown_in_the_words_of_the_author() {
 
 #[test]
 fn a_script_that_is_used_up_says_so() {
-    let chosen = Player::default().next("anything");
+    let chosen = Player::default().next("anything", true);
     assert_eq!(chosen.number, None);
     assert_eq!(chosen.step.source["do"][0]["say"], EXHAUSTED);
 }

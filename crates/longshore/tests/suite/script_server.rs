@@ -10,15 +10,15 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// A served script.
-struct Served {
-    model: Model,
+pub(super) struct Served {
+    pub(super) model: Model,
     address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
 }
 
 impl Served {
-    async fn new(script: Value) -> Self {
+    pub(super) async fn new(script: Value) -> Self {
         Served::model(Model::new(Script::from_value(script).unwrap())).await
     }
 
@@ -41,7 +41,7 @@ impl Served {
         socket
     }
 
-    async fn ask(&self, head: &str, body: &str) -> Reply {
+    pub(super) async fn ask(&self, head: &str, body: &str) -> Reply {
         let mut socket = self.send(head, body).await;
         let mut bytes = Vec::new();
         // A connection that the script drops may end in a reset; what came before it counts.
@@ -50,11 +50,11 @@ impl Served {
     }
 
     async fn prompt(&self, text: &str) -> Reply {
-        let body = json!({"model": "m", "input": text}).to_string();
+        let body = json!({"model": "m", "input": text, "stream": true}).to_string();
         self.ask("POST /v1/responses HTTP/1.1", &body).await
     }
 
-    async fn get(&self, path: &str) -> Value {
+    pub(super) async fn get(&self, path: &str) -> Value {
         let reply = self.ask(&format!("GET {path} HTTP/1.1"), "").await;
         serde_json::from_str(&reply.body).unwrap()
     }
@@ -62,12 +62,12 @@ impl Served {
 
 /// What came back.
 #[derive(Debug)]
-struct Reply {
-    status: u16,
-    head: String,
-    body: String,
+pub(super) struct Reply {
+    pub(super) status: u16,
+    pub(super) head: String,
+    pub(super) body: String,
     /// Whether the body ended as it should.
-    whole: bool,
+    pub(super) whole: bool,
 }
 
 impl Reply {
@@ -107,7 +107,7 @@ async fn a_step_is_streamed_and_recorded() {
     ]))
     .await;
     let head = "POST /v1/responses HTTP/1.1\r\nauthorization: Bearer secret";
-    let reply = served.ask(head, r#"{"model":"m","input":"hi"}"#).await;
+    let reply = served.ask(head, r#"{"model":"m","input":"hi","stream":true}"#).await;
     assert_eq!((reply.status, reply.whole), (200, true));
     assert!(reply.head.contains("content-type: text/event-stream"), "{}", reply.head);
     assert!(reply.head.contains("x-limit: 7"), "{}", reply.head);

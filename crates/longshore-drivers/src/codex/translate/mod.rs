@@ -246,7 +246,11 @@ impl Driver for Codex {
             Input::Line(raw) => self.line(&raw, cx, out),
             Input::Garbled { text, fault } => self.keep(&text, "garbled", Some(fault), None, out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
+            // Codex does its work itself.
+            Input::WorkDone { .. } => {}
             Input::Tick => self.tick(cx, out),
+            // It is no server, and a child that is let go may go on working for its parent.
+            Input::Http(_) | Input::Close { .. } => {}
         }
     }
 

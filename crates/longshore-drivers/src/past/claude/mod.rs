@@ -21,8 +21,6 @@ use crate::discover::Surroundings;
 
 pub use reader::Transcript;
 
-/// What clients call the agent.
-pub const NAME: &str = "claude";
 /// The folder of sub-agents, beside the session's own transcript.
 const CHILDREN: &str = "subagents";
 

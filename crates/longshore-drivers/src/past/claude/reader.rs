@@ -12,8 +12,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Names, Reader, Told};
-use super::NAME;
 use super::tools::Tool;
+use crate::claude::NAME;
+use crate::claude::translate::tools::text_of;
+use crate::claude::translate::usage::{sum, usage_of};
+use crate::claude::wire::Tokens;
 
 /// What the transcript says when somebody stopped the turn; there are words about a tool after it sometimes.
 const INTERRUPTED: &str = "[Request interrupted by user";
@@ -58,20 +61,11 @@ struct Message {
     usage: Option<Tokens>,
 }
 
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(default)]
-struct Tokens {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-}
-
 impl Line {
     /// What somebody said, if that is what the line tells.
     pub(super) fn prompt(&self) -> Option<String> {
         let message = self.message.as_ref().filter(|_| self.kind == "user" && !self.is_meta)?;
-        let text = words_of(&message.content);
+        let text = text_of(&message.content);
         let of_program = OF_PROGRAM.iter().any(|tag| text.starts_with(tag));
         let said = !of_program
             && !self.is_compact_summary
@@ -196,7 +190,7 @@ impl Transcript {
         if line.is_meta || line.is_compact_summary {
             return;
         }
-        let words = words_of(&message.content);
+        let words = text_of(&message.content);
         if words.starts_with(ANSWERED_BY_PROGRAM)
             && let Some(turn) = &mut self.turn
         {
@@ -224,7 +218,7 @@ impl Transcript {
             self.begin(line, told);
         }
         if line.is_api_error_message {
-            let text = words_of(&message.content);
+            let text = text_of(&message.content);
             let error = TurnError { code: code_of(&text), message: text, details: Value::Null };
             let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
             return self.end(end, message.id.clone(), told);
@@ -288,7 +282,7 @@ impl Transcript {
             if self.running().is_none() {
                 self.begin(line, told);
             }
-            let text = typed(&words_of(&attachment["prompt"]));
+            let text = typed(&text_of(&attachment["prompt"]));
             self.said(line, text, images_of(&attachment["prompt"]), told);
         }
     }
@@ -383,18 +377,6 @@ impl Transcript {
     }
 }
 
-/// The words of a message, which is a text or a list of blocks.
-pub(super) fn words_of(content: &Value) -> String {
-    match content {
-        Value::String(text) => text.clone(),
-        Value::Array(parts) => {
-            let words: Vec<_> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
-            words.join("\n")
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
-    }
-}
-
 /// A slash command as it was typed: the transcript has it in tags.
 fn typed(text: &str) -> String {
     let inside = |tag: &str| {
@@ -424,30 +406,6 @@ fn images_of(content: &Value) -> Vec<Attachment> {
     };
     let parts = content.as_array().into_iter().flatten().filter(|part| part["type"] == "image");
     parts.filter_map(image).collect()
-}
-
-/// Their input leaves out what came from the cache and what went into it.
-fn usage_of(tokens: Tokens) -> Usage {
-    let parts = [tokens.input_tokens, tokens.cache_creation_input_tokens, tokens.cache_read_input_tokens];
-    Usage {
-        input: parts.into_iter().flatten().reduce(u64::saturating_add),
-        cached_input: tokens.cache_read_input_tokens,
-        output: tokens.output_tokens,
-        ..Usage::default()
-    }
-}
-
-fn sum(one: Usage, other: Usage) -> Usage {
-    let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
-        (Some(one), Some(other)) => Some(one.saturating_add(other)),
-        (one, other) => one.or(other),
-    };
-    Usage {
-        input: add(one.input, other.input),
-        cached_input: add(one.cached_input, other.cached_input),
-        output: add(one.output, other.output),
-        ..Usage::default()
-    }
 }
 
 /// Why a turn failed, as far as the words tell.

@@ -1,0 +1,34 @@
+//! Behind a script of npm there may be a program for this machine, which starts faster and dies when it is told to.
+
+use std::path::{Path, PathBuf};
+
+use super::rows::Row;
+
+impl Row {
+    /// The program that npm's script would start, or `found` itself when there is none. Looks at the disk.
+    ///
+    /// The script stands between: it dies alone when it is stopped and leaves the real program behind.
+    pub fn native(&self, found: &Path) -> PathBuf {
+        let Some(package) = self.native_package else { return found.to_owned() };
+        let Ok(script) = found.canonicalize() else { return found.to_owned() };
+        if script.extension().is_none_or(|extension| extension != "js") {
+            return found.to_owned();
+        }
+        let system = match std::env::consts::OS {
+            "macos" => "darwin",
+            other => other,
+        };
+        let machine = match std::env::consts::ARCH {
+            "x86_64" => "x64",
+            "aarch64" => "arm64",
+            other => other,
+        };
+        let inside = Path::new("node_modules")
+            .join(format!("{package}-{system}-{machine}"))
+            .join("bin")
+            .join(self.program.as_ref());
+        // As node resolves it: from the script upwards, so that it is found nested and hoisted.
+        let mut places = script.ancestors().skip(1).map(|folder| folder.join(&inside));
+        places.find(|file| file.is_file()).unwrap_or_else(|| found.to_owned())
+    }
+}

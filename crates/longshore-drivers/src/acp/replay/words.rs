@@ -1,0 +1,94 @@
+//! What a recorded client said, in the words of a session.
+
+use std::collections::BTreeMap;
+
+use longshore_model::approval::{AnswerAction, Decision};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::work::{Done, Exit, WorkFault};
+use serde_json::Value;
+
+use crate::acp::rows::Row;
+use crate::acp::translate::mode_told;
+use crate::acp::wire::Opened;
+
+/// The words of a prompt.
+pub(super) fn text_of(prompt: &Value) -> String {
+    let texts = prompt.as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The mode of ours that an answer tells the agent to be in.
+pub(super) fn mode_of(row: &Row, result: &Value) -> Option<Mode> {
+    mode_told(row, serde_json::from_value::<Opened>(result.clone()).ok()?)
+}
+
+/// What a session says to have something set; none when it has no word for it.
+pub(super) fn setting_of(row: &Row, method: &str, params: &Value) -> Option<AgentCommand> {
+    let word = |name: &str| params[name].as_str();
+    let mode = |value: &str| {
+        let ways = row.modes.iter().find(|(_, way)| way.iter().any(|(_, set)| *set == value));
+        ways.map(|(mode, _)| AgentCommand::SetMode(*mode))
+    };
+    match (method, word("configId")) {
+        ("session/set_mode", _) => mode(word("modeId")?),
+        ("session/set_model", _) => Some(AgentCommand::SetModel(word("modelId")?.to_owned())),
+        ("session/set_config_option", Some("mode")) => mode(word("value")?),
+        ("session/set_config_option", Some("model")) => {
+            Some(AgentCommand::SetModel(word("value")?.to_owned()))
+        }
+        (_, _) => None,
+    }
+}
+
+/// What a recorded answer decided.
+pub(super) fn decision_of(row: &Row, result: &Value, options: &Value) -> Option<Decision> {
+    if result["outcome"]["outcome"] == "cancelled" {
+        return Some(Decision::Cancel);
+    }
+    let chosen = result["outcome"]["optionId"].as_str()?;
+    let option = options.as_array()?.iter().find(|option| option["optionId"] == chosen)?;
+    match option["kind"].as_str()? {
+        "allow_once" => Some(Decision::AllowOnce),
+        "allow_always" => Some(row.quirks.always),
+        "reject_once" | "reject_always" => Some(Decision::Deny),
+        _ => None,
+    }
+}
+
+/// What a recorded answer said.
+pub(super) fn answers_of(result: &Value) -> (AnswerAction, BTreeMap<String, Value>) {
+    let action = match result["action"].as_str() {
+        Some("decline") => AnswerAction::Decline,
+        Some("cancel") => AnswerAction::Cancel,
+        Some(_) | None => AnswerAction::Accept,
+    };
+    let answers = result["content"].as_object().into_iter().flatten();
+    (action, answers.map(|(field, value)| (field.clone(), value.clone())).collect())
+}
+
+/// What the recorded client did for the agent.
+pub(super) fn done_of(method: &str, said: &Value) -> Result<Done, WorkFault> {
+    let result = &said["result"];
+    if !said["error"].is_null() {
+        return Err(WorkFault::Failed(said["error"]["message"].as_str().unwrap_or_default().to_owned()));
+    }
+    let word = |name: &str| result[name].as_str().unwrap_or_default().to_owned();
+    let exit = |from: &Value| Exit {
+        code: from["exitCode"].as_i64().and_then(|code| i32::try_from(code).ok()),
+        signal: from["signal"].as_str().map(str::to_owned),
+    };
+    Ok(match method {
+        "fs/read_text_file" => Done::Read(word("content")),
+        "fs/write_text_file" => Done::Written,
+        "terminal/create" => Done::Running { terminal: word("terminalId") },
+        "terminal/output" => Done::Output {
+            text: word("output"),
+            truncated: result["truncated"] == true,
+            exit: Some(&result["exitStatus"]).filter(|status| !status.is_null()).map(exit),
+        },
+        "terminal/wait_for_exit" => Done::Ended(exit(result)),
+        "terminal/kill" => Done::Killed,
+        _ => Done::Released,
+    })
+}

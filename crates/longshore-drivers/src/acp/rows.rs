@@ -1,0 +1,277 @@
+//! The agents that are known to speak the protocol: how each is called and started, and where it differs.
+//!
+//! Everything in which one agent differs from another is data in its row; the driver knows no agent by name.
+
+use std::borrow::Cow;
+
+use longshore_model::approval::Decision;
+use longshore_model::capability::{Capabilities, Mode};
+use serde_json::json;
+
+/// A setting and the value that it is to have: `mode` is the agent's own mode, other names are options of its own.
+pub type Setting = (&'static str, &'static str);
+
+/// One agent.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name: `gemini`.
+    pub name: Cow<'static, str>,
+    /// Its name for people.
+    pub title: Cow<'static, str>,
+    /// The program to look for.
+    pub program: Cow<'static, str>,
+    /// The npm package of its program for one machine, without the name of the machine.
+    pub native_package: Option<&'static str>,
+    /// With which it speaks the protocol.
+    pub arguments: &'static [&'static str],
+    /// What its environment has beyond ours.
+    pub environment: &'static [(&'static str, &'static str)],
+    /// The command that installs it.
+    pub install: Cow<'static, str>,
+    /// The command that logs in to it.
+    pub login: Option<&'static str>,
+    /// The version that the recordings are of.
+    pub tested: Option<&'static str>,
+    /// What a mode is in its words; several ways of saying the same mode follow each other, the best first.
+    pub modes: &'static [(Mode, &'static [Setting])],
+    /// Whether it can be told which model to use.
+    pub models: bool,
+    /// Whether it tells which conversations it remembers.
+    pub lists: bool,
+    /// Whether it can copy a conversation.
+    pub forks: bool,
+    /// How it differs.
+    pub quirks: Quirks,
+}
+
+/// In what an agent differs from others.
+#[derive(Clone, Copy, Debug)]
+pub struct Quirks {
+    /// Whether we offer to read and write files for it. An agent that has tools of its own is better off with those.
+    pub fs: bool,
+    /// Whether we offer to run its commands.
+    pub terminal: bool,
+    /// How long its "always" lasts.
+    pub always: Decision,
+    /// A rejection ends the turn, so that there is no way to deny and go on.
+    pub rejection_ends_turn: bool,
+    /// What the counts in the answer to a prompt are of.
+    pub counts: Counts,
+    /// Where the name of a tool is.
+    pub names: Names,
+    /// How messages begin that only repeat what we told it.
+    pub echo: Option<&'static str>,
+    /// It goes on telling the past after it has said that a session is loaded, and lists its commands when it is done.
+    pub late_past: bool,
+    /// How the message begins that stands for an error of the model.
+    pub error_prefix: Option<&'static str>,
+}
+
+/// What counts of tokens are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counts {
+    /// All that the process has used for this session.
+    Session,
+    /// This turn.
+    Turn,
+    /// Only the last answer of the model, which says little of the turn.
+    LastAnswer,
+}
+
+/// Where the name of a tool is, when the call does not say it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Names {
+    /// Nowhere; what sort of tool it is has to do.
+    Nowhere,
+    /// In the id of the call, before two underscores.
+    InId,
+    /// In the first title of the call.
+    InFirstTitle,
+}
+
+const PLAIN: Quirks = Quirks {
+    fs: false,
+    terminal: false,
+    always: Decision::AllowSession,
+    rejection_ends_turn: false,
+    counts: Counts::Session,
+    names: Names::Nowhere,
+    echo: None,
+    late_past: false,
+    error_prefix: None,
+};
+
+const COPILOT_AGENT: &str = "https://agentclientprotocol.com/protocol/session-modes#agent";
+const COPILOT_PLAN: &str = "https://agentclientprotocol.com/protocol/session-modes#plan";
+const COPILOT_AUTOPILOT: &str = "https://agentclientprotocol.com/protocol/session-modes#autopilot";
+
+static ROWS: [Row; 5] = [
+    Row {
+        name: Cow::Borrowed("gemini"),
+        title: Cow::Borrowed("Gemini CLI"),
+        program: Cow::Borrowed("gemini"),
+        native_package: None,
+        arguments: &["--acp"],
+        environment: &[],
+        install: Cow::Borrowed("npm install -g @google/gemini-cli"),
+        login: Some("gemini"),
+        tested: Some("0.61.0"),
+        modes: &[
+            (Mode::Plan, &[("mode", "plan")]),
+            (Mode::Ask, &[("mode", "default")]),
+            (Mode::AutoEdit, &[("mode", "autoEdit")]),
+            (Mode::Full, &[("mode", "yolo")]),
+        ],
+        models: true,
+        lists: false,
+        forks: false,
+        // It takes any refusal to read a file for the content of that file, so it must not ask us for files.
+        quirks: Quirks {
+            counts: Counts::Turn,
+            names: Names::InId,
+            echo: Some("[MODE_UPDATE] "),
+            late_past: true,
+            ..PLAIN
+        },
+    },
+    Row {
+        name: Cow::Borrowed("copilot"),
+        title: Cow::Borrowed("GitHub Copilot CLI"),
+        program: Cow::Borrowed("copilot"),
+        native_package: None,
+        arguments: &["--acp"],
+        environment: &[("COPILOT_AUTO_UPDATE", "false")],
+        install: Cow::Borrowed("npm install -g @github/copilot"),
+        login: Some("copilot login"),
+        tested: Some("1.0.102"),
+        modes: &[
+            (Mode::Plan, &[("mode", COPILOT_PLAN), ("allow_all", "off")]),
+            (Mode::Ask, &[("mode", COPILOT_AGENT), ("allow_all", "off")]),
+            (Mode::Full, &[("mode", COPILOT_AGENT), ("allow_all", "on")]),
+            (Mode::Full, &[("mode", COPILOT_AUTOPILOT), ("allow_all", "on")]),
+        ],
+        models: false,
+        lists: true,
+        forks: false,
+        quirks: Quirks { error_prefix: Some("Error: "), ..PLAIN },
+    },
+    Row {
+        name: Cow::Borrowed("codex-acp"),
+        title: Cow::Borrowed("Codex over ACP"),
+        program: Cow::Borrowed("codex-acp"),
+        native_package: Some("@zed-industries/codex-acp"),
+        arguments: &[],
+        environment: &[],
+        install: Cow::Borrowed("npm install -g @zed-industries/codex-acp"),
+        login: Some("codex login"),
+        tested: Some("0.16.0"),
+        modes: &[
+            (Mode::Ask, &[("mode", "read-only")]),
+            (Mode::AutoEdit, &[("mode", "auto")]),
+            (Mode::Full, &[("mode", "full-access")]),
+        ],
+        models: true,
+        lists: true,
+        forks: false,
+        quirks: Quirks { always: Decision::AllowAlways, rejection_ends_turn: true, ..PLAIN },
+    },
+    Row {
+        name: Cow::Borrowed("claude-code-acp"),
+        title: Cow::Borrowed("Claude Code over ACP"),
+        program: Cow::Borrowed("claude-code-acp"),
+        native_package: None,
+        arguments: &[],
+        environment: &[("DISABLE_AUTOUPDATER", "1")],
+        install: Cow::Borrowed("npm install -g @zed-industries/claude-code-acp"),
+        login: Some("claude /login"),
+        tested: Some("0.16.2"),
+        modes: &[
+            (Mode::Plan, &[("mode", "plan")]),
+            (Mode::Ask, &[("mode", "default")]),
+            (Mode::AutoEdit, &[("mode", "acceptEdits")]),
+            (Mode::Full, &[("mode", "bypassPermissions")]),
+        ],
+        models: true,
+        lists: true,
+        forks: true,
+        quirks: PLAIN,
+    },
+    Row {
+        name: Cow::Borrowed("opencode-acp"),
+        title: Cow::Borrowed("OpenCode over ACP"),
+        program: Cow::Borrowed("opencode"),
+        native_package: None,
+        arguments: &["acp"],
+        // Left to itself it asks for nothing, and then no mode of ours would mean anything.
+        environment: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask","webfetch":"ask"}"#)],
+        install: Cow::Borrowed("npm install -g opencode-ai"),
+        login: Some("opencode auth login"),
+        tested: Some("1.18.33"),
+        modes: &[(Mode::Plan, &[("mode", "plan")]), (Mode::Ask, &[("mode", "build")])],
+        models: true,
+        lists: true,
+        forks: true,
+        quirks: Quirks { counts: Counts::LastAnswer, names: Names::InFirstTitle, ..PLAIN },
+    },
+];
+
+/// The agents that are known.
+pub fn rows() -> &'static [Row] {
+    &ROWS
+}
+
+/// A known agent.
+pub fn row(name: &str) -> Option<&'static Row> {
+    ROWS.iter().find(|row| row.name == name)
+}
+
+impl Row {
+    /// Any other program that speaks the protocol. Its modes are guessed from their names, and it is offered all that
+    /// we can do for it, since nothing says that it has tools of its own.
+    pub fn named(name: &str, program: &str) -> Self {
+        Self {
+            name: Cow::Owned(name.to_owned()),
+            title: Cow::Owned(name.to_owned()),
+            program: Cow::Owned(program.to_owned()),
+            native_package: None,
+            arguments: &[],
+            environment: &[],
+            install: Cow::Owned(format!("put {program} where programs are, or set its path in the settings")),
+            login: None,
+            tested: None,
+            modes: &[],
+            models: true,
+            lists: true,
+            forks: true,
+            quirks: Quirks { fs: true, terminal: true, always: Decision::AllowAlways, ..PLAIN },
+        }
+    }
+
+    /// What it can do, as far as that is known before it runs. What it turns out not to be able to do is refused
+    /// with a reason when it is asked for.
+    pub fn capabilities(&self) -> Capabilities {
+        // An agent that asks can be let do things without asking whoever sits there, so it has these three whether it
+        // knows them or not.
+        let mut modes = vec![Mode::Ask, Mode::AutoEdit, Mode::Full];
+        if self.modes.is_empty() || self.modes.iter().any(|(mode, _)| *mode == Mode::Plan) {
+            modes.insert(0, Mode::Plan);
+        }
+        Capabilities {
+            list_sessions: self.lists,
+            open_session: true,
+            send_prompt: true,
+            streaming: true,
+            attachments: true,
+            approvals: true,
+            multi_turn: true,
+            filtering: false,
+            pagination: self.lists,
+            interrupt: true,
+            steer: false,
+            fork: self.forks,
+            modes,
+            models: self.models,
+            custom: [("protocol".to_owned(), json!("acp/1"))].into(),
+        }
+    }
+}

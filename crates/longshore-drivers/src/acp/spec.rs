@@ -1,0 +1,92 @@
+//! Agents that speak the protocol, in the table: those that are known, and any command that the settings name.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use longshore_model::capability::Capabilities;
+use longshore_model::driver::Driver;
+
+use super::{Acp, Row};
+use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
+
+/// One agent that speaks the protocol.
+#[derive(Debug)]
+pub struct Spec {
+    row: Arc<Row>,
+    /// The arguments of a command that the settings name.
+    own: Vec<String>,
+}
+
+impl Spec {
+    /// An agent that is known.
+    pub fn known(row: &Row) -> Agent {
+        Arc::new(Self { row: Arc::new(row.clone()), own: Vec::new() })
+    }
+
+    /// An agent of the settings; its command is not empty.
+    pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
+        let (program, own) =
+            settings.command.split_first().map_or(("", &[][..]), |(program, own)| (program, own));
+        let mut row = Row::named(name, program);
+        if let Some(title) = &settings.title {
+            row.title = Cow::Owned(title.clone());
+        }
+        Arc::new(Self { row: Arc::new(row), own: own.to_vec() })
+    }
+}
+
+impl AgentSpec for Spec {
+    fn name(&self) -> &str {
+        &self.row.name
+    }
+
+    fn title(&self) -> &str {
+        &self.row.title
+    }
+
+    fn install(&self) -> &str {
+        &self.row.install
+    }
+
+    fn login(&self) -> Option<&str> {
+        self.row.login
+    }
+
+    fn tested(&self) -> Option<&str> {
+        self.row.tested
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        self.row.capabilities()
+    }
+
+    fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding {
+        let program = PathBuf::from(&*self.row.program);
+        if program.is_absolute() && settings.path.is_none() {
+            // The settings name it by its whole path.
+            return match is_program(&program) {
+                true => Finding { path: Some(program), remark: None },
+                false => {
+                    let remark = format!("the settings name {}, which is no program", program.display());
+                    Finding { path: None, remark: Some(remark) }
+                }
+            };
+        }
+        let variable = format!("{}_PATH", self.row.name.to_uppercase().replace('-', "_"));
+        let found = find_program(&self.row.program, Some(&variable), settings, around);
+        Finding { path: found.path.map(|path| self.row.native(&path)), ..found }
+    }
+
+    fn invocation(&self, _: Purpose<'_>) -> Invocation {
+        let arguments =
+            self.row.arguments.iter().map(|word| (*word).to_owned()).chain(self.own.iter().cloned());
+        let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        Invocation { arguments: arguments.collect(), env: self.row.environment.iter().map(own).collect() }
+    }
+
+    fn driver(&self) -> Box<dyn Driver> {
+        Box::new(Acp::new(Arc::clone(&self.row)))
+    }
+}

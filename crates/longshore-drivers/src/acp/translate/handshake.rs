@@ -1,0 +1,289 @@
+//! From the first line to a session that is ready, or why it never will be.
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{Context, SessionId};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::calls::Call;
+use super::faults::{Fault, fault_of};
+use super::talks::Talk;
+use super::{Acp, Phase};
+use crate::acp::wire::{AUTH_REQUIRED, Greeting, Opened, PROTOCOL_VERSION};
+
+impl Acp {
+    pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
+        self.home.get_or_insert(launch.session);
+        match &self.phase {
+            Phase::Listening => self.begin(launch, 0, cx, out),
+            Phase::Refused(reason) => {
+                let fault = SessionFault { code: FaultCode::StartFailed };
+                out.say(launch.session, Draft::new(Body::SessionError(fault)).text(reason.clone()));
+                out.finished = Some(reason.clone());
+            }
+            Phase::Silent | Phase::Greeting => {
+                self.openings.push_back(launch);
+                self.greet(cx, out);
+            }
+        }
+    }
+
+    /// Says hello, once.
+    pub(super) fn greet(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        if self.phase != Phase::Silent {
+            return;
+        }
+        self.phase = Phase::Greeting;
+        let quirks = self.row.quirks;
+        let params = json!({
+            "protocolVersion": PROTOCOL_VERSION,
+            "clientCapabilities": {
+                "fs": {"readTextFile": quirks.fs, "writeTextFile": quirks.fs},
+                "terminal": quirks.terminal,
+                "elicitation": {"form": {}, "url": {}},
+            },
+            "clientInfo": {"name": "longshore", "title": "Longshore", "version": env!("CARGO_PKG_VERSION")},
+        });
+        self.calls.send("initialize", params, Call::Greet, cx, out);
+    }
+
+    /// An answer to a request of ours. Says which request that was, and whose.
+    pub(super) fn answered(
+        &mut self,
+        id: &RawValue,
+        result: Option<&RawValue>,
+        error: Option<&RawValue>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> (Option<&'static str>, Option<SessionId>) {
+        let Some(pending) = self.calls.answered(id) else { return (None, None) };
+        let session = match &pending.call {
+            Call::Open { launch, .. } | Call::Resume { launch, .. } | Call::Login { launch, .. } => {
+                Some(launch.session)
+            }
+            Call::Prompt { native } | Call::Past { native } => {
+                self.talks.get(native).map(|talk| talk.session)
+            }
+            Call::Set { session, .. } => Some(*session),
+            Call::Greet | Call::Models { .. } | Call::Sessions { .. } => None,
+        };
+        if let Phase::Refused(_) = self.phase {
+            return (Some(pending.method), session);
+        }
+        let answer = match error {
+            Some(error) => Err(fault_of(error)),
+            None => Ok(result.map_or("null", RawValue::get)),
+        };
+        match pending.call {
+            Call::Greet => self.greeted(answer, cx, out),
+            Call::Open { launch, logins } => match answer {
+                Err(fault) if fault.code == AUTH_REQUIRED => self.log_in(launch, logins, cx, out),
+                answer => self.opened(*launch, None, answer, cx, out),
+            },
+            Call::Resume { launch, native } => self.opened(*launch, Some(native), answer, cx, out),
+            Call::Login { launch, logins } => match answer {
+                Ok(_) => self.begin(*launch, logins, cx, out),
+                Err(_) => self.log_in(launch, logins, cx, out),
+            },
+            Call::Past { native } => self.past_told(&native, cx, out),
+            Call::Prompt { native } => self.turn_ended(&native, pending.number, answer, cx, out),
+            Call::Set { native, what, .. } => {
+                self.was_set(&native, what, answer.map_err(|fault| fault.text), cx, out);
+            }
+            Call::Models { query } => self.models_answered(query, answer, out),
+            Call::Sessions { query } => self.sessions_answered(query, answer, out),
+        }
+        (Some(pending.method), session)
+    }
+
+    fn greeted(&mut self, answer: Result<&str, Fault>, cx: &mut Context<'_>, out: &mut Output) {
+        let greeting = match answer.map(serde_json::from_str::<Greeting>) {
+            Ok(Ok(greeting)) => greeting,
+            Ok(Err(error)) => {
+                let text = format!("{} begins in words that are not understood: {error}", self.title());
+                return self.refuse(FaultCode::StartFailed, text, out);
+            }
+            Err(fault) => {
+                let text = format!("{} refused to begin: {}", self.title(), fault.text);
+                return self.refuse(FaultCode::StartFailed, text, out);
+            }
+        };
+        self.version = greeting.agent_info.version;
+        self.can = greeting.agent_capabilities;
+        self.logins = greeting.auth_methods;
+        self.phase = Phase::Listening;
+        while let Some(launch) = self.openings.pop_front() {
+            self.begin(launch, 0, cx, out);
+        }
+        while let Some((id, query)) = self.queries.pop_front() {
+            self.ask(id, query, cx, out);
+        }
+    }
+
+    /// Asks for the conversation that a session is to be.
+    fn begin(&mut self, launch: Launch, logins: usize, cx: &mut Context<'_>, out: &mut Output) {
+        match launch.start.clone() {
+            Start::New | Start::Told { .. } => {
+                let params = place(&launch, None);
+                let call = Call::Open { launch: Box::new(launch), logins };
+                self.calls.send("session/new", params, call, cx, out);
+            }
+            Start::Fork { native } if self.can.session_capabilities.fork.is_some() => {
+                let params = place(&launch, Some(&native));
+                let call = Call::Open { launch: Box::new(launch), logins };
+                self.calls.send("session/fork", params, call, cx, out);
+            }
+            Start::Fork { .. } => {
+                let text = format!("{} cannot copy a conversation.", self.title());
+                self.not_opened(launch.session, FaultCode::ResumeFailed, text, out);
+            }
+            Start::Resume { native } => {
+                // The one that does not tell the past again, which our log holds.
+                let method = match (&self.can.session_capabilities.resume, self.can.load_session) {
+                    (Some(_), _) => "session/resume",
+                    (None, true) => "session/load",
+                    (None, false) => {
+                        let text = format!("{} does not remember conversations.", self.title());
+                        return self.not_opened(launch.session, FaultCode::ResumeFailed, text, out);
+                    }
+                };
+                let params = place(&launch, Some(&native));
+                // It may tell the past before it answers.
+                let mut talk = Talk::new(launch.session, launch.cwd.clone(), launch.mode);
+                talk.replaying = true;
+                self.natives.insert(launch.session, native.clone());
+                self.talks.insert(native.clone(), talk);
+                let call = Call::Resume { launch: Box::new(launch), native };
+                self.calls.send(method, params, call, cx, out);
+            }
+        }
+    }
+
+    fn opened(
+        &mut self,
+        launch: Launch,
+        native: Option<String>,
+        answer: Result<&str, Fault>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let (code, what) = match launch.start {
+            Start::Fork { .. } | Start::Resume { .. } => {
+                (FaultCode::ResumeFailed, "go on with the conversation")
+            }
+            Start::New | Start::Told { .. } => (FaultCode::StartFailed, "open a session"),
+        };
+        let understood = match answer.map(serde_json::from_str::<Option<Opened>>) {
+            Ok(Ok(opened)) => Ok(opened.unwrap_or_default()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(fault) => Err(fault.text),
+        };
+        let named = understood.and_then(|opened| match native.clone().or(opened.session_id.clone()) {
+            Some(name) if !name.is_empty() => Ok((name, opened)),
+            Some(_) | None => Err("it did not name the session".to_owned()),
+        });
+        match named {
+            Ok((name, opened)) => self.ready(launch, name, opened, cx, out),
+            Err(reason) => {
+                self.talks.retain(|_, talk| talk.session != launch.session);
+                self.natives.remove(&launch.session);
+                let text = format!("{} could not {what}: {reason}", self.title());
+                self.not_opened(launch.session, code, text, out);
+            }
+        }
+    }
+
+    fn ready(
+        &mut self,
+        launch: Launch,
+        native: String,
+        opened: Opened,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let fresh = || Talk::new(launch.session, launch.cwd.clone(), launch.mode);
+        let talk = self.talks.entry(native.clone()).or_insert_with(fresh);
+        talk.settings.read(opened);
+        talk.model = talk.settings.model().map(str::to_owned);
+        if let Start::Told { story } = launch.start {
+            talk.story = Some(story);
+        }
+        if talk.replaying && self.row.quirks.late_past {
+            talk.past = Some(self.calls.expect_past(&native, cx.now));
+            talk.settling += 1;
+        }
+        self.natives.insert(launch.session, native.clone());
+        let ready = Ready {
+            native: native.clone(),
+            version: self.version.clone(),
+            model: talk.model.clone(),
+            transcript: None,
+        };
+        self.settle_mode(&native, launch.mode, cx, out);
+        if let Some(model) = launch.model {
+            self.settle_model(&native, model, cx, out);
+        }
+        out.say(launch.session, Draft::new(Body::SessionReady(ready)));
+        let (timely, early) = std::mem::take(&mut self.early).into_iter().partition(|(of, _)| *of == native);
+        self.early = early;
+        let timely: Vec<_> = timely;
+        self.timely.extend(timely.into_iter().map(|(_, raw)| raw));
+        self.give_up_early();
+    }
+
+    /// All of the past is told; what comes from now on is new.
+    pub(super) fn past_told(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        if let Some(number) = talk.past.take() {
+            self.calls.forget(number);
+            talk.settling = talk.settling.saturating_sub(1);
+            self.say_held(native, cx, out);
+        }
+    }
+
+    /// A session does not come to be. Without any other the process is of no more use.
+    pub(super) fn not_opened(&mut self, session: SessionId, code: FaultCode, text: String, out: &mut Output) {
+        out.say(session, Draft::new(Body::SessionError(SessionFault { code })).text(text.clone()));
+        self.give_up_early();
+        if self.talks.is_empty() && self.calls.is_empty() && self.openings.is_empty() {
+            out.finished = Some(text);
+        }
+    }
+
+    /// Lines of sessions that nobody will name any more: requests among them still want an answer.
+    fn give_up_early(&mut self) {
+        if !self.calls.awaits_name() {
+            self.timely.extend(self.early.drain(..).map(|(_, raw)| raw));
+        }
+    }
+
+    /// The process cannot be used at all.
+    pub(super) fn refuse(&mut self, code: FaultCode, text: String, out: &mut Output) {
+        let mut sessions: Vec<SessionId> = self.natives.keys().copied().collect();
+        sessions.extend(self.openings.drain(..).map(|launch| launch.session));
+        sessions.extend(self.calls.openings());
+        sessions.sort_unstable();
+        sessions.dedup();
+        for session in sessions {
+            out.say(session, Draft::new(Body::SessionError(SessionFault { code })).text(text.clone()));
+        }
+        for (id, _) in self.queries.drain(..) {
+            out.answers.push((id, Err(text.clone())));
+        }
+        self.calls.fail_queries(&text, out);
+        self.phase = Phase::Refused(text.clone());
+        out.finished = Some(text);
+    }
+}
+
+/// The parameters of `session/new`, `session/load`, `session/resume` and `session/fork`.
+fn place(launch: &Launch, native: Option<&str>) -> Value {
+    let mut params = json!({"cwd": launch.cwd, "mcpServers": []});
+    if let Some(native) = native {
+        params["sessionId"] = json!(native);
+    }
+    params
+}

@@ -1,0 +1,149 @@
+//! What a call prints and comes to. The protocol leaves the shape of both to the agents.
+
+use longshore_model::item::{ToolOutcome, ToolStatus};
+use serde_json::Value;
+
+use crate::acp::wire::{Block, ToolContent};
+
+/// What a call shows in words; none when it shows none.
+pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
+    let mut texts = Vec::new();
+    for shown in content.iter().filter(|shown| shown.kind == "content") {
+        let block = shown.content.as_ref().map(|block| serde_json::from_str::<Block<'_>>(block.get()));
+        if let Some(Ok(block)) = block {
+            texts.push(unfenced(&block.words()).to_owned());
+        }
+    }
+    let text = texts.join("\n");
+    (!text.is_empty()).then_some(text)
+}
+
+/// Text without the fence that one agent puts around it.
+fn unfenced(text: &str) -> &str {
+    let inner = text.strip_prefix("```").and_then(|text| text.strip_suffix("```"));
+    // What stands in the first line names a language.
+    let inner = inner.and_then(|inner| inner.split_once('\n')).map(|(_, inner)| inner);
+    inner
+        .filter(|inner| !inner.contains("```"))
+        .map_or(text, |inner| inner.strip_suffix('\n').unwrap_or(inner))
+}
+
+/// Arguments that are shown as text.
+pub(super) fn arguments_in(text: &str) -> Option<Value> {
+    serde_json::from_str::<Value>(text).ok().filter(Value::is_object)
+}
+
+/// What a call handed to its model, in words.
+pub(super) fn text_in(raw: &Value) -> Option<String> {
+    let text = match raw {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            blocks.iter().filter_map(|block| block["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Object(fields) => {
+            let names = ["formatted_output", "output", "content", "stdout", "error"];
+            let told = |name: &str| match fields.get(name)? {
+                Value::String(text) => Some(text.clone()),
+                blocks @ Value::Array(_) => text_in(blocks),
+                Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+            };
+            names.into_iter().filter_map(told).find(|text| !text.is_empty()).unwrap_or_default()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => String::new(),
+    };
+    (!text.is_empty()).then_some(text)
+}
+
+/// How a call ended.
+pub(super) fn outcome_of(status: ToolStatus, raw: &Value, known_code: Option<i64>) -> ToolOutcome {
+    let in_contents =
+        raw["contents"].as_array().into_iter().flatten().find_map(|one| one["exitCode"].as_i64());
+    let exit_code = raw["exit_code"].as_i64().or_else(|| raw["metadata"]["exit"].as_i64()).or(in_contents);
+    let duration_ms = raw["duration"]["secs"].as_u64().map(|seconds| {
+        let nanos = raw["duration"]["nanos"].as_u64().unwrap_or(0);
+        seconds.saturating_mul(1_000).saturating_add(nanos / 1_000_000)
+    });
+    // What cannot be said in words is kept as data.
+    let result = if text_in(raw).is_none() { raw.clone() } else { Value::Null };
+    ToolOutcome { status, exit_code: exit_code.or(known_code), duration_ms, result }
+}
+
+/// The tool of an MCP server that the arguments of a call name: `server.tool`.
+pub(super) fn mcp_tool_in(input: &Value) -> Option<String> {
+    Some(format!("{}.{}", input["server"].as_str()?, input["tool"].as_str()?))
+}
+
+/// The command line in the arguments of a call: a line, or the words of one.
+pub(super) fn command_in(input: &Value) -> Option<String> {
+    match &input["command"] {
+        Value::String(line) => Some(line.clone()).filter(|line| !line.is_empty()),
+        Value::Array(words) => {
+            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
+            match words.as_slice() {
+                [] => None,
+                [shell, "-c" | "-lc", inner] if shell.ends_with("sh") => Some((*inner).to_owned()),
+                words => Some(words.join(" ")),
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn output_is_found_wherever_agents_put_it() {
+        let cases = [
+            (json!("hi"), Some("hi"), None),
+            (json!([{"type": "text", "text": "hi"}]), Some("hi"), None),
+            (json!({"formatted_output": "hi\n", "stdout": "other", "exit_code": 3}), Some("hi\n"), Some(3)),
+            (json!({"output": "hi", "metadata": {"exit": 0}}), Some("hi"), Some(0)),
+            (json!({"content": "hi", "contents": [{"exitCode": 1}]}), Some("hi"), Some(1)),
+            (json!({"stdout": "Success", "success": true}), Some("Success"), None),
+            (json!({"content": [{"type": "text", "text": "hi"}]}), Some("hi"), None),
+            (json!({"error": "aborted"}), Some("aborted"), None),
+            (json!({"rows": [1, 2]}), None, None),
+            (json!(null), None, None),
+        ];
+        for (raw, text, code) in cases {
+            assert_eq!(text_in(&raw).as_deref(), text, "of {raw}");
+            let outcome = outcome_of(ToolStatus::Completed, &raw, None);
+            assert_eq!(outcome.exit_code, code, "of {raw}");
+            assert_eq!(outcome.result.is_null(), text.is_some() || raw.is_null(), "of {raw}");
+        }
+        let timed =
+            outcome_of(ToolStatus::Failed, &json!({"duration": {"secs": 2, "nanos": 5_000_000}}), Some(7));
+        assert_eq!((timed.duration_ms, timed.exit_code), (Some(2_005), Some(7)));
+    }
+
+    #[test]
+    fn a_fence_around_everything_is_left_out() {
+        for (text, expected) in [
+            ("```\na\nb\n```", "a\nb"),
+            ("```rust\nfn a() {}\n```", "fn a() {}"),
+            ("```\na\n```\nand\n```\nb\n```", "```\na\n```\nand\n```\nb\n```"),
+            ("a ```b```", "a ```b```"),
+            ("``````", "``````"),
+            ("", ""),
+        ] {
+            assert_eq!(unfenced(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_command_is_a_line_or_its_words() {
+        let cases = [
+            (json!({"command": "ls -la"}), Some("ls -la")),
+            (json!({"command": ["/bin/bash", "-lc", "ls | wc"]}), Some("ls | wc")),
+            (json!({"command": ["ls", "-la"]}), Some("ls -la")),
+            (json!({"command": []}), None),
+            (json!({"path": "x"}), None),
+        ];
+        for (input, line) in cases {
+            assert_eq!(command_in(&input).as_deref(), line, "of {input}");
+        }
+    }
+}

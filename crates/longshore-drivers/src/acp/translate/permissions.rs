@@ -1,0 +1,218 @@
+//! May it? What the agent asks before it acts. The answer is one of the options that it offers, chosen by what
+//! the option is and never by where it stands.
+
+use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{ApprovalId, Context};
+use longshore_model::item::ToolKind;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::requests::{Ask, Request, cancelled, reply};
+use super::settings::Answers;
+use super::talks::Talk;
+use super::tools::{Source, Tool};
+use super::{Acp, Misshapen, outputs};
+use crate::acp::rows::Quirks;
+use crate::acp::wire::{MayI, PermissionOption, RpcId};
+
+impl Acp {
+    pub(super) fn may_i(
+        &mut self,
+        id: &RpcId,
+        native: &str,
+        params: &RawValue,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let MayI { tool_call: part, options } = serde_json::from_str(params.get())?;
+        let Some(talk) = self.talks.get_mut(native) else { return Ok(()) };
+        let reason = reason_in(&part);
+        let name = part.tool_call_id.clone();
+        // Some agents tell of a call nowhere else before it ends.
+        talk.tool_told(part, Source::Wish, self.row.quirks.names, cx, out);
+        let tool = talk.tools.get(&name);
+        if talk.answers_itself(tool)
+            && let Some(option) = option_for(Decision::AllowOnce, &options)
+        {
+            if let Some(tool) = talk.tools.get_mut(&name) {
+                tool.begun = true;
+            }
+            reply(id, json!({"outcome": {"outcome": "selected", "optionId": option}}), out);
+            return Ok(());
+        }
+        let approval = ApprovalId::mint(cx);
+        let request = ApprovalRequest {
+            approval,
+            subject: talk.subject(tool),
+            options: decisions(&options, &self.row.quirks),
+        };
+        let title = tool.map(|tool| tool.title.clone()).unwrap_or_default();
+        let said = match &request.subject {
+            Subject::Command { command, .. } => *command == title,
+            Subject::Edit { .. } => true,
+            Subject::Tool { name, .. } => *name == title,
+            Subject::Permissions { .. } => false,
+        };
+        let item = tool.map(|tool| tool.item);
+        let turn = talk.turn_id();
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
+        draft.text = reason.or_else(|| Some(title).filter(|title| !said && !title.is_empty()));
+        out.say(talk.session, draft);
+        let what = Ask::Permission { approval, options, tool: name };
+        self.asked.add(id.clone(), Request { session: talk.session, turn, what });
+        Ok(())
+    }
+
+    /// Somebody decided. An approval that is gone by now is left alone.
+    pub(super) fn decide(
+        &mut self,
+        approval: ApprovalId,
+        decision: &ApprovalDecision,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some((id, request)) = self.asked.approval(approval) else { return };
+        let Ask::Permission { options, tool, .. } = &request.what else { return };
+        let decision = decision.decision;
+        if !decision.allows() {
+            self.deny(request.session, tool);
+        } else if let Some(native) = self.natives.get(&request.session)
+            && let Some(tool) = self.talks.get_mut(native).and_then(|talk| talk.tools.get_mut(tool))
+        {
+            tool.begun = true;
+        }
+        let answer = match option_for(decision, options) {
+            Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
+            None => cancelled(&request.what),
+        };
+        reply(&id, answer, out);
+        if decision == Decision::Cancel
+            && let Some(turn) = request.turn
+            && let Some(native) = self.natives.get(&request.session).cloned()
+        {
+            self.interrupt(&native, request.session, turn, cx, out);
+        }
+    }
+}
+
+impl Talk {
+    /// Whether the mode allows this, and the agent only does not know it.
+    fn answers_itself(&self, tool: Option<&Tool>) -> bool {
+        match self.answers {
+            Answers::Person => false,
+            Answers::All => true,
+            Answers::Edits => tool.is_some_and(|tool| {
+                let changes = matches!(tool.call.kind, ToolKind::Edit | ToolKind::Delete | ToolKind::Move);
+                let shown = tool.edits.iter().map(|edit| edit.path());
+                let mut paths = shown.chain(tool.paths.iter().map(String::as_str)).peekable();
+                changes && paths.peek().is_some() && paths.all(|path| is_inside(path, &self.cwd))
+            }),
+        }
+    }
+
+    /// What a request is about.
+    fn subject(&self, tool: Option<&Tool>) -> Subject {
+        let Some(tool) = tool else {
+            return Subject::Tool { name: "tool".to_owned(), input: Value::Null };
+        };
+        let call = &tool.call;
+        match &call.command {
+            Some(command) => {
+                let always = call.input["proposed_execpolicy_amendment"].as_array().into_iter().flatten();
+                let always: Vec<String> = always.filter_map(Value::as_str).map(str::to_owned).collect();
+                // What would be allowed for ever is mostly this very command.
+                let more =
+                    outputs::command_in(&json!({"command": always})).is_some_and(|all| all != *command);
+                let always = if more { always } else { Vec::new() };
+                Subject::Command { command: command.clone(), cwd: call.cwd.clone(), always }
+            }
+            None if !tool.edits.is_empty() => {
+                Subject::Edit { changes: tool.changes(&self.cwd), grant_root: None }
+            }
+            None => {
+                let name = match call.name.as_str() {
+                    "other" | "tool" if !tool.title.is_empty() => tool.title.clone(),
+                    name => name.to_owned(),
+                };
+                Subject::Tool { name, input: call.input.clone() }
+            }
+        }
+    }
+}
+
+/// Why it asks, where it says so.
+fn reason_in(part: &crate::acp::wire::ToolPart) -> Option<String> {
+    let input = part.raw_input.as_ref();
+    let said = input.and_then(|input| input["reason"].as_str().or_else(|| input["description"].as_str()));
+    match said {
+        Some(said) => Some(said.to_owned()),
+        // One agent only lists there what could be answered.
+        None if input.is_some_and(|input| !input["available_decisions"].is_null()) => None,
+        // And one puts the arguments there.
+        None => outputs::printed(part.content.as_deref().unwrap_or_default())
+            .filter(|text| outputs::arguments_in(text).is_none()),
+    }
+}
+
+/// The decisions that this agent can carry out here.
+fn decisions(options: &[PermissionOption], quirks: &Quirks) -> Vec<Decision> {
+    let offers = |kind: &str| options.iter().any(|option| option.kind == kind);
+    let mut decisions = Vec::new();
+    if offers("allow_once") {
+        decisions.push(Decision::AllowOnce);
+    }
+    if offers("allow_always") {
+        decisions.push(quirks.always);
+    }
+    if (offers("reject_once") || offers("reject_always")) && !quirks.rejection_ends_turn {
+        decisions.push(Decision::Deny);
+    }
+    decisions.push(Decision::Cancel);
+    decisions
+}
+
+/// The option that carries out a decision. Of several that are alike the last one: agents go from much to little.
+fn option_for(decision: Decision, options: &[PermissionOption]) -> Option<&str> {
+    let of = |kind: &str| {
+        options.iter().rev().find(|option| option.kind == kind).map(|option| option.option_id.as_str())
+    };
+    match decision {
+        Decision::AllowOnce => of("allow_once").or_else(|| of("allow_always")),
+        Decision::AllowSession | Decision::AllowAlways => of("allow_always").or_else(|| of("allow_once")),
+        Decision::Deny => of("reject_once").or_else(|| of("reject_always")),
+        Decision::Cancel => None,
+    }
+}
+
+/// Whether a path is in the work tree, by its words alone.
+fn is_inside(path: &str, cwd: &str) -> bool {
+    let steps = |part: &str| part == "..";
+    if path.split('/').any(steps) {
+        return false;
+    }
+    let Some(rest) = path.strip_prefix(cwd.trim_end_matches('/')) else { return !path.starts_with('/') };
+    rest.starts_with('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_inside_by_its_words() {
+        for (path, inside) in [
+            ("/w/a.txt", true),
+            ("a/b.txt", true),
+            ("/w", false),
+            ("/w.txt", false),
+            ("/w/../etc/hosts", false),
+            ("../x", false),
+            ("/etc/hosts", false),
+        ] {
+            assert_eq!(is_inside(path, "/w"), inside, "{path}");
+            assert_eq!(is_inside(path, "/w/"), inside, "{path}");
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! What the agent wants to know.
+
+use longshore_model::approval::{AnswerAction, QuestionAnswer, QuestionRequest};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{Context, QuestionId};
+use serde_json::json;
+use serde_json::value::RawValue;
+
+use super::requests::{Ask, Request, reply};
+use super::{Acp, Misshapen};
+use crate::acp::wire::{Elicitation, RpcId};
+use crate::form::fields_of;
+
+impl Acp {
+    /// `elicitation/create`: a form to fill in, or an address to go to.
+    pub(super) fn elicits(
+        &mut self,
+        id: &RpcId,
+        native: &str,
+        params: &RawValue,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let asked: Elicitation = serde_json::from_str(params.get())?;
+        let Some(talk) = self.talks.get(native) else { return Ok(()) };
+        let question = QuestionId::mint(cx);
+        let text = match &asked.url {
+            Some(url) => format!("{}\n{url}", asked.message),
+            None => asked.message,
+        };
+        let fields = fields_of(&asked.requested_schema);
+        let request = QuestionRequest { question, source: None, fields };
+        let turn = talk.turn_id();
+        out.say(talk.session, Draft::new(Body::QuestionAsked(request)).turn(turn).text(text));
+        let what = Ask::Form { question, elicitation: asked.elicitation_id };
+        self.asked.add(id.clone(), Request { session: talk.session, turn, what });
+        Ok(())
+    }
+
+    /// Somebody answered. A question that is gone by now is left alone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+        let Some((id, _)) = self.asked.question(question) else { return };
+        let result = match answer.action {
+            AnswerAction::Accept => json!({"action": "accept", "content": answer.answers}),
+            AnswerAction::Decline => json!({"action": "decline"}),
+            AnswerAction::Cancel => json!({"action": "cancel"}),
+        };
+        reply(&id, result, out);
+    }
+}

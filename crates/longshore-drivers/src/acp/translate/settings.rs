@@ -1,0 +1,327 @@
+//! Modes, models and options: what an agent lets us set, and what our modes are in its words.
+//!
+//! Agents tell these in three ways, of which the newest wins: options, modes, and models. A mode that an agent does not
+//! have is stood in for: it works in the mode in which it asks, and whoever answers knows what the mode allows.
+
+use longshore_model::capability::{Mode, ModelInfo};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{Context, SessionId};
+use serde_json::{Value, json};
+
+use super::Acp;
+use super::calls::{Call, What};
+use super::talks::Talk;
+use crate::acp::rows::Row;
+use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
+
+/// The setting that is the agent's own mode.
+const MODE: &str = "mode";
+/// The setting that is the model.
+const MODEL: &str = "model";
+
+/// Who answers when an agent asks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Answers {
+    /// A person.
+    Person,
+    /// Nobody, when it is about changes of files in the work tree.
+    Edits,
+    /// Nobody.
+    All,
+}
+
+/// What can be set, and how it is set.
+#[derive(Debug, Default)]
+pub(super) struct Settings {
+    modes: Option<Modes>,
+    models: Option<Models>,
+    options: Vec<ConfigOption>,
+}
+
+impl Settings {
+    /// Takes in what the agent said; what it did not speak of stays.
+    pub(super) fn read(&mut self, opened: Opened) {
+        self.modes = opened.modes.or(self.modes.take());
+        self.models = opened.models.or(self.models.take());
+        if let Some(options) = opened.config_options {
+            self.options = options;
+        }
+    }
+
+    pub(super) fn set_options(&mut self, options: Vec<ConfigOption>) {
+        self.options = options;
+    }
+
+    pub(super) fn set_mode(&mut self, mode: String) {
+        if let Some(option) = self.options.iter_mut().find(|option| is(option, MODE)) {
+            option.current_value = Value::from(mode.clone());
+        }
+        if let Some(modes) = &mut self.modes {
+            modes.current_mode_id = mode;
+        }
+    }
+
+    fn option(&self, setting: &str) -> Option<&ConfigOption> {
+        self.options.iter().find(|option| is(option, setting))
+    }
+
+    /// How something is set now.
+    fn value(&self, setting: &str) -> Option<&str> {
+        match self.option(setting) {
+            Some(option) => option.current_value.as_str(),
+            None if setting == MODE => self.modes.as_ref().map(|modes| modes.current_mode_id.as_str()),
+            None if setting == MODEL => self.models.as_ref().map(|models| models.current_model_id.as_str()),
+            None => None,
+        }
+    }
+
+    /// What something can be set to.
+    fn values(&self, setting: &str) -> Vec<&str> {
+        match (self.option(setting), &self.modes) {
+            (Some(option), _) => flat(&option.options).map(|value| value.value.as_str()).collect(),
+            (None, Some(modes)) if setting == MODE => {
+                modes.available_modes.iter().map(|mode| mode.id.as_str()).collect()
+            }
+            (None, _) => Vec::new(),
+        }
+    }
+
+    /// The model that is in use.
+    pub(super) fn model(&self) -> Option<&str> {
+        self.value(MODEL).filter(|model| !model.is_empty())
+    }
+
+    /// The models that there are.
+    pub(super) fn models(&self) -> Vec<ModelInfo> {
+        let now = self.model();
+        let info = |id: &str, name: &str, description: &str| ModelInfo {
+            id: id.to_owned(),
+            title: if name.is_empty() { id.to_owned() } else { name.to_owned() },
+            description: description.to_owned(),
+            default: now == Some(id),
+        };
+        match (self.option(MODEL), &self.models) {
+            (Some(option), _) => flat(&option.options)
+                .map(|value| info(&value.value, &value.name, &value.description))
+                .collect(),
+            (None, Some(models)) => models
+                .available_models
+                .iter()
+                .map(|model| info(&model.model_id, &model.name, &model.description))
+                .collect(),
+            (None, None) => Vec::new(),
+        }
+    }
+
+    /// What has to be set for a mode; none when the agent does not have it.
+    fn way(&self, row: &Row, mode: Mode) -> Option<Vec<(String, String)>> {
+        if row.modes.is_empty() {
+            let known = words(mode);
+            let found = self.values(MODE).into_iter().find(|id| known.contains(&plain(id).as_str()))?;
+            return Some(vec![(MODE.to_owned(), found.to_owned())]);
+        }
+        let mut ways = row.modes.iter().filter(|(of, _)| *of == mode).map(|(_, way)| *way);
+        let way = ways.find(|way| way.iter().all(|(setting, value)| self.values(setting).contains(value)))?;
+        Some(way.iter().map(|(setting, value)| ((*setting).to_owned(), (*value).to_owned())).collect())
+    }
+
+    /// The mode that the agent is in, as far as it is one of ours.
+    pub(super) fn mode(&self, row: &Row) -> Option<Mode> {
+        if row.modes.is_empty() {
+            let now = plain(self.value(MODE)?);
+            let all = [Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full];
+            return all.into_iter().find(|mode| words(*mode).contains(&now.as_str()));
+        }
+        let is_set = |way: &[(&str, &str)]| {
+            way.iter().all(|(setting, value)| self.value(setting).is_none_or(|now| now == *value))
+        };
+        self.value(MODE)?;
+        row.modes.iter().find(|(_, way)| is_set(way)).map(|(mode, _)| *mode)
+    }
+
+    /// What has to be set for a mode, and who answers then.
+    pub(super) fn settle(&self, row: &Row, mode: Mode) -> (Vec<(String, String)>, Answers) {
+        if let Some(way) = self.way(row, mode) {
+            return (way, Answers::Person);
+        }
+        let answers = match mode {
+            Mode::Plan | Mode::Ask => Answers::Person,
+            Mode::AutoEdit => Answers::Edits,
+            Mode::Full => Answers::All,
+        };
+        (self.way(row, Mode::Ask).unwrap_or_default(), answers)
+    }
+
+    /// Whether everything is set as this mode wants it, if need be for want of a better one.
+    fn stand_for(&self, row: &Row, mode: Mode) -> bool {
+        let (way, _) = self.settle(row, mode);
+        !way.is_empty() && way.iter().all(|(setting, value)| self.value(setting) == Some(value))
+    }
+}
+
+/// Whether an option is this setting: by what it is for, or by its name.
+fn is(option: &ConfigOption, setting: &str) -> bool {
+    match setting {
+        MODE | MODEL if !option.category.is_empty() => option.category == setting,
+        _ => option.id == setting,
+    }
+}
+
+fn flat(values: &[ConfigValue]) -> impl Iterator<Item = &ConfigValue> {
+    values.iter().flat_map(|value| match value.options.as_slice() {
+        [] => std::slice::from_ref(value),
+        group => group,
+    })
+}
+
+/// What agents call a mode that is like this one of ours.
+fn words(mode: Mode) -> &'static [&'static str] {
+    match mode {
+        Mode::Plan => &["plan", "planning", "architect", "readonly"],
+        Mode::Ask => &["default", "ask", "manual", "build", "agent", "code"],
+        Mode::AutoEdit => &["autoedit", "acceptedits", "auto"],
+        Mode::Full => &["full", "fullaccess", "yolo", "bypasspermissions", "autopilot", "dontask"],
+    }
+}
+
+/// The last part of a name that may be an address, without its punctuation.
+fn plain(id: &str) -> String {
+    let tail = id.rsplit(['#', '/']).next().unwrap_or(id);
+    tail.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()
+}
+
+impl Acp {
+    /// Has an agent work in this mode.
+    pub(super) fn settle_mode(&mut self, native: &str, mode: Mode, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        let (way, answers) = talk.settings.settle(&self.row, mode);
+        talk.mode = mode;
+        talk.answers = answers;
+        if mode == Mode::Plan && talk.settings.way(&self.row, mode).is_none() {
+            let text =
+                format!("{} has no mode in which it only plans; it asks before it acts.", self.row.title);
+            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+        }
+        for (setting, value) in way {
+            if self.talks.get(native).is_some_and(|talk| talk.settings.value(&setting) != Some(&value)) {
+                self.set(native, &setting, value, cx, out);
+            }
+        }
+    }
+
+    /// Has an agent think with this model.
+    pub(super) fn settle_model(
+        &mut self,
+        native: &str,
+        model: String,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        talk.model = Some(model.clone());
+        if talk.settings.value(MODEL).is_none() {
+            let text = format!("{} does not let others choose its model.", self.row.title);
+            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+        } else if talk.settings.value(MODEL) != Some(&model) {
+            self.set(native, MODEL, model, cx, out);
+        }
+    }
+
+    fn set(&mut self, native: &str, setting: &str, value: String, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        let (method, params, what) = match talk.settings.option(setting) {
+            Some(option) => {
+                let id = option.id.clone();
+                let params = json!({"sessionId": native, "configId": id, "value": value});
+                ("session/set_config_option", params, What::Option { id, value })
+            }
+            None if setting == MODEL => {
+                let params = json!({"sessionId": native, "modelId": value});
+                ("session/set_model", params, What::Model(value))
+            }
+            None => {
+                let params = json!({"sessionId": native, "modeId": value});
+                ("session/set_mode", params, What::Mode(value))
+            }
+        };
+        talk.settling += 1;
+        let call = Call::Set { native: native.to_owned(), session: talk.session, what };
+        self.calls.send(method, params, call, cx, out);
+    }
+
+    /// A setting was taken, or not.
+    pub(super) fn was_set(
+        &mut self,
+        native: &str,
+        what: What,
+        answer: Result<&str, String>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        talk.settling = talk.settling.saturating_sub(1);
+        match answer {
+            Ok(answer) => {
+                match what {
+                    What::Mode(mode) => talk.settings.set_mode(mode),
+                    What::Model(model) => {
+                        if let Some(models) = &mut talk.settings.models {
+                            models.current_model_id = model;
+                        }
+                    }
+                    What::Option { id, value } => {
+                        let set = talk.settings.options.iter_mut().find(|option| option.id == id);
+                        if let Some(option) = set {
+                            option.current_value = Value::from(value);
+                        }
+                    }
+                }
+                talk.settings.read(serde_json::from_str::<Opened>(answer).unwrap_or_default());
+            }
+            Err(message) => {
+                let (name, value) = match &what {
+                    What::Mode(mode) => ("mode", mode),
+                    What::Model(model) => ("model", model),
+                    What::Option { id, value } => (id.as_str(), value),
+                };
+                let text = format!("{} refused {value} as its {name}: {message}", self.row.title);
+                Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+            }
+        }
+        self.say_held(native, cx, out);
+    }
+
+    /// The agent set something itself: says what of that a person should know.
+    pub(super) fn settings_changed(row: &Row, talk: &mut Talk, out: &mut Output) {
+        // What it says while we set something may be older than that.
+        if talk.settling > 0 {
+            return;
+        }
+        let turn = talk.turn_id();
+        if let Some(mode) = talk.settings.mode(row)
+            && mode != talk.mode
+            && !talk.settings.stand_for(row, talk.mode)
+        {
+            talk.mode = mode;
+            talk.answers = Answers::Person;
+            out.say(talk.session, Draft::new(Body::ModeChanged { mode }).turn(turn));
+        }
+        Self::model_changed(talk, talk.session, out);
+    }
+
+    fn model_changed(talk: &mut Talk, session: SessionId, out: &mut Output) {
+        let now = talk.settings.model().map(str::to_owned);
+        if let Some(model) = now.filter(|model| talk.model.as_ref() != Some(model)) {
+            talk.model = Some(model.clone());
+            out.say(session, Draft::new(Body::ModelChanged { model }).turn(talk.turn_id()));
+        }
+    }
+}
+
+/// The mode of ours that an agent says it is in when it opens a session.
+pub(crate) fn mode_told(row: &Row, opened: Opened) -> Option<Mode> {
+    let mut settings = Settings::default();
+    settings.read(opened);
+    settings.mode(row)
+}

@@ -1,0 +1,301 @@
+//! Calls of tools. What is known of a call comes in pieces from three sources, in any order and more than once:
+//! `tool_call`, `tool_call_update`, and the wish for permission. Each piece is laid over what is known.
+
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{Context, ItemId, SessionId, TurnId};
+use longshore_model::item::{FileChange, FileDiff, ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use longshore_model::lifecycle::TurnOutcome;
+use serde_json::Value;
+
+use super::diffs::{self, Edit};
+use super::outputs;
+use super::talks::Talk;
+use crate::acp::rows::Names;
+use crate::acp::wire::{PlanEntry, ToolPart};
+
+/// Where a piece comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Source {
+    /// `tool_call`.
+    Call,
+    /// `tool_call_update`.
+    Update,
+    /// `session/request_permission`.
+    Wish,
+}
+
+/// A call, as far as it is known.
+#[derive(Debug)]
+pub(super) struct Tool {
+    pub item: ItemId,
+    pub open: bool,
+    pub call: ToolCall,
+    pub title: String,
+    /// Whether it has begun to do something.
+    pub begun: bool,
+    /// Somebody said no.
+    pub denied: bool,
+    /// What it changes.
+    pub edits: Vec<Edit>,
+    /// What it printed so far.
+    pub output: String,
+    /// The terminals that it runs in, of which we know what they print.
+    pub terminals: Vec<String>,
+    pub exit_code: Option<i64>,
+    /// The files that it is about.
+    pub paths: Vec<String>,
+}
+
+impl Talk {
+    /// Lays a piece over what is known of a call, and says what is new. The item of the call.
+    pub(super) fn tool_told(
+        &mut self,
+        mut part: ToolPart,
+        source: Source,
+        names: Names,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Option<ItemId> {
+        if part.tool_call_id.is_empty() {
+            return None;
+        }
+        let id = std::mem::take(&mut part.tool_call_id);
+        let fresh = !self.tools.contains_key(&id);
+        if fresh {
+            self.fall_silent(out);
+        }
+        let (session, turn) = (self.session, self.turn_id());
+        let stopped = self.turn.as_ref().is_some_and(|turn| turn.cut);
+        if let Some(turn) = &mut self.turn {
+            turn.worked = true;
+        }
+        let tool = self.tools.entry(id.clone()).or_insert_with(|| Tool {
+            item: ItemId::mint(cx),
+            open: true,
+            call: ToolCall::unknown(),
+            title: String::new(),
+            begun: false,
+            denied: false,
+            edits: Vec::new(),
+            output: String::new(),
+            terminals: Vec::new(),
+            exit_code: None,
+            paths: Vec::new(),
+        });
+        if !tool.open {
+            return Some(tool.item);
+        }
+        let before = (tool.call.clone(), tool.title.clone());
+        tool.learn(&part, source, &id, fresh, names);
+        let body = match (fresh, before != (tool.call.clone(), tool.title.clone())) {
+            (true, _) => Some(Body::ToolStarted(tool.call.clone())),
+            (false, true) => Some(Body::ToolUpdated(tool.call.clone())),
+            (false, false) => None,
+        };
+        let item = tool.item;
+        if let Some(body) = body {
+            out.say(session, Draft::new(body).turn(turn).item(item).text(tool.title.clone()));
+        }
+        let content = part.content.as_deref().unwrap_or_default();
+        tool.terminals
+            .extend(content.iter().filter(|one| one.kind == "terminal").map(|one| one.terminal_id.clone()));
+        let changed = diffs::lay_over(&mut tool.edits, content, &tool.call);
+        let ends = match part.status.as_deref() {
+            Some("completed") => Some(ToolStatus::Completed),
+            Some("failed") if tool.denied => Some(ToolStatus::Declined),
+            Some("failed") if stopped => Some(ToolStatus::Cancelled),
+            Some("failed") => Some(ToolStatus::Failed),
+            Some(_) | None => None,
+        };
+        let prints = match source {
+            Source::Update => part.status.as_deref() != Some("pending"),
+            // What is shown before a call begins says what it will do.
+            Source::Call | Source::Wish => ends.is_some(),
+        };
+        let printed = if prints { outputs::printed(content) } else { None };
+        let todos = if before.0.input == tool.call.input { None } else { todos_in(&tool.call.input) };
+        let cwd = &self.cwd;
+        if changed && ends.is_none() {
+            let diff = FileDiff { status: ToolStatus::Running, changes: tool.changes(cwd) };
+            out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(item));
+        }
+        match ends {
+            None => {
+                if let Some(more) = printed.and_then(|printed| tool.prints(printed)) {
+                    out.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text(more));
+                }
+            }
+            Some(status) => {
+                let raw = part.raw_output.take().unwrap_or_default();
+                let outcome = outputs::outcome_of(status, &raw, tool.exit_code);
+                let text = tool.whole_output(printed, &raw);
+                tool.end(session, turn, cwd, outcome, text, out);
+            }
+        }
+        if let Some(entries) = todos {
+            self.planned(entries, cx, out);
+        }
+        Some(item)
+    }
+
+    /// A terminal printed something: so did the call that runs in it.
+    pub(super) fn terminal_told(
+        &mut self,
+        terminal: &str,
+        printed: Option<&str>,
+        exit_code: Option<i32>,
+        out: &mut Output,
+    ) {
+        let (session, turn) = (self.session, self.turn_id());
+        let Some(tool) = self.tools.values_mut().find(|tool| tool.terminals.iter().any(|of| of == terminal))
+        else {
+            return;
+        };
+        tool.exit_code = exit_code.map(i64::from).or(tool.exit_code);
+        if let Some(more) = printed.filter(|_| tool.open).and_then(|printed| tool.prints(printed.to_owned()))
+        {
+            out.say(session, Draft::new(Body::ToolOutputDelta).turn(turn).item(tool.item).text(more));
+        }
+    }
+
+    /// The turn is over, and with it every call that never said how it ended.
+    pub(super) fn close_tools(&mut self, outcome: TurnOutcome, out: &mut Output) {
+        let (session, turn, cwd) = (self.session, self.turn_id(), self.cwd.clone());
+        let mut open: Vec<&mut Tool> = self.tools.values_mut().filter(|tool| tool.open).collect();
+        open.sort_by_key(|tool| tool.item);
+        for tool in open {
+            let status = match (tool.denied, outcome) {
+                (true, _) => ToolStatus::Declined,
+                // An agent that goes on to a good end has done what it began.
+                (false, TurnOutcome::Completed) if tool.begun => ToolStatus::Completed,
+                (false, TurnOutcome::Completed | TurnOutcome::Failed | TurnOutcome::Interrupted) => {
+                    ToolStatus::Cancelled
+                }
+            };
+            let ended = ToolOutcome { exit_code: tool.exit_code, ..ToolOutcome::of(status) };
+            let text = tool.whole_output(None, &Value::Null);
+            tool.end(session, turn, &cwd, ended, text, out);
+        }
+    }
+}
+
+impl Tool {
+    fn learn(&mut self, part: &ToolPart, source: Source, id: &str, fresh: bool, names: Names) {
+        self.begun |= matches!(part.status.as_deref(), Some("in_progress" | "completed"));
+        if let Some(kind) = part.kind.as_deref() {
+            self.call.kind = kind_of(kind);
+        }
+        if let Some(title) = part.title.as_deref() {
+            // The question may be put in other words than the call.
+            if source != Source::Wish || self.title.is_empty() {
+                self.title = unquoted(title).to_owned();
+            }
+        }
+        let own = part.name.as_deref().or_else(|| part.meta["claudeCode"]["toolName"].as_str());
+        let name = own.map(|name| name.trim_start_matches("mcp__acp__").to_owned());
+        let name = name.or_else(|| outputs::mcp_tool_in(part.raw_input.as_ref()?)).or_else(|| match names {
+            _ if !fresh => None,
+            Names::InId => id.split_once("__").map(|(name, _)| name.to_owned()),
+            Names::InFirstTitle if source == Source::Call => part.title.clone(),
+            Names::InFirstTitle | Names::Nowhere => None,
+        });
+        match name {
+            Some(name) => self.call.name = name,
+            None if fresh => self.call.name = part.kind.clone().unwrap_or_else(|| "tool".to_owned()),
+            None => {}
+        }
+        if let Some(locations) = part.locations.as_ref().filter(|locations| !locations.is_empty()) {
+            self.paths = locations.iter().map(|location| location.path.clone()).collect();
+        }
+        if let Some(input) = part.raw_input.as_ref().filter(|input| !is_empty(input)) {
+            if source != Source::Wish || is_empty(&self.call.input) {
+                self.call.input = input.clone();
+            }
+            self.call.command = outputs::command_in(input).or(self.call.command.take());
+            self.call.cwd = input["cwd"].as_str().map(str::to_owned).or(self.call.cwd.take());
+        }
+        if source == Source::Wish && part.raw_input.is_none() && is_empty(&self.call.input) {
+            let shown = outputs::printed(part.content.as_deref().unwrap_or_default());
+            self.call.input = shown.and_then(|shown| outputs::arguments_in(&shown)).unwrap_or_default();
+        }
+        if self.call.kind == ToolKind::Execute && part.raw_input.is_none() && is_empty(&self.call.input) {
+            self.call.command = Some(self.title.clone()).filter(|title| !title.is_empty());
+        }
+    }
+
+    /// What it changes, file by file.
+    pub(super) fn changes(&self, cwd: &str) -> Vec<FileChange> {
+        self.edits.iter().map(|edit| edit.change(cwd)).collect()
+    }
+
+    /// What is new of what it printed. Agents tell all of it every time.
+    fn prints(&mut self, printed: String) -> Option<String> {
+        let more = printed.strip_prefix(self.output.as_str())?.to_owned();
+        self.output = printed;
+        (!more.is_empty()).then_some(more)
+    }
+
+    /// All that it printed: what a terminal of ours knows, what it shows, what it hands its model.
+    fn whole_output(&mut self, printed: Option<String>, raw: &Value) -> Option<String> {
+        if !self.terminals.is_empty() && !self.output.is_empty() {
+            return Some(std::mem::take(&mut self.output));
+        }
+        let told = printed.or_else(|| outputs::text_in(raw));
+        told.or_else(|| Some(std::mem::take(&mut self.output)).filter(|output| !output.is_empty()))
+    }
+
+    fn end(
+        &mut self,
+        session: SessionId,
+        turn: Option<TurnId>,
+        cwd: &str,
+        outcome: ToolOutcome,
+        text: Option<String>,
+        out: &mut Output,
+    ) {
+        self.open = false;
+        if !self.edits.is_empty() {
+            let diff = FileDiff { status: outcome.status, changes: self.changes(cwd) };
+            out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(self.item));
+        }
+        let mut draft = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(self.item);
+        draft.text = text;
+        out.say(session, draft);
+    }
+}
+
+/// A title that is nothing but code.
+fn unquoted(title: &str) -> &str {
+    let inner = title.strip_prefix('`').and_then(|title| title.strip_suffix('`'));
+    inner.filter(|inner| !inner.contains('`')).unwrap_or(title)
+}
+
+fn kind_of(kind: &str) -> ToolKind {
+    match kind {
+        "execute" => ToolKind::Execute,
+        "read" => ToolKind::Read,
+        "edit" => ToolKind::Edit,
+        "delete" => ToolKind::Delete,
+        "move" => ToolKind::Move,
+        "search" => ToolKind::Search,
+        "fetch" => ToolKind::Fetch,
+        "think" => ToolKind::Think,
+        _ => ToolKind::Other,
+    }
+}
+
+fn is_empty(input: &Value) -> bool {
+    input.is_null() || input.as_object().is_some_and(serde_json::Map::is_empty)
+}
+
+/// The plan that a call writes down, for agents that have a tool for it and no other word.
+fn todos_in(input: &Value) -> Option<Vec<PlanEntry>> {
+    let todos = input.get("todos")?.as_array()?;
+    let word = |todo: &Value, name: &str| todo[name].as_str().unwrap_or_default().to_owned();
+    let entries: Vec<PlanEntry> = todos
+        .iter()
+        .map(|todo| PlanEntry { content: word(todo, "content"), status: word(todo, "status") })
+        .collect();
+    entries.iter().all(|entry| !entry.content.is_empty()).then_some(entries).filter(|all| !all.is_empty())
+}

@@ -1,0 +1,206 @@
+//! Turns begin, are stopped and end. The answer to `session/prompt` is the end of a turn.
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{Context, SessionId, TurnId};
+use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
+use serde_json::{Value, json};
+
+use super::Acp;
+use super::calls::{CANCEL_WITHIN_MS, Call};
+use super::faults::{Fault, code_of};
+use super::talks::{Said, Turn};
+use crate::acp::wire::{PromptCapabilities, Prompted};
+
+impl Acp {
+    /// A session has something to say. It waits while the agent is being told how to work.
+    pub(super) fn prompt(
+        &mut self,
+        native: &str,
+        turn: TurnId,
+        said: Said,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        talk.fall_silent(out);
+        talk.begin(turn);
+        talk.held = Some(said);
+        self.say_held(native, cx, out);
+    }
+
+    /// Says the prompt that waited, once nothing stands in its way.
+    pub(super) fn say_held(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native).filter(|talk| talk.settling == 0) else { return };
+        let Some(said) = talk.held.take() else { return };
+        talk.replaying = false;
+        let mut prompt = Vec::new();
+        if let Some(story) = talk.story.take() {
+            prompt.push(json!({"type": "text", "text": story}));
+        }
+        if !said.text.is_empty() {
+            prompt.push(json!({"type": "text", "text": said.text}));
+        }
+        for attachment in &said.attachments {
+            match block_of(attachment, &self.can.prompt_capabilities) {
+                Some(block) => prompt.push(block),
+                None => {
+                    let name = attachment.name.as_deref().unwrap_or(&attachment.media_type);
+                    let text =
+                        format!("{} does not take such files; {name} was not passed on.", self.row.title);
+                    Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+                }
+            }
+        }
+        let call = Call::Prompt { native: native.to_owned() };
+        let params = json!({"sessionId": native, "prompt": prompt});
+        let number = self.calls.send("session/prompt", params, call, cx, out);
+        if let Some(turn) = &mut talk.turn {
+            turn.call = Some(number);
+        }
+    }
+
+    /// Has the agent stop. Whoever it waits for will not answer any more.
+    pub(super) fn interrupt(
+        &mut self,
+        native: &str,
+        session: SessionId,
+        turn: TurnId,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let running = self.talks.get_mut(native).and_then(|talk| talk.turn.as_mut());
+        let Some(running) = running.filter(|running| running.id == turn) else {
+            // It is over, or never was; whoever waits for its end must not wait for ever.
+            let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
+            out.say(session, Draft::new(end).turn(turn));
+            return;
+        };
+        running.cut = true;
+        let Some(number) = running.call else {
+            return self.finish(native, TurnEnd::of(TurnOutcome::Interrupted), out);
+        };
+        let params = json!({"sessionId": native});
+        out.lines.push(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}).to_string());
+        self.calls.hurry(number, cx.now.plus_millis(CANCEL_WITHIN_MS));
+        self.cancel_asked(session, out);
+    }
+
+    /// The answer to `session/prompt`.
+    pub(super) fn turn_ended(
+        &mut self,
+        native: &str,
+        number: i64,
+        answer: Result<&str, Fault>,
+        _cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        let Some(turn) = talk.turn.as_mut().filter(|turn| turn.call == Some(number)) else { return };
+        let cancelled = turn.cut;
+        let prompted = match answer {
+            Ok(answer) => serde_json::from_str::<Prompted>(answer).unwrap_or_default(),
+            Err(_) if cancelled => return self.finish(native, TurnEnd::of(TurnOutcome::Interrupted), out),
+            Err(fault) => return self.finish(native, failed(fault.turn_error()), out),
+        };
+        // An agent that comes to an end of its own has finished what it said, whoever wanted to stop it.
+        turn.cut = prompted.stop_reason == "cancelled";
+        talk.fall_silent(out);
+        let (session, turn) = (talk.session, talk.turn_id());
+        let note =
+            |text: String, out: &mut Output| Self::notice(session, turn, NoticeLevel::Warning, text, out);
+        let mut end = match prompted.stop_reason.as_str() {
+            "cancelled" => TurnEnd::of(TurnOutcome::Interrupted),
+            "refusal" => {
+                failed(error(TurnErrorCode::Other, "The model refused to go on.".to_owned(), Value::Null))
+            }
+            "max_tokens" => {
+                note("The model stopped since it may not say more in one turn.".to_owned(), out);
+                TurnEnd::of(TurnOutcome::Completed)
+            }
+            "max_turn_requests" => {
+                note("The agent stopped since it may not ask its model more often.".to_owned(), out);
+                TurnEnd::of(TurnOutcome::Completed)
+            }
+            _ => match talk.turn.as_ref().and_then(|turn| self.row.quirks.told_error(turn, &prompted)) {
+                Some(error) => failed(error),
+                None => TurnEnd::of(TurnOutcome::Completed),
+            },
+        };
+        let (usage, cost) = talk.used(&prompted, self.row.quirks.counts, out);
+        (end.usage, end.cost_usd) = (usage, cost);
+        self.finish(native, end, out);
+    }
+
+    /// A turn is over: what it left open ends with it.
+    pub(super) fn finish(&mut self, native: &str, end: TurnEnd, out: &mut Output) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        if let Some(turn) = &mut talk.turn {
+            turn.cut |= end.outcome != TurnOutcome::Completed;
+        }
+        talk.fall_silent(out);
+        talk.held = None;
+        talk.close_tools(end.outcome, out);
+        let session = talk.session;
+        let Some(turn) = talk.turn.take() else { return };
+        self.cancel_asked(session, out);
+        let text = end.error.as_ref().map(|error| error.message.clone());
+        let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn.id);
+        draft.text = text;
+        out.say(session, draft);
+    }
+}
+
+impl crate::acp::rows::Quirks {
+    /// The error that an agent told as if its model had said it.
+    fn told_error(&self, turn: &Turn, prompted: &Prompted) -> Option<TurnError> {
+        let prefix = self.error_prefix?;
+        let said = turn.last_message.strip_prefix(prefix)?;
+        // It counts no tokens then.
+        (!turn.worked && prompted.usage.is_none())
+            .then(|| error(code_of(0, said, &Value::Null), said.to_owned(), Value::Null))
+    }
+}
+
+fn error(code: TurnErrorCode, message: String, details: Value) -> TurnError {
+    TurnError { code, message, details }
+}
+
+/// A turn that failed.
+pub(super) fn failed(error: TurnError) -> TurnEnd {
+    TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) }
+}
+
+/// A turn that failed, in our own words.
+pub(super) fn failed_with(code: TurnErrorCode, text: &str) -> TurnEnd {
+    failed(error(code, text.to_owned(), Value::Null))
+}
+
+/// An attachment in their words; none when this agent does not take such.
+fn block_of(attachment: &Attachment, can: &PromptCapabilities) -> Option<Value> {
+    let Attachment { name, media_type, source } = attachment;
+    Some(match source {
+        AttachmentSource::Data(data) if media_type.starts_with("image/") && can.image => {
+            json!({"type": "image", "mimeType": media_type, "data": data})
+        }
+        AttachmentSource::Data(data) if media_type.starts_with("audio/") && can.audio => {
+            json!({"type": "audio", "mimeType": media_type, "data": data})
+        }
+        AttachmentSource::Data(data) if can.embedded_context => {
+            let uri = format!("attachment:///{}", name.as_deref().unwrap_or("file"));
+            let resource = json!({"uri": uri, "mimeType": media_type, "blob": data});
+            json!({"type": "resource", "resource": resource})
+        }
+        AttachmentSource::Data(_) => return None,
+        AttachmentSource::Path(path) => {
+            let short = path.rsplit('/').next().unwrap_or(path);
+            let name = name.as_deref().unwrap_or(short);
+            json!({"type": "resource_link", "uri": format!("file://{path}"), "name": name, "mimeType": media_type})
+        }
+        AttachmentSource::Url(url) => {
+            let name = name.as_deref().unwrap_or(url);
+            json!({"type": "resource_link", "uri": url, "name": name, "mimeType": media_type})
+        }
+    })
+}

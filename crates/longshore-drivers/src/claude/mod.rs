@@ -1,0 +1,141 @@
+//! Claude Code: the driver of `claude -p` with stream-json both ways, over any transport that carries lines.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`wire`] | their JSON with their names |
+//! | [`translate`] | the driver |
+//! | `spec` | how it is found and started |
+//! | [`replay`] | what a recorded client of theirs would have been in our words |
+//!
+//! One process is one conversation, and what it resumes is said on its command line: so [`arguments`] needs the launch.
+//! Two processes may resume one conversation at once and nothing of theirs minds; that there is one process per
+//! session is for the anchor to see to.
+
+pub mod replay;
+mod spec;
+pub mod translate;
+pub mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::event::AgentName;
+
+pub use spec::Spec;
+pub use translate::Claude;
+
+/// What clients call it.
+pub const NAME: &str = "claude";
+/// Its name for people.
+pub const TITLE: &str = "Claude Code";
+/// The command that installs it.
+pub const INSTALL: &str = "npm install -g @anthropic-ai/claude-code";
+/// The command that logs in to it.
+pub const LOGIN: &str = "claude auth login";
+/// The program to look for, after `CLAUDE_PATH` and the settings, where programs are.
+pub const PROGRAM: &str = "claude";
+
+/// [`NAME`], as events carry it.
+pub fn name() -> AgentName {
+    Arc::from(NAME)
+}
+
+/// What it can do.
+///
+/// It steers: what is said during a turn goes into that turn at its next tool boundary, and when there is none it is
+/// answered right after, which is then still the same turn to us.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        list_sessions: false,
+        open_session: true,
+        send_prompt: true,
+        streaming: true,
+        attachments: true,
+        approvals: true,
+        multi_turn: true,
+        filtering: false,
+        pagination: false,
+        interrupt: true,
+        steer: true,
+        fork: true,
+        modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
+        models: true,
+        custom: BTreeMap::new(),
+    }
+}
+
+/// What a sub-agent can do: it works on what it was given, asks, and can be stopped.
+pub fn child_capabilities() -> Capabilities {
+    Capabilities { approvals: true, interrupt: true, ..Capabilities::default() }
+}
+
+/// The arguments with which it speaks to us, before those of the settings; without a launch only to be asked something.
+pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
+    let mut words = vec![
+        "-p",
+        "--input-format",
+        "stream-json",
+        "--output-format",
+        "stream-json",
+        // Without it stream-json is refused.
+        "--verbose",
+        "--include-partial-messages",
+        "--permission-prompt-tool",
+        "stdio",
+        "--replay-user-messages",
+    ];
+    let mut own: Vec<String> = Vec::new();
+    if let Some(launch) = launch {
+        words.extend(["--permission-mode", translate::native_mode(launch.mode)]);
+        let mut say = |words: &[&str]| own.extend(words.iter().map(|word| (*word).to_owned()));
+        if let Some(model) = &launch.model {
+            say(&["--model", model]);
+        }
+        let id = native_id(launch);
+        match &launch.start {
+            Start::New | Start::Told { .. } => say(&["--session-id", &id]),
+            Start::Resume { native } => say(&["--resume", native]),
+            Start::Fork { native } => say(&["--resume", native, "--fork-session", "--session-id", &id]),
+        }
+    }
+    words.into_iter().map(str::to_owned).chain(own).collect()
+}
+
+/// What its environment has beyond ours: it must not replace itself while it works.
+pub fn environment() -> Vec<(&'static str, &'static str)> {
+    vec![("DISABLE_AUTOUPDATER", "1")]
+}
+
+/// What it will call the conversation: chosen by us, so that it is known before the first line.
+///
+/// A conversation that begins from our log again cannot have the name that it had before, so that name is made of the
+/// session and of the story, which is longer every time.
+pub fn native_id(launch: &Launch) -> String {
+    match &launch.start {
+        Start::New | Start::Fork { .. } => launch.session.to_string(),
+        Start::Resume { native } => native.clone(),
+        Start::Told { story } => {
+            let session = launch.session.0.as_bytes();
+            let high = fingerprint(0xcbf2_9ce4_8422_2325, &[session, story.as_bytes()]);
+            let low = fingerprint(high, &[story.as_bytes(), session]);
+            format!(
+                "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+                high >> 32,
+                (high >> 16) & 0xffff,
+                high & 0x0fff,
+                low >> 52,
+                low & 0xffff_ffff_ffff
+            )
+        }
+    }
+}
+
+/// FNV-1a: the same in every process and every release.
+fn fingerprint(seed: u64, parts: &[&[u8]]) -> u64 {
+    parts
+        .iter()
+        .flat_map(|part| part.iter())
+        .fold(seed, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}

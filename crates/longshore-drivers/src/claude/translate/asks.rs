@@ -1,0 +1,273 @@
+//! May it? What it asks before it acts, and how a decision reads in its words.
+//!
+//! A yes must carry the arguments, a no must carry a reason. The rules that it suggests for "always" are
+//! written and then not heeded, so what is offered is the session: a rule for the whole tool, or for changes of files the
+//! mode in which they are not asked about. Questions are not bound to a running turn: a sub-agent in the background asks
+//! when it likes.
+
+use std::collections::{HashMap, HashSet};
+
+use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::capability::Mode;
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
+use longshore_model::item::ToolKind;
+use serde_json::{Value, json};
+
+use super::talks::MAIN;
+use super::{Claude, Misshapen, diffs, tools};
+use crate::claude::wire::{Line, Request};
+
+/// What it is told when a person said no and nothing else.
+const DENIED: &str = "The user said no to this.";
+/// Past so many files nobody remembers which were read.
+const KNOWN_LIMIT: usize = 10_000;
+
+/// What waits for a person.
+#[derive(Debug, Default)]
+pub(super) struct Asked {
+    /// By their name.
+    open: HashMap<String, Ask>,
+    approvals: HashMap<ApprovalId, String>,
+    questions: HashMap<QuestionId, String>,
+    /// The files that it has read or written.
+    known: HashSet<String>,
+}
+
+/// A question of theirs that waits for a person.
+#[derive(Debug)]
+pub(super) struct Ask {
+    pub session: SessionId,
+    pub turn: Option<TurnId>,
+    pub what: What,
+    /// The arguments, which a yes must repeat.
+    pub input: Value,
+    /// The call that it is about.
+    tool_use_id: String,
+    tool_name: String,
+    /// What makes a yes last for the session.
+    lasting: Option<Value>,
+}
+
+/// What kind of answer it waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum What {
+    Approval(ApprovalId),
+    Question(QuestionId),
+}
+
+impl Asked {
+    fn add(&mut self, id: String, ask: Ask) {
+        match ask.what {
+            What::Approval(approval) => self.approvals.insert(approval, id.clone()),
+            What::Question(question) => self.questions.insert(question, id.clone()),
+        };
+        self.open.insert(id, ask);
+    }
+
+    fn take(&mut self, id: &str) -> Option<Ask> {
+        let ask = self.open.remove(id)?;
+        match ask.what {
+            What::Approval(approval) => self.approvals.remove(&approval),
+            What::Question(question) => self.questions.remove(&question),
+        };
+        Some(ask)
+    }
+
+    pub(super) fn take_question(&mut self, question: QuestionId) -> Option<(String, Ask)> {
+        let id = self.questions.get(&question)?.clone();
+        self.take(&id).map(|ask| (id, ask))
+    }
+
+    /// Nobody answers any more what a turn asked that is over.
+    pub(super) fn forget(&mut self, session: SessionId, turn: TurnId) {
+        let over: Vec<String> = self
+            .open
+            .iter()
+            .filter(|(_, ask)| ask.session == session && ask.turn == Some(turn))
+            .map(|(id, _)| id.clone())
+            .collect();
+        for id in over {
+            self.take(&id);
+        }
+    }
+}
+
+impl Claude {
+    /// It asks, and waits. What nobody understands is answered with an error, which it takes for a no.
+    pub(super) fn requested(
+        &mut self,
+        line: &Line<'_>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let id = line.request_id.as_ref();
+        if self.asked.open.contains_key(id) {
+            return Ok(());
+        }
+        let understood = line.request.map(|request| serde_json::from_str::<Request>(request.get()));
+        let request = match understood {
+            Some(Ok(request)) if request.subtype == "can_use_tool" && !self.talks.is_empty() => request,
+            Some(Err(error)) => {
+                refuse(id, &format!("longshore does not understand this: {error}"), out);
+                return Err(error);
+            }
+            Some(Ok(request)) => {
+                refuse(id, &format!("longshore does not answer {}", request.subtype), out);
+                return Ok(());
+            }
+            None => return Ok(()),
+        };
+        let is_question = request.tool_name == tools::ASK_USER;
+        let of_plan = request.tool_name == tools::EXIT_PLAN;
+        let never_asks = self.home.as_ref().is_some_and(|home| home.mode == Mode::Full);
+        if never_asks && !is_question && !of_plan {
+            reply(id, json!({"behavior": "allow", "updatedInput": record(&request.input)}), out);
+            return Ok(());
+        }
+        let at = match request.agent_id.as_str() {
+            "" => self.tools.get(&request.tool_use_id).map_or(MAIN, |tool| tool.talk),
+            agent => self.children.get(agent).copied().unwrap_or(MAIN),
+        };
+        let item = match (request.tool_use_id.as_str(), self.tools.get(&request.tool_use_id)) {
+            ("", _) => None,
+            (_, Some(tool)) => Some(tool.item),
+            (call, None) => self.tool_began(at, call, &request.tool_name, &request.input, &mut None, cx, out),
+        };
+        let Some(talk) = self.talks.get(at) else { return Ok(()) };
+        let (session, turn) = (talk.session, talk.turn);
+        let what = if is_question {
+            let (question, draft) = super::questions::asked(&request, cx);
+            out.say(session, draft.turn(turn).item(item).raw(raw.clone()));
+            What::Question(question)
+        } else {
+            let approval = ApprovalId::mint(cx);
+            let lasting = lasting(&request);
+            let mut options = vec![Decision::AllowOnce];
+            options.extend(lasting.is_some().then_some(Decision::AllowSession));
+            options.extend([Decision::Deny, Decision::Cancel]);
+            let asked = ApprovalRequest { approval, subject: self.subject(&request), options };
+            let mut draft = Draft::new(Body::ApprovalRequested(asked)).turn(turn).item(item);
+            let reason = request.decision_reason.clone().or_else(|| request.description.clone());
+            draft.text = reason.filter(|reason| !reason.is_empty());
+            out.say(session, draft.raw(raw.clone()));
+            What::Approval(approval)
+        };
+        let lasting = lasting(&request);
+        let Request { input, tool_use_id, tool_name, .. } = request;
+        self.asked.add(id.to_owned(), Ask { session, turn, what, input, tool_use_id, tool_name, lasting });
+        Ok(())
+    }
+
+    fn subject(&self, request: &Request) -> Subject {
+        let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
+        let call = tools::call_of(&request.tool_name, &request.input, Some(cwd));
+        match (call.kind, call.command) {
+            (ToolKind::Execute, Some(command)) => {
+                Subject::Command { command, cwd: call.cwd, always: Vec::new() }
+            }
+            (ToolKind::Edit, _) => {
+                let path = diffs::path_of(&request.input).unwrap_or_default();
+                let known = self.asked.known.contains(path);
+                let changes = diffs::wanted(&request.tool_name, &request.input, cwd, known);
+                Subject::Edit { changes, grant_root: None }
+            }
+            (_, _) => {
+                // What it does not repeat it said when it called: newer ones leave the plan out here.
+                let told = self.tools.get(&request.tool_use_id).map(|tool| &tool.call.input);
+                let silent = request.input.as_object().is_none_or(serde_json::Map::is_empty);
+                let input = told.filter(|_| silent).unwrap_or(&request.input).clone();
+                Subject::Tool { name: call.name, input }
+            }
+        }
+    }
+
+    /// A file that it has read or written is there.
+    pub(super) fn file_known(&mut self, input: &Value) {
+        if let Some(path) = diffs::path_of(input).filter(|_| self.asked.known.len() < KNOWN_LIMIT) {
+            self.asked.known.insert(path.to_owned());
+        }
+    }
+
+    /// `control_cancel_request`: it no longer waits.
+    pub(super) fn cancelled(
+        &mut self,
+        line: &Line<'_>,
+        raw: &Raw,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        if let Some(ask) = self.asked.take(&line.request_id) {
+            let body = match ask.what {
+                What::Approval(approval) => Body::ApprovalExpired { approval },
+                What::Question(question) => Body::QuestionExpired { question },
+            };
+            let draft = Draft::new(body).turn(ask.turn).text("Claude Code no longer waits for an answer.");
+            out.say(ask.session, draft.raw(raw.clone()));
+        }
+        Ok(())
+    }
+
+    /// Somebody decided. An approval that is gone by now is left alone.
+    pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
+        let Some(id) = self.asked.approvals.get(&approval).cloned() else { return };
+        let Some(ask) = self.asked.take(&id) else { return };
+        let ApprovalDecision { decision, message, input, .. } = decision;
+        if let Some(tool) = self.tools.get_mut(&ask.tool_use_id).filter(|_| !decision.allows()) {
+            tool.denied = true;
+        }
+        let reason = message.filter(|text| !text.is_empty()).unwrap_or_else(|| DENIED.to_owned());
+        let yes = |input: Option<Value>| {
+            let input = input.as_ref().filter(|input| input.is_object()).unwrap_or(&ask.input);
+            json!({"behavior": "allow", "updatedInput": record(input)})
+        };
+        let answer = match decision {
+            Decision::AllowOnce => yes(input),
+            Decision::AllowSession | Decision::AllowAlways => {
+                let mut answer = yes(input);
+                let lasting = ask.lasting.clone().unwrap_or_else(|| tool_rule(&ask.tool_name));
+                answer["updatedPermissions"] = json!([lasting]);
+                answer
+            }
+            Decision::Deny => json!({"behavior": "deny", "message": reason}),
+            Decision::Cancel => json!({"behavior": "deny", "message": reason, "interrupt": true}),
+        };
+        reply(&id, answer, out);
+    }
+}
+
+/// What makes a yes last for the session; none where nothing was seen to.
+fn lasting(request: &Request) -> Option<Value> {
+    // In plan mode it goes on asking whatever it is told.
+    if request.decision_reason_type.as_deref() == Some("mode")
+        || matches!(request.tool_name.as_str(), tools::ASK_USER | tools::EXIT_PLAN)
+    {
+        return None;
+    }
+    let of_mode = |one: &&Value| one["type"] == "setMode" && one["destination"] == "session";
+    let suggested = request.permission_suggestions.iter().find(of_mode).cloned();
+    Some(suggested.unwrap_or_else(|| tool_rule(&request.tool_name)))
+}
+
+/// A rule for the whole tool: narrower ones are asked about again.
+fn tool_rule(tool: &str) -> Value {
+    json!({"type": "addRules", "rules": [{"toolName": tool}], "behavior": "allow", "destination": "session"})
+}
+
+/// Arguments must be a record, whatever came.
+pub(super) fn record(input: &Value) -> Value {
+    if input.is_object() { input.clone() } else { json!({}) }
+}
+
+/// Answers a request of theirs.
+pub(super) fn reply(id: &str, response: Value, out: &mut Output) {
+    let response = json!({"subtype": "success", "request_id": id, "response": response});
+    out.lines.push(json!({"type": "control_response", "response": response}).to_string());
+}
+
+/// Answers that it will not be done.
+fn refuse(id: &str, error: &str, out: &mut Output) {
+    let response = json!({"subtype": "error", "request_id": id, "error": error});
+    out.lines.push(json!({"type": "control_response", "response": response}).to_string());
+}

@@ -1,0 +1,80 @@
+//! What it wants to know: the tool `AskUserQuestion`, which asks whether it may be called and takes the answers with the yes.
+
+use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{Context, QuestionId};
+use serde_json::{Map, Value, json};
+
+use super::Claude;
+use super::asks::{record, reply};
+use crate::claude::wire::{Question, Questions, Request};
+
+/// The question that a request is.
+pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Draft) {
+    let asked: Questions = serde_json::from_value(request.input.clone()).unwrap_or_default();
+    let question = QuestionId::mint(cx);
+    let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
+    let fields = asked.questions.into_iter().map(field_of).collect();
+    let request = QuestionRequest { question, source: None, fields };
+    (question, Draft::new(Body::QuestionAsked(request)).text(text))
+}
+
+impl Claude {
+    /// Somebody answered. A question that is gone by now is left alone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+        let Some((id, ask)) = self.asked.take_question(question) else { return };
+        let response = match answer.action {
+            AnswerAction::Accept => {
+                let answers: Map<String, Value> = answer
+                    .answers
+                    .iter()
+                    .map(|(field, value)| (field.clone(), json!(words_of(value))))
+                    .collect();
+                let mut input = record(&ask.input);
+                input["answers"] = Value::Object(answers);
+                json!({"behavior": "allow", "updatedInput": input})
+            }
+            AnswerAction::Decline => {
+                json!({"behavior": "deny", "message": "The user did not want to answer."})
+            }
+            AnswerAction::Cancel => {
+                json!({"behavior": "deny", "message": "The user waved the question away."})
+            }
+        };
+        reply(&id, response, out);
+    }
+}
+
+/// Their answers are found by the question itself, and may always be something else than what was offered.
+fn field_of(question: Question) -> Field {
+    let choices: Vec<Choice> = question
+        .options
+        .into_iter()
+        .map(|option| Choice { label: option.label, description: option.description })
+        .collect();
+    Field {
+        id: question.question.clone(),
+        label: question.header,
+        text: question.question,
+        kind: match (choices.is_empty(), question.multi_select) {
+            (true, _) => FieldKind::Text,
+            (false, true) => FieldKind::Many,
+            (false, false) => FieldKind::One,
+        },
+        open: !choices.is_empty(),
+        choices,
+        secret: false,
+        optional: false,
+    }
+}
+
+/// Their answers are always one text.
+fn words_of(value: &Value) -> String {
+    match value {
+        Value::Array(values) => values.iter().map(words_of).collect::<Vec<_>>().join(", "),
+        Value::String(word) => word.clone(),
+        Value::Null => String::new(),
+        Value::Bool(_) | Value::Number(_) | Value::Object(_) => value.to_string(),
+    }
+}

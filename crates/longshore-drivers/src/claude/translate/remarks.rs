@@ -1,0 +1,95 @@
+//! Words about everything else: what it waits for, what it retries, what runs in the background.
+
+use longshore_model::driver::Output;
+use longshore_model::event::{NoticeLevel, Raw};
+use longshore_model::id::Context;
+use serde_json::Value;
+
+use super::talks::MAIN;
+use super::{Claude, Misshapen};
+use crate::claude::wire::{Line, System};
+
+impl Claude {
+    pub(super) fn system(
+        &mut self,
+        line: &Line<'_>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        // The line that says that the model was asked comes before every answer and says nothing else.
+        let said: System = serde_json::from_str(raw)?;
+        let (level, text) = match line.subtype.as_ref() {
+            "init" => {
+                self.introduced(line, said, raw, cx, out);
+                return Ok(());
+            }
+            "status" => {
+                if let Some(mode) = &said.permission_mode {
+                    self.mode_told(mode, Some(raw), out);
+                }
+                match (said.status.as_deref(), said.compact_result.as_deref()) {
+                    (Some("compacting"), _) => {
+                        (NoticeLevel::Info, "Claude Code compacts the conversation.".to_owned())
+                    }
+                    (_, Some("failed")) => {
+                        let why = said.compact_error.unwrap_or_default();
+                        (NoticeLevel::Warning, format!("The conversation was not compacted: {why}"))
+                    }
+                    _ => return Ok(()),
+                }
+            }
+            "compact_boundary" => {
+                (NoticeLevel::Info, "Claude Code compacted the conversation to make room.".to_owned())
+            }
+            "api_retry" => (NoticeLevel::Warning, retry_text(&said)),
+            "model_refusal_no_fallback" => {
+                let why = said.api_refusal_explanation.unwrap_or_default();
+                (NoticeLevel::Warning, format!("The model refused to answer. {why}").trim_end().to_owned())
+            }
+            "permission_denied" => {
+                if let Some(tool) = self.tools.get_mut(&said.tool_use_id) {
+                    tool.denied = true;
+                }
+                return Ok(());
+            }
+            "task_started" => {
+                self.task_started(&said, raw, cx, out);
+                return Ok(());
+            }
+            "task_notification" => {
+                self.task_ended(&said, raw, out);
+                return Ok(());
+            }
+            "informational" | "notification" => match said.content.as_str().or(said.message.as_str()) {
+                Some(text) if !text.is_empty() => (NoticeLevel::Info, text.to_owned()),
+                Some(_) | None => return Ok(()),
+            },
+            _ => return Ok(()),
+        };
+        self.notice(MAIN, level, text, Some(raw), out);
+        Ok(())
+    }
+}
+
+/// What people are told of an attempt that failed. There is no deadline for the turn: it may try for minutes.
+fn retry_text(said: &System) -> String {
+    let word = match &said.error {
+        Value::String(word) => word.replace('_', " "),
+        Value::Null => "unknown".to_owned(),
+        other => other.to_string(),
+    };
+    let what = match said.error_status {
+        Some(status) => format!("The model's service answered {status} ({word})"),
+        None => "The model's service cannot be reached".to_owned(),
+    };
+    let attempt = match (said.attempt, said.max_retries) {
+        (Some(attempt), Some(of)) => format!("; retry {attempt} of {of}"),
+        _ => "; retrying".to_owned(),
+    };
+    let when = match said.retry_delay_ms {
+        Some(delay) if delay.is_finite() && delay >= 0.0 => format!(" in {:.1} s", delay / 1_000.0),
+        Some(_) | None => String::new(),
+    };
+    format!("{what}{attempt}{when}.")
+}

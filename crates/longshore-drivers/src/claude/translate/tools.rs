@@ -1,0 +1,143 @@
+//! Calls of tools: what each does, and how it ended.
+
+use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use serde_json::Value;
+
+use super::talks::Tool;
+use crate::claude::wire::Block;
+
+/// The tool by which it asks people.
+pub(super) const ASK_USER: &str = "AskUserQuestion";
+/// The tool by which it shows its plan and asks to carry it out.
+pub(crate) const EXIT_PLAN: &str = "ExitPlanMode";
+/// What the model is told of a command that printed nothing; people need not be.
+pub(crate) const NO_OUTPUT: &str = "(Bash completed with no output)";
+/// How the output of a command that failed begins.
+const EXIT_CODE: &str = "Exit code ";
+/// What a call comes to that was stopped from outside.
+pub(crate) const REJECTED: &str = "User rejected tool use";
+
+/// A call, in our words.
+pub(crate) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall {
+    let kind = kind_of(name);
+    let command = (kind == ToolKind::Execute).then(|| input["command"].as_str().map(str::to_owned)).flatten();
+    ToolCall {
+        name: name_of(name),
+        kind,
+        cwd: cwd.filter(|_| command.is_some()).map(str::to_owned),
+        command,
+        input: input.clone(),
+    }
+}
+
+/// `mcp__server__tool` is `server.tool`.
+pub(super) fn name_of(name: &str) -> String {
+    match name.strip_prefix("mcp__").and_then(|rest| rest.split_once("__")) {
+        Some((server, tool)) => format!("{server}.{tool}"),
+        None => name.to_owned(),
+    }
+}
+
+fn kind_of(name: &str) -> ToolKind {
+    match name {
+        "Bash" | "PowerShell" => ToolKind::Execute,
+        "Read" | "NotebookRead" => ToolKind::Read,
+        "Edit" | "Write" | "MultiEdit" | "NotebookEdit" => ToolKind::Edit,
+        "Glob" | "Grep" | "LS" | "ToolSearch" => ToolKind::Search,
+        "WebFetch" | "WebSearch" | "web_search" | "web_fetch" => ToolKind::Fetch,
+        "Task" | "Agent" => ToolKind::Delegate,
+        "TodoWrite" | "TodoRead" | "TaskCreate" | "TaskUpdate" | "TaskList" | "TaskGet" | "EnterPlanMode"
+        | EXIT_PLAN => ToolKind::Think,
+        _ => ToolKind::Other,
+    }
+}
+
+/// What a call does, in a line.
+pub(crate) fn title_of(name: &str, call: &ToolCall) -> String {
+    let fields: &[&str] = match name {
+        "Bash" | "PowerShell" => &["command"],
+        "Read" | "Edit" | "Write" | "MultiEdit" => &["file_path"],
+        "NotebookEdit" | "NotebookRead" => &["notebook_path"],
+        "Glob" | "Grep" => &["pattern"],
+        "LS" => &["path"],
+        "WebFetch" => &["url"],
+        "WebSearch" | "ToolSearch" => &["query"],
+        "Task" | "Agent" => &["description", "prompt"],
+        "TaskCreate" => &["subject"],
+        "Skill" => &["skill", "command"],
+        _ => &[],
+    };
+    let said = fields.iter().find_map(|field| call.input[*field].as_str()).filter(|text| !text.is_empty());
+    said.map_or_else(|| call.name.clone(), str::to_owned)
+}
+
+/// How a call ended, and its output.
+pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: bool) -> (ToolOutcome, String) {
+    let status = match block.is_error {
+        false => ToolStatus::Completed,
+        true if tool.denied => ToolStatus::Declined,
+        true if stopping || data == REJECTED => ToolStatus::Cancelled,
+        true => ToolStatus::Failed,
+    };
+    let said = text_of(&block.content);
+    let mut outcome = ToolOutcome::of(status);
+    outcome.duration_ms = ["totalDurationMs", "durationMs"].iter().find_map(|field| data[*field].as_u64());
+    let text = match tool.call.kind {
+        ToolKind::Execute => match exit_code(&said) {
+            Some((code, rest)) if block.is_error => {
+                outcome.exit_code = Some(code);
+                rest.to_owned()
+            }
+            Some(_) | None => {
+                if said == NO_OUTPUT {
+                    String::new()
+                } else {
+                    said
+                }
+            }
+        },
+        ToolKind::Read
+        | ToolKind::Edit
+        | ToolKind::Delete
+        | ToolKind::Move
+        | ToolKind::Search
+        | ToolKind::Fetch
+        | ToolKind::Think => said,
+        // The rest is told to the model alone: how to speak to the sub-agent again.
+        ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
+        ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
+        ToolKind::Other => {
+            // Words alone are no data: they are the text.
+            let parts = block.content.as_array().map_or(&[][..], Vec::as_slice);
+            if parts.iter().any(|part| part["type"] != "text") {
+                outcome.result = block.content.clone();
+            }
+            said
+        }
+    };
+    (outcome, unwrapped(&text).to_owned())
+}
+
+/// The words of a result, which is a text or a list of blocks.
+pub(crate) fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => {
+            parts.iter().filter_map(|part| part["text"].as_str()).collect::<Vec<_>>().join("\n")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => String::new(),
+    }
+}
+
+/// `Exit code 3`, and the output that follows it.
+pub(crate) fn exit_code(text: &str) -> Option<(i64, &str)> {
+    let rest = text.strip_prefix(EXIT_CODE)?;
+    let (code, output) = rest.split_once('\n').unwrap_or((rest, ""));
+    Some((code.trim().parse().ok()?, output))
+}
+
+/// What the model is told in a tag is told to people without.
+fn unwrapped(text: &str) -> &str {
+    let inner = text.strip_prefix("<tool_use_error>").and_then(|rest| rest.strip_suffix("</tool_use_error>"));
+    inner.unwrap_or(text)
+}

@@ -1,0 +1,50 @@
+//! OpenCode: the driver of `opencode serve`, which is asked over HTTP and tells what happens on a stream of events.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`wire`] | their JSON with their names |
+//! | [`translate`] | the driver |
+//! | [`spec`] | how it is called, found and started |
+//! | [`replay`] | what a recorded client of theirs would have been in our words |
+
+pub mod replay;
+pub mod spec;
+pub mod translate;
+pub mod wire;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::event::AgentName;
+
+pub use spec::Spec;
+pub use translate::OpenCode;
+
+/// What clients call it.
+pub const NAME: &str = "opencode";
+/// [`NAME`], as events carry it.
+pub fn name() -> AgentName {
+    Arc::from(NAME)
+}
+
+/// What it can do.
+pub fn capabilities() -> Capabilities {
+    Capabilities {
+        list_sessions: true,
+        open_session: true,
+        send_prompt: true,
+        streaming: true,
+        attachments: true,
+        approvals: true,
+        multi_turn: true,
+        filtering: false,
+        pagination: true,
+        interrupt: true,
+        steer: true,
+        fork: true,
+        modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
+        models: true,
+        custom: BTreeMap::new(),
+    }
+}

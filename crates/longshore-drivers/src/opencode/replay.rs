@@ -1,0 +1,403 @@
+//! A recording, heard again: what another client of OpenCode did, as a session of ours would have done it.
+//!
+//! What that client asked for becomes what a session tells its driver, so that the driver makes the same request in
+//! its own words; the recorded answer is then handed to it. Requests that no session of ours makes (`GET /agent` and
+//! the like) are left out, and their answers come to the driver as answers to nothing, which it keeps.
+//!
+//! In a recording a request is `{"method","path","body"}`, an answer `{"method","path","status","body"}`, and
+//! everything else that OpenCode says an event.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::driver::{Driver, Http, Input, Output, Request, Response};
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QuestionId, SessionId, TurnId};
+use longshore_model::time::Timestamp;
+use serde_json::{Value, json};
+
+use super::{OpenCode, name};
+use crate::capture::{Capture, Direction, Entry, Step};
+
+/// When recordings begin: a moment like any other, so that the same recording always gives the same events.
+const BEGINNING: i64 = 1_794_768_000_000_000;
+/// The work tree of recordings that name none.
+const SOMEWHERE: &str = "/home/dev/project";
+/// How long the transport waits for an answer.
+const ANSWER_WITHIN_MS: i64 = 60_000;
+
+/// Has a driver hear a recording.
+pub fn replay(capture: &Capture) -> Vec<Step> {
+    let mut player = Player::new();
+    for (at, entry) in capture.entries.iter().enumerate() {
+        player.play(entry, &capture.entries[at + 1..]);
+    }
+    player.steps
+}
+
+/// Whoever sits between a recording and a driver.
+#[derive(Debug)]
+pub struct Player {
+    /// All that has happened so far.
+    pub steps: Vec<Step>,
+    driver: Option<OpenCode>,
+    ids: Ids,
+    now: Timestamp,
+    /// What is added to the times of the recording, which begin anew with every process.
+    shift: f64,
+    last_t: f64,
+    /// The request that the first session was opened for is still to come.
+    opened_ahead: bool,
+    /// Requests of the driver that have no answer yet, and when they were made.
+    ours: Vec<(Timestamp, Request)>,
+    /// Conversations that are sessions in this process.
+    live: HashMap<String, SessionId>,
+    /// The last turn of each session, and whether it runs.
+    turns: HashMap<SessionId, (TurnId, bool)>,
+    /// What OpenCode waits for, by its names.
+    approvals: HashMap<String, (SessionId, ApprovalId)>,
+    questions: HashMap<String, (SessionId, QuestionId)>,
+}
+
+impl Default for Player {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Player {
+    /// A new one. It always makes the same ids.
+    pub fn new() -> Self {
+        Self {
+            steps: Vec::new(),
+            driver: None,
+            ids: Ids::seeded(1),
+            now: Timestamp::from_micros(BEGINNING),
+            shift: 0.0,
+            last_t: 0.0,
+            opened_ahead: false,
+            ours: Vec::new(),
+            live: HashMap::new(),
+            turns: HashMap::new(),
+            approvals: HashMap::new(),
+            questions: HashMap::new(),
+        }
+    }
+
+    /// One entry of a recording. What follows it is looked at only to see what a process is started for.
+    pub fn play(&mut self, entry: &Entry, ahead: &[Entry]) {
+        self.pass_to(entry.t);
+        match entry.dir {
+            Direction::Spawn => self.spawn(None, ahead),
+            Direction::ToAgent => {
+                self.spawn_if_none(entry, ahead);
+                if let Ok(said) = serde_json::from_str::<Value>(entry.msg.get()) {
+                    self.client_said(&said);
+                }
+            }
+            Direction::FromAgent => {
+                self.spawn_if_none(entry, ahead);
+                self.agent_said(&entry.line());
+            }
+            Direction::Stderr | Direction::Exit | Direction::Note => {}
+        }
+    }
+
+    /// Lets time pass in which OpenCode says that it is at nothing, and answers nothing else.
+    pub fn wait(&mut self, seconds: f64) {
+        let until = self.now.plus_millis((seconds * 1_000.0) as i64);
+        // Every round ends at least one wait, of which there are not many.
+        for _ in 0..1_000 {
+            if let Some((sent, _)) = self.ours.first().cloned() {
+                let (_, request) = self.ours.remove(0);
+                let idle = request.path.starts_with("/session/status");
+                let result = match idle {
+                    true => Ok(Response { status: 200, body: "{}".into() }),
+                    false => {
+                        self.now = self.now.max(sent.plus_millis(ANSWER_WITHIN_MS));
+                        Err("no answer".to_owned())
+                    }
+                };
+                self.feed(Input::Http(Http::Response { id: request.id, result }), None);
+                continue;
+            }
+            let due = self.driver.as_ref().and_then(Driver::deadline);
+            let Some(due) = due.filter(|due| *due <= until) else { break };
+            self.now = self.now.max(due);
+            self.feed(Input::Tick, None);
+        }
+        self.now = self.now.max(until);
+    }
+
+    /// A session tells its agent something that was not recorded.
+    pub fn tell(&mut self, session: SessionId, command: AgentCommand) {
+        self.steps.push(Step::Told { session, command: command.clone() });
+        self.feed(Input::Tell { session, command }, None);
+    }
+
+    /// Whether anybody waits for OpenCode.
+    pub fn waits(&self) -> bool {
+        let driver = self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some());
+        driver || !self.ours.is_empty() || self.turns.values().any(|(_, runs)| *runs)
+    }
+
+    /// The sessions of this process, by the names of their conversations.
+    pub fn live(&self) -> impl Iterator<Item = (&str, SessionId)> {
+        self.live.iter().map(|(native, session)| (native.as_str(), *session))
+    }
+
+    /// The stream of events broke, and is open again.
+    pub fn reconnect(&mut self) {
+        self.feed(Input::Http(Http::Disconnected), None);
+        self.feed(Input::Http(Http::Connected), None);
+    }
+
+    fn pass_to(&mut self, t: f64) {
+        if t < self.last_t {
+            self.shift += self.last_t;
+        }
+        self.last_t = t;
+        let micros = ((self.shift + t) * 1_000_000.0) as i64;
+        let until = Timestamp::from_micros(BEGINNING.saturating_add(micros)).max(self.now);
+        for _ in 0..1_000 {
+            let due = self.driver.as_ref().and_then(Driver::deadline);
+            let Some(due) = due.filter(|due| *due <= until) else { break };
+            self.now = self.now.max(due);
+            self.feed(Input::Tick, None);
+        }
+        self.now = until;
+    }
+
+    fn spawn_if_none(&mut self, entry: &Entry, ahead: &[Entry]) {
+        if self.driver.is_none() {
+            self.spawn(Some(entry), ahead);
+        }
+    }
+
+    /// A process starts, for the first session that the recorded client asks it for.
+    fn spawn(&mut self, entry: Option<&Entry>, ahead: &[Entry]) {
+        self.driver = Some(OpenCode::new());
+        self.ours.clear();
+        self.live.clear();
+        self.feed(Input::Http(Http::Connected), None);
+        let process = ahead.iter().take_while(|entry| entry.dir != Direction::Spawn);
+        let first = entry
+            .into_iter()
+            .chain(process)
+            .filter(|entry| entry.dir == Direction::ToAgent)
+            .filter_map(|entry| serde_json::from_str::<Value>(entry.msg.get()).ok())
+            .find(|said| said["method"] == "POST" && path_of(said) == "/session");
+        self.opened_ahead = first.is_some();
+        self.open(Start::New);
+    }
+
+    fn open(&mut self, start: Start) -> SessionId {
+        let session = SessionId(self.ids.next(self.now));
+        let launch =
+            Launch { session, agent: name(), cwd: SOMEWHERE.to_owned(), mode: Mode::Ask, model: None, start };
+        self.feed(Input::Open(launch), None);
+        session
+    }
+
+    /// The recorded client asked for something: what would a session of ours have done?
+    fn client_said(&mut self, said: &Value) {
+        let (method, path, body) =
+            (said["method"].as_str().unwrap_or_default(), path_of(said), &said["body"]);
+        let words: Vec<&str> = path.split('/').skip(1).collect();
+        match (method, words.as_slice()) {
+            ("POST", ["session"]) => match std::mem::take(&mut self.opened_ahead) {
+                true => {}
+                false => drop(self.open(Start::New)),
+            },
+            ("POST", ["session", native, "fork"]) => {
+                self.open(Start::Fork { native: (*native).to_owned() });
+            }
+            ("POST", ["session", native, "prompt_async" | "message"]) => self.prompt(native, body),
+            ("POST", ["session", native, "abort"]) => {
+                if let Some((session, turn)) = self.running(native) {
+                    self.tell(session, AgentCommand::Interrupt { turn });
+                }
+            }
+            ("POST", ["permission", id, "reply"]) => self.decide(id, &body["reply"], &body["message"]),
+            ("POST", ["session", _, "permissions", id]) => self.decide(id, &body["response"], &Value::Null),
+            ("POST", ["question", id, word @ ("reply" | "reject")]) => self.answer(id, word, body),
+            ("PATCH", ["session", native]) => {
+                let Some(session) = self.live.get(*native).copied() else { return };
+                if let Some(title) = body["title"].as_str() {
+                    self.tell(session, AgentCommand::Rename(title.to_owned()));
+                } else if !body["permission"].is_null() {
+                    self.tell(session, AgentCommand::SetMode(Mode::Ask));
+                } else if let Some(archived) = body["time"]["archived"].as_i64() {
+                    self.tell(session, AgentCommand::Archive(archived > 0));
+                }
+            }
+            (_, _) => {}
+        }
+    }
+
+    fn prompt(&mut self, native: &str, body: &Value) {
+        let texts = body["parts"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
+        let text = texts.collect::<Vec<_>>().join("\n");
+        let session = match self.live.get(native) {
+            Some(session) => *session,
+            None => self.resume(native),
+        };
+        let prompt = PromptId(self.ids.next(self.now));
+        let attachments = Vec::new();
+        let command = match self.turns.get(&session) {
+            Some((turn, true)) => AgentCommand::Steer { turn: *turn, prompt, text, attachments },
+            Some((_, false)) | None => {
+                let turn = TurnId(self.ids.next(self.now));
+                self.turns.insert(session, (turn, true));
+                AgentCommand::Prompt { turn, prompt, text, attachments }
+            }
+        };
+        self.tell(session, command);
+    }
+
+    /// A conversation of an earlier process, which the recorded client went on with without asking for it.
+    fn resume(&mut self, native: &str) -> SessionId {
+        let session = self.open(Start::Resume { native: native.to_owned() });
+        let there = self.ours.iter().position(|(_, request)| is_path(request, &format!("/session/{native}")));
+        if let Some(at) = there {
+            let (_, request) = self.ours.remove(at);
+            let body = json!({"id": native, "directory": SOMEWHERE}).to_string().into();
+            let result = Ok(Response { status: 200, body });
+            self.feed(Input::Http(Http::Response { id: request.id, result }), None);
+        }
+        session
+    }
+
+    fn running(&self, native: &str) -> Option<(SessionId, TurnId)> {
+        let session = *self.live.get(native)?;
+        let (turn, runs) = *self.turns.get(&session)?;
+        runs.then_some((session, turn))
+    }
+
+    fn decide(&mut self, id: &str, reply: &Value, message: &Value) {
+        let Some((session, approval)) = self.approvals.remove(id) else { return };
+        let message = message.as_str().map(str::to_owned);
+        let decision = match (reply.as_str(), &message) {
+            (Some("once"), _) => Decision::AllowOnce,
+            (Some("always"), _) => Decision::AllowAlways,
+            (Some("reject"), Some(_)) => Decision::Deny,
+            (Some("reject"), None) => Decision::Cancel,
+            (Some(_) | None, _) => return,
+        };
+        let decision = ApprovalDecision { decision, message, input: None, by: "recorded".to_owned() };
+        self.tell(session, AgentCommand::Decide { approval, decision });
+    }
+
+    fn answer(&mut self, id: &str, word: &str, body: &Value) {
+        let Some((session, question)) = self.questions.remove(id) else { return };
+        let action = if word == "reply" { AnswerAction::Accept } else { AnswerAction::Cancel };
+        let mut answers = BTreeMap::new();
+        for (at, labels) in body["answers"].as_array().into_iter().flatten().enumerate() {
+            let label = match labels.as_array().map(Vec::as_slice) {
+                Some([only]) => only.clone(),
+                Some(_) | None => labels.clone(),
+            };
+            answers.insert((at + 1).to_string(), label);
+        }
+        let answer = QuestionAnswer { action, answers, by: "recorded".to_owned() };
+        self.tell(session, AgentCommand::Answer { question, answer });
+    }
+
+    /// OpenCode said something. An answer is given to the request of the driver that it belongs to.
+    fn agent_said(&mut self, line: &str) {
+        let original: Raw = Arc::from(line);
+        let said: Value = serde_json::from_str(line).unwrap_or_default();
+        let status = said["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let (Some(status), Some(method)) = (status, said["method"].as_str()) else {
+            let before = self.steps.len();
+            self.feed(Input::Http(Http::Event(original)), None);
+            return self.note_asked(&said, before);
+        };
+        let path = path_of(&said);
+        let ours =
+            self.ours.iter().position(|(_, ours)| ours.method.as_str() == method && is_path(ours, &path));
+        // An answer to nothing must not look like one to a request of the driver.
+        let id = ours.map_or(u64::MAX, |at| self.ours.remove(at).1.id);
+        let body = match said["body"]["_raw"].as_str() {
+            Some(text) => Raw::from(text),
+            None => Raw::from(said["body"].to_string()),
+        };
+        let result = Ok(Response { status, body });
+        self.feed(Input::Http(Http::Response { id, result }), Some(&original));
+    }
+
+    fn note_asked(&mut self, said: &Value, before: usize) {
+        let event = if said["payload"].is_object() { &said["payload"] } else { said };
+        let Some(id) = event["properties"]["id"].as_str() else { return };
+        for step in &self.steps[before..] {
+            let Step::Said { session, draft } = step else { continue };
+            if let Body::ApprovalRequested(request) = &draft.body {
+                self.approvals.insert(id.to_owned(), (*session, request.approval));
+            } else if let Body::QuestionAsked(request) = &draft.body {
+                self.questions.insert(id.to_owned(), (*session, request.question));
+            }
+        }
+    }
+
+    /// Has the driver do something, and takes down what comes of it. What carries a frame then carries `original`:
+    /// there is no other frame that it could carry.
+    fn feed(&mut self, input: Input, original: Option<&Raw>) {
+        let Some(driver) = &mut self.driver else { return };
+        let mut out = Output::default();
+        driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
+        for (session, mut draft) in out.said {
+            if let (Some(original), Some(_)) = (original, &draft.raw) {
+                draft.raw = Some(original.clone());
+            }
+            self.note(session, &draft);
+            self.steps.push(Step::Said { session, draft: Box::new(draft) });
+        }
+        for request in out.requests {
+            let body: Value =
+                request.body.as_deref().map(serde_json::from_str).and_then(Result::ok).unwrap_or_default();
+            let path = request.path.split("directory=").next().unwrap_or_default();
+            let method = format!("{} {}", request.method.as_str(), path.trim_end_matches(['?', '&']));
+            self.steps.push(Step::Wrote(json!({"method": method, "params": body}).to_string()));
+            self.ours.push((self.now, request));
+        }
+        for (session, reason) in out.ended {
+            self.live.retain(|_, live| *live != session);
+            self.turns.remove(&session);
+            self.steps.push(Step::Finished(reason));
+        }
+        self.steps.extend(out.finished.map(Step::Finished));
+    }
+
+    fn note(&mut self, session: SessionId, draft: &Draft) {
+        if let Body::SessionReady(ready) = &draft.body {
+            self.live.insert(ready.native.clone(), session);
+        } else if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
+            self.turns.insert(session, (turn, true));
+        } else if let (Body::TurnFinished(_), Some(turn)) = (&draft.body, draft.turn)
+            && let Some(last) = self.turns.get_mut(&session).filter(|last| last.0 == turn)
+        {
+            last.1 = false;
+        }
+    }
+}
+
+fn path_of(said: &Value) -> String {
+    said["path"].as_str().unwrap_or_default().split('?').next().unwrap_or_default().to_owned()
+}
+
+/// Whether a request of ours is to this path, or to one that does the same.
+fn is_path(request: &Request, path: &str) -> bool {
+    let ours = request.path.split('?').next().unwrap_or_default();
+    let words: Vec<&str> = path.split('/').skip(1).collect();
+    match words.as_slice() {
+        ["session", native, "message"] if request.body.is_some() => {
+            ours == format!("/session/{native}/prompt_async")
+        }
+        ["session", _, "permissions", id] => ours == format!("/permission/{id}/reply"),
+        _ => ours == path,
+    }
+}

@@ -1,0 +1,226 @@
+//! May it? What OpenCode asks before it acts, and how a decision reads in its words.
+//!
+//! It knows `once`, `always` and `reject`. `always` holds for every session of the folder until the server ends, so
+//! "for this session" is `once` with a rule of the session's own. `reject` stops the turn; `reject` with a message goes
+//! back to the model, which goes on. Either rejects all else that the session waits for, so a no is held back until
+//! nothing else waits for a decision. An approval whose turn is stopped is never settled there, so it is dropped here.
+
+use std::collections::BTreeMap;
+
+use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{ApprovalId, Context, SessionId, TurnId};
+use longshore_model::item::FileChange;
+use serde_json::{Value, json};
+
+use super::calls::{Ask, Call};
+use super::modes::{Verdict, verdict};
+use super::{OpenCode, diffs};
+use crate::opencode::wire::{Permission, Replied};
+
+/// What the model hears when nobody says more than no.
+const NO: &str = "The user does not want this. Go on without it, or ask what to do instead.";
+/// What the model hears when it would change something while it plans.
+const PLANNING: &str = "You are planning: change nothing, and say what you would change.";
+
+/// What waits for a decision.
+#[derive(Debug, Default)]
+pub(super) struct Approvals(BTreeMap<ApprovalId, Waiting>);
+
+#[derive(Debug)]
+struct Waiting {
+    /// Their name of the question, and of the conversation.
+    id: String,
+    native: String,
+    session: SessionId,
+    turn: Option<TurnId>,
+    permission: String,
+    always: Vec<String>,
+    /// Denied with these words, which are said when nothing else waits.
+    denied: Option<String>,
+}
+
+impl Approvals {
+    /// Whether a conversation waits for a decision.
+    fn is_open(&self, native: &str) -> bool {
+        self.0.values().any(|waiting| waiting.native == native && waiting.denied.is_none())
+    }
+
+    /// What was denied in a conversation and is still to be said.
+    fn take_denied(&mut self, native: &str) -> Vec<(String, String)> {
+        let mut denied = Vec::new();
+        self.0.retain(|_, waiting| match waiting.denied.take_if(|_| waiting.native == native) {
+            Some(words) => {
+                denied.push((waiting.id.clone(), words));
+                false
+            }
+            None => true,
+        });
+        denied
+    }
+
+    /// A session no longer waits for anything.
+    pub(super) fn forget(&mut self, session: SessionId) {
+        self.0.retain(|_, waiting| waiting.session != session);
+    }
+
+    pub(super) fn knows(&self, id: &str) -> bool {
+        self.0.values().any(|waiting| waiting.id == id)
+    }
+
+    fn take(&mut self, id: &str) -> Option<(ApprovalId, Waiting)> {
+        let approval = self.0.iter().find(|(_, waiting)| waiting.id == id).map(|(approval, _)| *approval)?;
+        self.0.remove(&approval).map(|waiting| (approval, waiting))
+    }
+
+    /// Those of a set of conversations that are not among `listed`.
+    pub(super) fn missing(&self, natives: &[String], listed: &[Permission]) -> Vec<String> {
+        let gone = |waiting: &&Waiting| {
+            natives.contains(&waiting.native) && !listed.iter().any(|permission| permission.id == waiting.id)
+        };
+        self.0.values().filter(gone).map(|waiting| waiting.id.clone()).collect()
+    }
+}
+
+impl OpenCode {
+    pub(super) fn may_i(
+        &mut self,
+        asked: Permission,
+        raw: Option<&Raw>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(&asked.session_id) else { return };
+        if self.approvals.knows(&asked.id) {
+            return;
+        }
+        let (session, turn, directory) = (chat.session, chat.turn_id(), chat.directory.clone());
+        let changes = match asked.permission.as_str() {
+            "edit" => diffs::asked_changes(&asked.metadata),
+            _ => Vec::new(),
+        };
+        let mut item = None;
+        if let Some((id, tool)) = asked.tool.as_ref().and_then(|tool| chat.call(&tool.call_id)) {
+            item = Some(id);
+            tool.changes.clone_from(&changes);
+        }
+        let (allowed, message) = match verdict(chat.mode, &asked.permission) {
+            Verdict::Allow => (true, None),
+            Verdict::Deny => (false, Some(PLANNING)),
+            Verdict::Ask => {
+                let approval = ApprovalId::mint(cx);
+                let mut options = vec![Decision::AllowOnce];
+                if !asked.always.is_empty() {
+                    options.extend([Decision::AllowSession, Decision::AllowAlways]);
+                }
+                options.extend([Decision::Deny, Decision::Cancel]);
+                let subject = subject_of(&asked, changes, directory);
+                let request = ApprovalRequest { approval, subject, options };
+                let draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
+                out.say(session, draft.raw(raw.cloned()));
+                let Permission { id, session_id: native, permission, always, .. } = asked;
+                let waiting = Waiting { id, native, session, turn, permission, always, denied: None };
+                self.approvals.0.insert(approval, waiting);
+                return;
+            }
+        };
+        let reply = if allowed { "once" } else { "reject" };
+        self.reply(&asked.session_id, &asked.id, reply, message, out);
+    }
+
+    fn reply(&mut self, native: &str, id: &str, reply: &str, message: Option<&str>, out: &mut Output) {
+        let Some(chat) = self.chats.get(native) else { return };
+        let mut body = json!({"reply": reply});
+        if let Some(message) = message {
+            body["message"] = json!(message);
+        }
+        let ask = Ask::post(format!("/permission/{id}/reply"), &chat.directory, body).of(chat.session);
+        self.calls.send(ask, Call::Reply, out);
+    }
+
+    /// Somebody decided. An approval that is gone by now is left alone.
+    pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
+        let message = decision.message.as_deref().filter(|message| !message.is_empty()).unwrap_or(NO);
+        let Some(waiting) = self.approvals.0.get_mut(&approval) else { return };
+        if decision.decision == Decision::Deny {
+            let native = waiting.native.clone();
+            waiting.denied = Some(message.to_owned());
+            return self.say_denied(&native, out);
+        }
+        let Some(waiting) = self.approvals.0.remove(&approval) else { return };
+        let Waiting { id, native, turn, permission, always, .. } = waiting;
+        match decision.decision {
+            Decision::AllowOnce => self.reply(&native, &id, "once", None, out),
+            Decision::AllowSession => {
+                self.allow_in_session(&native, &permission, &always, out);
+                self.reply(&native, &id, "once", None, out);
+            }
+            Decision::AllowAlways => self.reply(&native, &id, "always", None, out),
+            Decision::Deny | Decision::Cancel => {
+                let running = self.chats.get_mut(&native).and_then(|chat| chat.turn.as_mut());
+                if let Some(running) = running.filter(|running| Some(running.id) == turn) {
+                    running.cancelled = true;
+                }
+                self.reply(&native, &id, "reject", None, out);
+            }
+        }
+        self.say_denied(&native, out);
+    }
+
+    /// Says what was denied, if nothing else waits for a decision.
+    fn say_denied(&mut self, native: &str, out: &mut Output) {
+        if !self.approvals.is_open(native) {
+            for (id, message) in self.approvals.take_denied(native) {
+                self.reply(native, &id, "reject", Some(&message), out);
+            }
+        }
+    }
+
+    fn allow_in_session(&mut self, native: &str, permission: &str, always: &[String], out: &mut Output) {
+        let Some(chat) = self.chats.get(native) else { return };
+        let rule =
+            |pattern: &String| json!({"permission": permission, "pattern": pattern, "action": "allow"});
+        let rules: Value = always.iter().map(rule).collect();
+        let body = json!({"permission": rules});
+        let ask = Ask::patch(format!("/session/{native}"), &chat.directory, body).of(chat.session);
+        self.calls.send(ask, Call::Tell { vital: true }, out);
+    }
+
+    /// OpenCode says that it has an answer. One that is not ours means that nobody needs to decide any more.
+    pub(super) fn permission_settled(&mut self, replied: &Replied, raw: &Raw, out: &mut Output) {
+        let text = match replied.reply.as_deref() {
+            Some("reject") => "OpenCode gave it up with another one that was denied",
+            Some(_) | None => "OpenCode was allowed it with another one",
+        };
+        self.withdrawn(&replied.request_id, text, Some(raw), out);
+    }
+
+    pub(super) fn withdrawn(&mut self, id: &str, text: &str, raw: Option<&Raw>, out: &mut Output) {
+        let Some((approval, waiting)) = self.approvals.take(id) else { return };
+        if waiting.denied.is_none() {
+            let draft = Draft::new(Body::ApprovalExpired { approval }).turn(waiting.turn).text(text);
+            out.say(waiting.session, draft.raw(raw.cloned()));
+        }
+        self.say_denied(&waiting.native, out);
+    }
+}
+
+fn subject_of(asked: &Permission, changes: Vec<FileChange>, directory: String) -> Subject {
+    match asked.permission.as_str() {
+        "bash" => {
+            let command = asked.metadata["command"].as_str().map(str::to_owned);
+            let command = command.unwrap_or_else(|| asked.patterns.join("; "));
+            Subject::Command { command, cwd: Some(directory), always: asked.always.clone() }
+        }
+        "edit" => Subject::Edit { changes, grant_root: None },
+        "external_directory" | "doom_loop" => {
+            let permissions = json!({"permission": asked.permission, "patterns": asked.patterns});
+            Subject::Permissions { permissions }
+        }
+        other => {
+            let input = json!({"patterns": asked.patterns, "metadata": asked.metadata});
+            Subject::Tool { name: other.to_owned(), input }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! What a session tells its agent.
+
+use longshore_model::capability::Mode;
+use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, SessionId, TurnId};
+use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
+use serde_json::{Value, json};
+
+use super::calls::{Ask, Call};
+use super::chats::{Chat, Turn};
+use super::failures::failed;
+use super::{OpenCode, modes};
+
+/// How long a prompt may go unheard of before we ask what became of it.
+const HEARD_WITHIN_MS: i64 = 30_000;
+
+impl OpenCode {
+    pub(super) fn tell(
+        &mut self,
+        session: SessionId,
+        command: AgentCommand,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let native = self.natives.get(&session).cloned();
+        let Some((native, chat)) =
+            native.and_then(|native| self.chats.get_mut(&native).map(|chat| (native, chat)))
+        else {
+            if let AgentCommand::Prompt { turn, .. } = command {
+                let end = failed(TurnErrorCode::AgentUnavailable, "The session has no conversation yet.");
+                out.say(session, end.turn(turn));
+            }
+            return;
+        };
+        let path = format!("/session/{native}");
+        match command {
+            AgentCommand::Prompt { turn, text, attachments, .. } => {
+                let begun = chat.begin(Turn::new(turn));
+                begun.due = Some(cx.now.plus_millis(HEARD_WITHIN_MS));
+                self.speak(&native, Some(turn), &text, &attachments, out);
+            }
+            AgentCommand::Steer { turn, text, attachments, .. } => {
+                // It takes what is said while it works after the step that it is at, in the same turn.
+                if chat.turn.is_none() {
+                    chat.begin(Turn::new(turn)).due = Some(cx.now.plus_millis(HEARD_WITHIN_MS));
+                }
+                self.speak(&native, None, &text, &attachments, out);
+            }
+            AgentCommand::Interrupt { turn } => match &mut chat.turn {
+                Some(running) if running.id == turn => {
+                    running.stopping = true;
+                    let ask = Ask::post(format!("{path}/abort"), &chat.directory, json!({})).of(session);
+                    self.calls.send(ask, Call::Abort { native }, out);
+                }
+                Some(_) | None => {
+                    // It is over, or never was; whoever waits for its end must not wait for ever.
+                    let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
+                    out.say(session, Draft::new(end).turn(turn));
+                }
+            },
+            AgentCommand::Decide { approval, decision } => self.decide(approval, decision, out),
+            AgentCommand::Answer { question, answer } => self.answer(question, &answer, out),
+            AgentCommand::SetMode(mode) => {
+                chat.mode = mode;
+                self.set_rules(&native, mode, out);
+            }
+            AgentCommand::SetModel(model) => {
+                if modes::split(&model).is_none() {
+                    let text = format!("OpenCode names models provider/model; `{model}` is left aside.");
+                    out.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
+                }
+                chat.model = Some(model);
+            }
+            AgentCommand::Rename(title) => {
+                chat.title = Some(title.clone());
+                let ask = Ask::patch(path, &chat.directory, json!({"title": title})).of(session);
+                self.calls.send(ask, Call::Tell { vital: false }, out);
+            }
+            AgentCommand::Archive(archived) => {
+                // Taken out again is put away at no time.
+                let at = if archived { cx.now.micros() / 1_000 } else { 0 };
+                let ask = Ask::patch(path, &chat.directory, json!({"time": {"archived": at}})).of(session);
+                self.calls.send(ask, Call::Tell { vital: false }, out);
+            }
+        }
+    }
+
+    /// Says something, into the running turn or to begin one.
+    fn speak(
+        &mut self,
+        native: &str,
+        turn: Option<TurnId>,
+        text: &str,
+        attachments: &[Attachment],
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        chat.expected += 1;
+        let mut body = json!({});
+        if chat.mode == Mode::Plan {
+            chat.planning = true;
+            body["agent"] = json!("plan");
+        } else if std::mem::take(&mut chat.planning) {
+            body["agent"] = json!("build");
+        }
+        let model = chat.model.as_deref().and_then(modes::split);
+        let command = command_of(chat, text);
+        let files = attachments.iter().map(file_part);
+        let (path, patient) = match command {
+            Some((name, arguments)) => {
+                body["command"] = json!(name);
+                body["arguments"] = json!(arguments);
+                body["parts"] = files.collect();
+                if let Some((provider, model)) = model {
+                    body["model"] = json!(format!("{provider}/{model}"));
+                }
+                (format!("/session/{native}/command"), true)
+            }
+            None => {
+                let story = chat.story.take();
+                let words = story.as_deref().into_iter().chain((!text.is_empty()).then_some(text));
+                let words = words.map(|text| json!({"type": "text", "text": text}));
+                body["parts"] = words.chain(files).collect();
+                if let Some((provider, model)) = model {
+                    body["model"] = json!({"providerID": provider, "modelID": model});
+                }
+                (format!("/session/{native}/prompt_async"), false)
+            }
+        };
+        let ask = Ask { patient, ..Ask::post(path, &chat.directory, body).of(chat.session) };
+        self.calls.send(ask, Call::Say { native: native.to_owned(), turn }, out);
+    }
+
+    /// OpenCode did not take what was said.
+    pub(super) fn not_said(
+        &mut self,
+        native: &str,
+        turn: Option<TurnId>,
+        why: &str,
+        raw: Option<&Raw>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        chat.expected = chat.expected.saturating_sub(1);
+        let text = format!("OpenCode did not take the prompt: {why}");
+        match turn.filter(|turn| chat.turn_id() == Some(*turn)) {
+            Some(turn) => {
+                chat.turn = None;
+                out.say(chat.session, failed(TurnErrorCode::Other, &text).turn(turn).raw(raw.cloned()));
+            }
+            None => {
+                let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
+                out.say(chat.session, Draft::new(fault).text(text).raw(raw.cloned()));
+            }
+        }
+    }
+}
+
+/// The slash command that a prompt is, and what comes after it.
+fn command_of<'a>(chat: &Chat, text: &'a str) -> Option<(&'a str, &'a str)> {
+    let words = text.strip_prefix('/')?;
+    let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+    chat.commands.iter().any(|known| known == name).then_some((name, arguments.trim()))
+}
+
+/// A file of any kind: it is for the model to say what it can read.
+fn file_part(attachment: &Attachment) -> Value {
+    let Attachment { name, media_type, source } = attachment;
+    let url = match source {
+        AttachmentSource::Data(data) => format!("data:{media_type};base64,{data}"),
+        AttachmentSource::Path(path) => format!("file://{path}"),
+        AttachmentSource::Url(url) => url.clone(),
+    };
+    let mut part = json!({"type": "file", "mime": media_type, "url": url});
+    if let Some(name) = name {
+        part["filename"] = json!(name);
+    }
+    part
+}

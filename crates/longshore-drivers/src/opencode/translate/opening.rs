@@ -1,0 +1,154 @@
+//! From a launch to a session that is ready, or why not; and the end of one.
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::capability::{Mode, SlashCommand};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{Context, SessionId};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use serde_json::json;
+
+use super::calls::{Ask, Call};
+use super::chats::Chat;
+use super::remarks::model_of;
+use super::{OpenCode, modes};
+use crate::opencode::wire;
+
+impl OpenCode {
+    pub(super) fn open(&mut self, launch: Launch, out: &mut Output) {
+        let session = launch.session;
+        self.opening.push(session);
+        let cwd = launch.cwd.clone();
+        let ask = match &launch.start {
+            Start::New | Start::Told { .. } => {
+                Ask::post("/session", &cwd, json!({"permission": modes::rules(launch.mode)}))
+            }
+            Start::Resume { native } => Ask::get(format!("/session/{native}"), &cwd),
+            Start::Fork { native } => Ask::post(format!("/session/{native}/fork"), &cwd, json!({})),
+        };
+        self.calls.send(ask.of(session), Call::Open(launch), out);
+    }
+
+    /// There is a conversation, or there is none.
+    pub(super) fn opened(
+        &mut self,
+        launch: Launch,
+        answer: Result<Raw, String>,
+        raw: Option<&Raw>,
+        cx: &Context<'_>,
+        out: &mut Output,
+    ) {
+        let session = launch.session;
+        self.opening.retain(|opening| *opening != session);
+        // A path that it does not know is answered with a page for people.
+        let unread = |_| "it answered with something else".to_owned();
+        let read = answer.and_then(|body| serde_json::from_str::<wire::Session>(&body).map_err(unread));
+        let theirs = match read {
+            Ok(theirs) => theirs,
+            Err(why) => {
+                let (code, text) = match &launch.start {
+                    Start::New | Start::Told { .. } => {
+                        (FaultCode::StartFailed, format!("OpenCode did not begin a conversation: {why}"))
+                    }
+                    Start::Resume { native } | Start::Fork { native } => {
+                        (FaultCode::ResumeFailed, format!("OpenCode does not know {native} any more: {why}"))
+                    }
+                };
+                let fault = Body::SessionError(SessionFault { code });
+                out.say(session, Draft::new(fault).text(text.clone()).raw(raw.cloned()));
+                out.ended.push((session, text));
+                return;
+            }
+        };
+        let native = theirs.id.clone();
+        let directory = theirs.directory.clone().unwrap_or(launch.cwd);
+        let mut chat = Chat::new(session, directory.clone(), launch.mode, launch.model);
+        chat.uses = theirs.model.as_ref().and_then(model_of);
+        chat.title.clone_from(&theirs.title);
+        chat.planning = theirs.agent.as_deref() == Some("plan");
+        chat.usage = theirs.tokens.as_ref().and_then(super::remarks::usage_of);
+        chat.since = theirs.time.created.unwrap_or_default();
+        let is_new = match launch.start {
+            Start::New => true,
+            Start::Told { story } => {
+                chat.story = Some(story);
+                true
+            }
+            Start::Fork { .. } => false,
+            Start::Resume { .. } => {
+                chat.since = (cx.now.micros() / 1_000) as f64;
+                false
+            }
+        };
+        let model = chat.model.clone().or_else(|| chat.uses.clone());
+        let ready = Ready { native: native.clone(), version: theirs.version, model, transcript: None };
+        out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
+        if let Some(old) = self.chats.insert(native.clone(), chat) {
+            self.natives.remove(&old.session);
+        }
+        self.natives.insert(session, native.clone());
+        if !is_new {
+            self.set_rules(&native, launch.mode, out);
+        }
+        let ask = Ask::get("/command", &directory);
+        self.calls.send(Ask { session: Some(session), ..ask }, Call::Commands { native }, out);
+    }
+
+    /// Tells a conversation what it may do.
+    pub(super) fn set_rules(&mut self, native: &str, mode: Mode, out: &mut Output) {
+        let Some(chat) = self.chats.get(native) else { return };
+        let body = json!({"permission": modes::rules(mode)});
+        let ask = Ask::patch(format!("/session/{native}"), &chat.directory, body).of(chat.session);
+        self.calls.send(ask, Call::Tell { vital: true }, out);
+    }
+
+    pub(super) fn commands_listed(
+        &mut self,
+        native: &str,
+        answer: Result<Raw, String>,
+        raw: Option<&Raw>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        let read = answer.ok().and_then(|body| serde_json::from_str::<Vec<wire::Command>>(&body).ok());
+        let Some(commands) = read else { return };
+        chat.commands = commands.iter().map(|command| command.name.clone()).collect();
+        let commands = commands.into_iter().map(|command| SlashCommand {
+            name: command.name,
+            description: command.description.unwrap_or_default(),
+        });
+        let listed = Body::CommandsListed { commands: commands.collect() };
+        out.say(chat.session, Draft::new(listed).raw(raw.cloned()));
+    }
+
+    /// A session is stopped while the process goes on. What works for it is stopped with it.
+    pub(super) fn close(&mut self, session: SessionId, out: &mut Output) {
+        self.opening.retain(|opening| *opening != session);
+        self.calls.forget(session);
+        if let Some(native) = self.natives.get(&session).cloned() {
+            self.forget(&native, true, out);
+        }
+    }
+
+    /// A conversation is no session of ours any more, nor is any that came of it.
+    pub(super) fn forget(&mut self, native: &str, stop: bool, out: &mut Output) {
+        let Some(chat) = self.chats.remove(native) else { return };
+        self.natives.remove(&chat.session);
+        self.approvals.forget(chat.session);
+        self.questions.forget(chat.session);
+        if stop && chat.turn.is_some() {
+            let ask = Ask::post(format!("/session/{native}/abort"), &chat.directory, json!({}));
+            self.calls.send(ask, Call::Tell { vital: false }, out);
+        }
+        let of_it = |(child, chat): (&String, &Chat)| {
+            let parent = chat.parent.as_ref()?;
+            (parent.native == native).then(|| (child.clone(), chat.session))
+        };
+        let children: Vec<(String, SessionId)> = self.chats.iter().filter_map(of_it).collect();
+        for (child, session) in children {
+            // OpenCode stops them with their parent.
+            self.forget(&child, false, out);
+            out.ended.push((session, "the session that it worked for was stopped".to_owned()));
+        }
+    }
+}

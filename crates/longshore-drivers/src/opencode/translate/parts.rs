@@ -1,0 +1,119 @@
+//! What messages are made of: text and thoughts here, calls of tools in `tools`.
+//!
+//! A part is told when it begins, as an empty text, and when it is done, as the whole one. In between come deltas; they
+//! do not say whether they are of a text or of a thought.
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::Context;
+
+use super::OpenCode;
+use super::chats::{Author, What};
+use crate::opencode::wire::{Delta, Part, PartUpdated};
+
+impl OpenCode {
+    pub(super) fn part_grew(&mut self, delta: &Delta<'_>, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(&*delta.session_id) else { return };
+        if delta.field != "text"
+            || delta.delta.is_empty()
+            || chat.author_of(&delta.message_id) != Author::Agent
+        {
+            return;
+        }
+        let session = chat.session;
+        let part = chat.part(&delta.part_id, &delta.message_id, What::Text { told: 0 }, cx);
+        if part.done {
+            return;
+        }
+        let body = match &mut part.what {
+            What::Text { told } => {
+                *told += delta.delta.len();
+                Body::MessageDelta
+            }
+            What::Thought { told } => {
+                *told += delta.delta.len();
+                Body::ReasoningDelta
+            }
+            What::Tool(_) | What::Said => return,
+        };
+        let draft = Draft::new(body).turn(part.turn).item(part.item);
+        out.say(session, draft.text(&*delta.delta).raw(raw.clone()));
+    }
+
+    pub(super) fn part_told(
+        &mut self,
+        told: &PartUpdated,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        self.part(&told.part, Some(raw), cx, out);
+    }
+
+    /// A part is there, or more is known of it.
+    pub(super) fn part(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(chat) = self.chats.get(&part.session_id) else { return };
+        match (chat.author_of(&part.message_id), part.kind.as_str()) {
+            (Author::Ours | Author::Past, _) => {}
+            (Author::Other, "text" | "file") => self.somebody_said(part, raw, cx, out),
+            (Author::Other, _) => {}
+            (Author::Agent, "text") => self.text(part, What::Text { told: 0 }, raw, cx, out),
+            (Author::Agent, "reasoning") => self.text(part, What::Thought { told: 0 }, raw, cx, out),
+            (Author::Agent, "tool") => self.tool(part, raw, cx, out),
+            (Author::Agent, _) => {}
+        }
+    }
+
+    fn text(&mut self, part: &Part, fresh: What, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(&part.session_id) else { return };
+        let session = chat.session;
+        let known = chat.part(&part.id, &part.message_id, fresh, cx);
+        let (turn, item) = (known.turn, known.item);
+        let (told, grows, done) = match &mut known.what {
+            What::Text { told } => {
+                (told, Body::MessageDelta, Body::MessageDone { phase: None, partial: false })
+            }
+            What::Thought { told } => (told, Body::ReasoningDelta, Body::ReasoningDone { partial: false }),
+            What::Tool(_) | What::Said => return,
+        };
+        if known.done {
+            return;
+        }
+        if part.time.end.is_some() {
+            known.done = true;
+            // A text that never was one.
+            if part.text.is_empty() && *told == 0 {
+                return;
+            }
+            let is_message = matches!(done, Body::MessageDone { .. });
+            out.say(session, Draft::new(done).turn(turn).item(item).text(&*part.text).raw(raw.cloned()));
+            if let Some(running) = chat.turn.as_mut().filter(|running| is_message && Some(running.id) == turn)
+            {
+                running.last_message.clone_from(&part.text);
+            }
+        } else if let Some(more) = part.text.get(*told..).filter(|more| !more.is_empty()) {
+            *told = part.text.len();
+            out.say(session, Draft::new(grows).turn(turn).item(item).text(more).raw(raw.cloned()));
+        }
+    }
+
+    /// What somebody else than our session said to the agent: who delegated to it, or a person at another client.
+    fn somebody_said(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(&part.session_id).filter(|_| !part.synthetic) else { return };
+        let session = chat.session;
+        let known = chat.part(&part.id, &part.message_id, What::Said, cx);
+        if std::mem::replace(&mut known.done, true) {
+            return;
+        }
+        let attachment = (part.kind == "file").then(|| Attachment {
+            name: part.filename.clone(),
+            media_type: part.mime.clone(),
+            source: AttachmentSource::Url(part.url.clone()),
+        });
+        let attachments = attachment.into_iter().collect();
+        let said = Body::UserMessage { prompt: None, attachments, by: None };
+        let draft = Draft::new(said).turn(known.turn).item(known.item);
+        out.say(session, draft.text(&*part.text).raw(raw.cloned()));
+    }
+}

@@ -1,0 +1,144 @@
+//! What OpenCode wants to know.
+
+use std::collections::BTreeMap;
+
+use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::id::{Context, QuestionId, SessionId, TurnId};
+use serde_json::{Value, json};
+
+use super::OpenCode;
+use super::calls::{Ask, Call};
+use crate::opencode::wire::{Asked, Question, Replied};
+
+/// What waits for an answer.
+#[derive(Debug, Default)]
+pub(super) struct Questions(BTreeMap<QuestionId, Waiting>);
+
+#[derive(Debug)]
+struct Waiting {
+    /// Their name of the question, and of the conversation.
+    id: String,
+    native: String,
+    session: SessionId,
+    turn: Option<TurnId>,
+    /// How many things it asks.
+    count: usize,
+}
+
+impl Questions {
+    /// A session no longer waits for anything.
+    pub(super) fn forget(&mut self, session: SessionId) {
+        self.0.retain(|_, waiting| waiting.session != session);
+    }
+
+    fn knows(&self, id: &str) -> bool {
+        self.0.values().any(|waiting| waiting.id == id)
+    }
+
+    /// Those of a set of conversations that are not among `listed`.
+    pub(super) fn missing(&self, natives: &[String], listed: &[Asked]) -> Vec<String> {
+        let gone = |waiting: &&Waiting| {
+            natives.contains(&waiting.native) && !listed.iter().any(|asked| asked.id == waiting.id)
+        };
+        self.0.values().filter(gone).map(|waiting| waiting.id.clone()).collect()
+    }
+}
+
+impl OpenCode {
+    pub(super) fn asks_user(
+        &mut self,
+        asked: Asked,
+        raw: Option<&Raw>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get(&asked.session_id) else { return };
+        if self.questions.knows(&asked.id) {
+            return;
+        }
+        let question = QuestionId::mint(cx);
+        let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
+        let (session, turn, count) = (chat.session, chat.turn_id(), asked.questions.len());
+        let fields = asked.questions.into_iter().enumerate().map(|(at, one)| field_of(at, one)).collect();
+        let request = QuestionRequest { question, source: None, fields };
+        let draft = Draft::new(Body::QuestionAsked(request)).turn(turn).text(text);
+        out.say(session, draft.raw(raw.cloned()));
+        let waiting = Waiting { id: asked.id, native: asked.session_id, session, turn, count };
+        self.questions.0.insert(question, waiting);
+    }
+
+    /// Somebody answered. A question that is gone by now is left alone.
+    pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
+        let Some(Waiting { id, native, turn, count, .. }) = self.questions.0.remove(&question) else {
+            return;
+        };
+        let Some(chat) = self.chats.get_mut(&native) else { return };
+        let (word, body) = match answer.action {
+            AnswerAction::Accept => {
+                let answers: Value = (0..count).map(|at| labels(answer.answers.get(&key(at)))).collect();
+                ("reply", json!({"answers": answers}))
+            }
+            // Rejected it would stop the turn; an answer without a word lets it go on.
+            AnswerAction::Decline => ("reply", json!({"answers": vec![json!([]); count]})),
+            AnswerAction::Cancel => {
+                if let Some(running) = chat.turn.as_mut().filter(|running| Some(running.id) == turn) {
+                    running.cancelled = true;
+                }
+                ("reject", json!({}))
+            }
+        };
+        let ask = Ask::post(format!("/question/{id}/{word}"), &chat.directory, body).of(chat.session);
+        self.calls.send(ask, Call::Reply, out);
+    }
+
+    /// OpenCode says that it has an answer, or needs none. One that is not ours means that nobody needs to answer.
+    pub(super) fn question_settled(&mut self, replied: &Replied, raw: &Raw, out: &mut Output) {
+        self.question_withdrawn(&replied.request_id, Some(raw), out);
+    }
+
+    pub(super) fn question_withdrawn(&mut self, id: &str, raw: Option<&Raw>, out: &mut Output) {
+        let found = self.questions.0.iter().find(|(_, waiting)| waiting.id == id).map(|(found, _)| *found);
+        let Some(question) = found else { return };
+        if let Some(waiting) = self.questions.0.remove(&question) {
+            let draft = Draft::new(Body::QuestionExpired { question }).turn(waiting.turn);
+            out.say(waiting.session, draft.text("OpenCode no longer waits for it").raw(raw.cloned()));
+        }
+    }
+}
+
+/// The key of an answer: its place.
+fn key(at: usize) -> String {
+    (at + 1).to_string()
+}
+
+fn field_of(at: usize, question: Question) -> Field {
+    let choices = question.options.into_iter();
+    let choices: Vec<Choice> =
+        choices.map(|one| Choice { label: one.label, description: one.description }).collect();
+    let kind = match (choices.is_empty(), question.multiple) {
+        (true, _) => FieldKind::Text,
+        (false, true) => FieldKind::Many,
+        (false, false) => FieldKind::One,
+    };
+    Field {
+        id: key(at),
+        label: question.header,
+        text: question.question,
+        kind,
+        choices,
+        open: question.custom != Some(false),
+        secret: false,
+        optional: false,
+    }
+}
+
+/// An answer as they want it: a list of labels.
+fn labels(answer: Option<&Value>) -> Value {
+    match answer {
+        Some(Value::Array(labels)) => Value::from(labels.clone()),
+        Some(Value::Null) | None => json!([]),
+        Some(label) => json!([label]),
+    }
+}

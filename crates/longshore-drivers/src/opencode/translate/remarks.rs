@@ -1,0 +1,109 @@
+//! Words about a whole conversation: its title, its model, what it has used, what is to be done.
+
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, ItemId};
+use longshore_model::item::{PlanStatus, PlanStep};
+use longshore_model::usage::Usage;
+
+use super::{OpenCode, say_all};
+use crate::opencode::wire::{Model, SessionTold, Todos, Tokens};
+
+/// What a conversation is called until somebody finds a title.
+const NO_TITLE: [&str; 2] = ["New session - ", "Child session - "];
+
+impl OpenCode {
+    pub(super) fn session_changed(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
+        let info = &told.info;
+        let Some(chat) = self.chats.get_mut(&info.id) else { return };
+        let mut drafts = Vec::new();
+        let is_title = |title: &&String| !NO_TITLE.iter().any(|none| title.starts_with(none));
+        if let Some(title) = info.title.as_ref().filter(is_title)
+            && chat.title.as_ref() != Some(title)
+        {
+            chat.title = Some(title.clone());
+            drafts.push(Draft::new(Body::TitleChanged).text(title));
+        }
+        let uses = info.model.as_ref().and_then(model_of);
+        if let Some(model) = uses.filter(|model| chat.uses.as_ref() != Some(model)) {
+            chat.uses = Some(model.clone());
+            if chat.model.as_ref() != Some(&model) {
+                drafts.push(Draft::new(Body::ModelChanged { model }));
+            }
+        }
+        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
+        let usage = info.tokens.as_ref().and_then(usage_of);
+        let usage = usage.map(|usage| Usage { context_used: chat.context, context_window: window, ..usage });
+        if usage.is_some() && usage != chat.usage {
+            chat.usage = usage;
+            drafts.extend(usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(chat.turn_id())));
+        }
+        say_all(chat.session, drafts, Some(raw), out);
+    }
+
+    /// Somebody deleted it there; nothing more will come of it.
+    pub(super) fn session_deleted(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
+        let Some(chat) = self.chats.get(&told.info.id) else { return };
+        let session = chat.session;
+        let text = "the conversation was deleted in OpenCode";
+        let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text);
+        out.say(session, notice.raw(raw.clone()));
+        self.forget(&told.info.id, false, out);
+        out.ended.push((session, text.to_owned()));
+    }
+
+    pub(super) fn compacted(&mut self, native: &str, raw: &Raw, out: &mut Output) {
+        let Some(chat) = self.chats.get(native) else { return };
+        let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(chat.turn_id());
+        let text = "OpenCode summed the conversation up to make room";
+        out.say(chat.session, notice.text(text).raw(raw.clone()));
+    }
+
+    pub(super) fn todos_told(
+        &mut self,
+        native: &str,
+        told: &Todos,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        let step = |todo: &crate::opencode::wire::Todo| PlanStep {
+            text: todo.content.clone(),
+            status: match todo.status.as_str() {
+                "in_progress" => PlanStatus::InProgress,
+                "completed" | "cancelled" => PlanStatus::Completed,
+                _ => PlanStatus::Pending,
+            },
+        };
+        let steps = told.todos.iter().map(step).collect();
+        let turn = chat.turn_id();
+        let item = match &mut chat.turn {
+            Some(turn) => *turn.plan.get_or_insert_with(|| ItemId::mint(cx)),
+            None => ItemId::mint(cx),
+        };
+        let draft = Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item);
+        out.say(chat.session, draft.raw(raw.clone()));
+    }
+}
+
+/// `provider/model`
+pub(super) fn model_of(model: &Model) -> Option<String> {
+    let whole = !model.id.is_empty() && !model.provider_id.is_empty();
+    whole.then(|| format!("{}/{}", model.provider_id, model.id))
+}
+
+/// Tokens as we count them: all that was read, and all that was written. Nothing at all is not known.
+pub(super) fn usage_of(tokens: &Tokens) -> Option<Usage> {
+    if *tokens == Tokens::default() {
+        return None;
+    }
+    Some(Usage {
+        input: Some((tokens.input + tokens.cache.read + tokens.cache.write) as u64),
+        cached_input: Some(tokens.cache.read as u64),
+        output: Some((tokens.output + tokens.reasoning) as u64),
+        reasoning: Some(tokens.reasoning as u64),
+        context_window: None,
+        context_used: None,
+    })
+}

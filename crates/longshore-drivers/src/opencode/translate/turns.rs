@@ -1,0 +1,293 @@
+//! Turns begin, rest and end.
+//!
+//! A turn is over when OpenCode rests and every message of the model is done. It says that it rests before the last
+//! words of a turn that was stopped or failed, and then once more; the second time a new turn may be on its way
+//! already. So a rest counts for a turn only when the turn was heard of, and a rest with an open message waits a
+//! moment for its end; if that does not come, OpenCode is asked what it is at.
+
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, TurnId};
+use longshore_model::item::{ToolOutcome, ToolStatus};
+use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
+use longshore_model::usage::Usage;
+use serde_json::Value;
+
+use super::calls::{Ask, Call};
+use super::chats::{Author, Chat, Message, Step, Turn, What};
+use super::failures::{error_of, failed, is_abort};
+use super::remarks::usage_of;
+use super::{OpenCode, diffs};
+use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold, Tokens};
+
+/// How long a message may stay open after OpenCode says that it rests.
+const LAST_WORDS_MS: i64 = 2_000;
+/// How long until we ask again about a turn of which nothing is heard.
+const ASK_AGAIN_MS: i64 = 30_000;
+
+impl OpenCode {
+    pub(super) fn message_told(
+        &mut self,
+        told: &MessageUpdated,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        self.message(&told.info, Some(raw), cx, out);
+    }
+
+    /// A message is there, or more is known of it.
+    pub(super) fn message(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        match info.role.as_str() {
+            "user" => self.said_to_agent(info, raw, cx, out),
+            "assistant" => self.step_told(info, raw, cx, out),
+            _ => {}
+        }
+    }
+
+    fn said_to_agent(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(&info.session_id) else { return };
+        if !chat.messages.contains_key(&info.id) {
+            if is_past(chat, info) {
+                return;
+            }
+            chat.since = info.time.created.unwrap_or(chat.since);
+            let author = if chat.expected > 0 { Author::Ours } else { Author::Other };
+            chat.expected = chat.expected.saturating_sub(1);
+            // Also of ours: what was said into a turn that was being stopped begins one of its own.
+            if chat.turn.is_none() {
+                begin_by_itself(chat, raw, cx, out);
+            }
+            if let Some(turn) = &mut chat.turn {
+                turn.heard = true;
+                turn.due = None;
+            }
+            let turn = chat.turn_id();
+            chat.messages.insert(info.id.clone(), Message { turn, author });
+        }
+        let patch = diffs::turn_diff(&info.summary);
+        let turn = chat.turn_of(&info.id);
+        if let Some(known) = chat.turn.as_mut().filter(|known| Some(known.id) == turn)
+            && !patch.is_empty()
+            && known.diff.as_ref() != Some(&patch)
+        {
+            known.diff = Some(patch.clone());
+            out.say(chat.session, Draft::new(Body::TurnDiff).turn(turn).text(patch).raw(raw.cloned()));
+        }
+    }
+
+    /// A message of the model: one step of a turn.
+    fn step_told(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let native = &info.session_id;
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        if !chat.messages.contains_key(&info.id) {
+            if is_past(chat, info) {
+                return;
+            }
+            // The answer to something that was said in a turn that is over has no turn of its own.
+            let answers = info.parent_id.as_ref().and_then(|parent| chat.messages.get(parent));
+            let turn = match answers {
+                Some(message) => message.turn,
+                None => {
+                    if chat.turn.is_none() {
+                        begin_by_itself(chat, raw, cx, out);
+                    }
+                    chat.turn_id()
+                }
+            };
+            chat.messages.insert(info.id.clone(), Message { turn, author: Author::Agent });
+        }
+        let of = chat.turn_of(&info.id);
+        let Some(turn) = chat.turn.as_mut().filter(|turn| Some(turn.id) == of) else { return };
+        turn.heard = true;
+        if !turn.resting {
+            turn.due = None;
+        }
+        match &info.error {
+            Some(error) if is_abort(error) => turn.aborted = true,
+            Some(error) => turn.error = Some(error_of(error)),
+            None => {}
+        }
+        let tokens = info.tokens.unwrap_or_default();
+        if tokens != Tokens::default() {
+            chat.context = usage_of(&tokens).and_then(|usage| Some(usage.input? + usage.output?));
+        }
+        let done = info.time.completed.is_some();
+        turn.steps.insert(info.id.clone(), Step { done, tokens, cost: info.cost.unwrap_or(0.0) });
+        if turn.resting && turn.is_done() {
+            self.finish(native, raw, out);
+        }
+    }
+
+    pub(super) fn status_told(
+        &mut self,
+        native: &str,
+        told: &StatusTold,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let status = &told.status;
+        if status.kind == "idle" {
+            // `session.idle` follows and says the same; whichever ends the turn carries its end.
+            return self.rested(native, Some(raw), cx, out);
+        }
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        if let Some(turn) = &mut chat.turn {
+            turn.resting = false;
+            if turn.heard {
+                turn.due = None;
+            }
+        }
+        if status.kind == "retry" {
+            let attempt = status.attempt.unwrap_or(1);
+            let message = status.message.as_deref().unwrap_or("the model did not answer");
+            let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(chat.turn_id());
+            let text = format!("{message}; OpenCode tries again (attempt {attempt})");
+            out.say(chat.session, notice.text(text).raw(raw.clone()));
+        }
+    }
+
+    /// OpenCode says that a conversation rests.
+    pub(super) fn rested(&mut self, native: &str, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(turn) = self.chats.get_mut(native).and_then(|chat| chat.turn.as_mut()) else { return };
+        if !turn.heard {
+            // The last words of the turn before.
+            return;
+        }
+        if turn.is_done() {
+            return self.finish(native, raw, out);
+        }
+        turn.resting = true;
+        turn.due = Some(cx.now.plus_millis(LAST_WORDS_MS));
+    }
+
+    pub(super) fn went_wrong(&mut self, native: &str, told: &ErrorTold, raw: &Raw, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        match &mut chat.turn {
+            Some(turn) if is_abort(&told.error) => turn.aborted = true,
+            Some(turn) => turn.error = Some(error_of(&told.error)),
+            None if is_abort(&told.error) => {}
+            None => {
+                let notice = Body::Notice { level: NoticeLevel::Error };
+                let text = error_of(&told.error).message;
+                out.say(chat.session, Draft::new(notice).text(text).raw(raw.clone()));
+            }
+        }
+    }
+
+    /// Time has passed: turns that seem to be over are asked about.
+    pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
+        let mut due: Vec<String> = Vec::new();
+        for (native, chat) in &mut self.chats {
+            if let Some(turn) = chat.turn.as_mut().filter(|turn| turn.due.is_some_and(|due| due <= cx.now)) {
+                turn.due = None;
+                due.push(native.clone());
+            }
+        }
+        due.sort();
+        for native in due {
+            self.ask_status(&native, out);
+        }
+    }
+
+    pub(super) fn ask_status(&mut self, native: &str, out: &mut Output) {
+        let Some(chat) = self.chats.get(native) else { return };
+        let ask = Ask::get("/session/status", &chat.directory).of(chat.session);
+        self.calls.send(ask, Call::Status { native: native.to_owned() }, out);
+    }
+
+    /// What OpenCode is at; it lists only what works.
+    pub(super) fn status_answered(
+        &mut self,
+        native: &str,
+        answer: Result<Raw, String>,
+        raw: Option<&Raw>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        let Some(turn) = &mut chat.turn else { return };
+        let status = answer.ok().and_then(|body| serde_json::from_str::<Value>(&body).ok());
+        let works = status.as_ref().is_none_or(|status| {
+            !status.is_object() || status[native]["type"].as_str().is_some_and(|kind| kind != "idle")
+        });
+        if works {
+            turn.resting = false;
+            if !turn.heard || status.is_none() {
+                turn.due = Some(cx.now.plus_millis(ASK_AGAIN_MS));
+            }
+        } else if turn.heard || turn.stopping {
+            self.finish(native, raw, out);
+        } else {
+            let (session, id) = (chat.session, turn.id);
+            chat.turn = None;
+            chat.expected = 0;
+            let text = "OpenCode took the prompt and did nothing about it.";
+            out.say(session, failed(TurnErrorCode::Timeout, text).turn(id).raw(raw.cloned()));
+        }
+    }
+
+    /// The turn is over.
+    pub(super) fn finish(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
+        let Some(chat) = self.chats.get_mut(native) else { return };
+        let Some(turn) = chat.turn.take() else { return };
+        // None of its tools outlives a turn.
+        for part in chat.parts.values_mut().filter(|part| part.turn == Some(turn.id) && !part.done) {
+            if let What::Tool(_) = part.what {
+                part.done = true;
+                let left = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
+                out.say(chat.session, Draft::new(left).turn(turn.id).item(part.item));
+            }
+        }
+        let (usage, cost_usd) = used(&turn);
+        let stopped = turn.aborted || turn.cancelled || (turn.stopping && !turn.is_done());
+        let (outcome, error) = match turn.error {
+            _ if stopped => (TurnOutcome::Interrupted, None),
+            Some(error) => (TurnOutcome::Failed, Some(error)),
+            None => (TurnOutcome::Completed, None),
+        };
+        let text = error.as_ref().map(|error| error.message.clone());
+        let end = TurnEnd { error, usage, cost_usd, ..TurnEnd::of(outcome) };
+        let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn.id);
+        draft.text = text;
+        let session = chat.session;
+        self.approvals.forget(session);
+        self.questions.forget(session);
+        out.say(session, draft.raw(raw.cloned()));
+        self.delegated_turn_ended(native, outcome, turn.last_message, out);
+    }
+}
+
+/// Whether a message that is not known is none of the turn that runs or begins. It is remembered, for the sake of its
+/// parts.
+fn is_past(chat: &mut Chat, info: &Info) -> bool {
+    let past = info.time.created.is_some_and(|created| created < chat.since);
+    if past {
+        let turn = chat.turn_id();
+        chat.messages.insert(info.id.clone(), Message { turn, author: Author::Past });
+    }
+    past
+}
+
+/// A turn that nobody of ours asked for.
+fn begin_by_itself(chat: &mut Chat, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+    let id = TurnId::mint(cx);
+    chat.begin(Turn::new(id)).heard = true;
+    out.say(chat.session, Draft::new(Body::TurnStarted { prompt: None }).turn(id).raw(raw.cloned()));
+}
+
+/// What a turn used, and what it cost where OpenCode knows prices: it says 0 where it does not.
+fn used(turn: &Turn) -> (Option<Usage>, Option<f64>) {
+    let mut all = Tokens::default();
+    let mut cost = 0.0;
+    for step in turn.steps.values() {
+        all.input += step.tokens.input;
+        all.output += step.tokens.output;
+        all.reasoning += step.tokens.reasoning;
+        all.cache.read += step.tokens.cache.read;
+        all.cache.write += step.tokens.cache.write;
+        cost += step.cost;
+    }
+    (usage_of(&all), (cost > 0.0).then_some(cost))
+}

@@ -1,0 +1,111 @@
+//! The stream of events: held open, opened again when it breaks, given up when the server is not there any more.
+//!
+//! Every line of data is one message. Servers that spread a message over several lines would need more than this;
+//! none that we speak with does.
+
+use std::time::Duration;
+
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use longshore_model::event::{Raw, RawFault};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+
+use super::client::{Failure, Peer};
+use crate::transport::{Limits, Line, Lines};
+
+/// How long it waits before it opens a broken stream again, at first and at most.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// A stream that held this long was a good one: the next break is a new one, not the same again.
+const HELD: Duration = Duration::from_secs(5);
+
+/// What the stream has to say.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    Connected,
+    Disconnected,
+    Event(Raw),
+    Garbled {
+        text: Raw,
+        fault: RawFault,
+    },
+    /// It could not be opened again for too long; this is the last word.
+    Lost(String),
+}
+
+pub(crate) struct Events {
+    pub(crate) peer: Peer,
+    pub(crate) path: &'static str,
+    pub(crate) says_nothing: fn(&str) -> bool,
+    pub(crate) limits: Limits,
+    pub(crate) hear: mpsc::Sender<Heard>,
+}
+
+/// Nobody listens any more.
+struct Unheard;
+
+impl Events {
+    /// Until nobody listens, or the server is lost.
+    pub(crate) async fn follow(self) {
+        let (mut pause, mut down_since) = (PAUSES.0, Instant::now());
+        loop {
+            let why = match self.peer.follow(self.path, self.limits.answer).await {
+                Ok(body) => {
+                    let opened = Instant::now();
+                    let Ok(why) = self.listen(body).await else { return };
+                    if opened.elapsed() > HELD {
+                        (pause, down_since) = (PAUSES.0, Instant::now());
+                    }
+                    why
+                }
+                Err(failure) => failure,
+            };
+            tracing::debug!(path = self.path, error = %why, "a stream of events is not open");
+            if down_since.elapsed() > self.limits.stuck {
+                drop(self.hear.send(Heard::Lost(why.to_string())).await);
+                return;
+            }
+            sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        }
+    }
+
+    /// Until the stream breaks.
+    async fn listen(&self, mut body: Incoming) -> Result<Failure, Unheard> {
+        self.say(Heard::Connected).await?;
+        let mut lines = Lines::new(self.limits.line, self.limits.kept);
+        let why = loop {
+            // A server that lives says so now and then; one that says nothing at all is not there.
+            match timeout(self.limits.silence, body.frame()).await {
+                Err(_) => break Failure::Late(self.limits.silence.as_secs()),
+                Ok(None) => break Failure::Body("it ended".to_owned()),
+                Ok(Some(Err(error))) => break Failure::Broke(error),
+                Ok(Some(Ok(frame))) => {
+                    if let Some(bytes) = frame.data_ref() {
+                        lines.room().extend_from_slice(bytes);
+                    }
+                }
+            }
+            while let Some(line) = lines.next() {
+                match line {
+                    Line::Whole(text) => {
+                        if let Some(data) = text.strip_prefix("data:").map(str::trim)
+                            && !data.is_empty()
+                            && !(self.says_nothing)(data)
+                        {
+                            self.say(Heard::Event(data.into())).await?;
+                        }
+                    }
+                    Line::Garbled { text, fault } => self.say(Heard::Garbled { text, fault }).await?,
+                }
+            }
+        };
+        self.say(Heard::Disconnected).await?;
+        Ok(why)
+    }
+
+    async fn say(&self, heard: Heard) -> Result<(), Unheard> {
+        self.hear.send(heard).await.map_err(|_| Unheard)
+    }
+}

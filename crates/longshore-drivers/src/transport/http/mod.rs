@@ -1,0 +1,211 @@
+//! The HTTP transport: a process that is a server on loopback, beside its pipes.
+//!
+//! Like [`super::Stdio`], everything comes out of one method that may be dropped at any await. The server is not
+//! spoken to before it has said where it listens; what it is asked before that waits.
+//!
+//! | queue | bound | when it is full |
+//! |---|---|---|
+//! | requests | 256 waiting | [`Http::is_full`]: sessions are not heard; one that is sent all the same fails |
+//! | answers | [`Limits::line`] bytes each | the request fails |
+//! | events | 64 messages, [`Limits::line`] bytes each | the connection is not read, and the server waits |
+
+mod client;
+mod events;
+
+use std::collections::{HashSet, VecDeque};
+use std::net::SocketAddr;
+
+use longshore_model::driver::{Http as Said, Request, Response};
+use longshore_model::event::{Raw, RawFault};
+use longshore_model::id::SessionId;
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep_until};
+
+use super::Limits;
+use crate::spec::Server;
+use client::{Failure, Peer, basic};
+use events::{Events, Heard};
+
+/// How many requests may wait.
+const WAITING: usize = 256;
+
+/// How many requests that are answered at once may be on their way.
+const AT_ONCE: usize = 16;
+
+/// How many events may wait to be heard.
+const EVENTS: usize = 64;
+
+/// What can happen to a server.
+#[derive(Debug)]
+pub enum Spoke {
+    /// It said something.
+    Said(Said),
+    /// It said something that cannot be read.
+    Garbled {
+        /// What could be saved.
+        text: Raw,
+        /// What was wrong.
+        fault: RawFault,
+    },
+    /// It is not there, though its process may be. Said once.
+    Lost(String),
+}
+
+/// A server and what goes on with it.
+#[derive(Debug)]
+pub struct Http {
+    server: Server,
+    authorization: String,
+    limits: Limits,
+    peer: Option<Peer>,
+    /// By when it must have said where it listens.
+    starts_by: Instant,
+    waiting: VecDeque<Request>,
+    /// Requests that cannot even wait.
+    refused: VecDeque<u64>,
+    /// Sessions with a request on its way.
+    busy: HashSet<SessionId>,
+    running: JoinSet<Done>,
+    /// How many of them will take as long as they take.
+    patient: usize,
+    hear: mpsc::Sender<Heard>,
+    heard: mpsc::Receiver<Heard>,
+    following: JoinSet<()>,
+    lost: bool,
+}
+
+#[derive(Debug)]
+struct Done {
+    id: u64,
+    session: Option<SessionId>,
+    patient: bool,
+    result: Result<Response, Failure>,
+}
+
+impl Http {
+    /// A server that has just been started with this password.
+    pub fn new(server: Server, password: &str, limits: Limits) -> Self {
+        let (hear, heard) = mpsc::channel(EVENTS);
+        Self {
+            authorization: basic(server.user, password),
+            server,
+            starts_by: Instant::now() + limits.start,
+            limits,
+            peer: None,
+            waiting: VecDeque::new(),
+            refused: VecDeque::new(),
+            busy: HashSet::new(),
+            running: JoinSet::new(),
+            patient: 0,
+            hear,
+            heard,
+            following: JoinSet::new(),
+            lost: false,
+        }
+    }
+
+    /// The process wrote a line; it may be the one that says where it listens.
+    pub fn line(&mut self, line: &str) {
+        if self.peer.is_none()
+            && let Some(at) = (self.server.listening)(line)
+        {
+            self.listens(at);
+        }
+    }
+
+    fn listens(&mut self, at: SocketAddr) {
+        let peer = Peer { at, authorization: self.authorization.clone() };
+        self.peer = Some(peer.clone());
+        let Server { events: path, says_nothing, .. } = self.server;
+        let (limits, hear) = (self.limits.clone(), self.hear.clone());
+        self.following.spawn(Events { peer, path, says_nothing, limits, hear }.follow());
+        self.pump();
+    }
+
+    /// What to ask it. Asked by [`Http::next`].
+    pub fn ask(&mut self, requests: impl IntoIterator<Item = Request>) {
+        for request in requests {
+            match self.waiting.len() < WAITING {
+                true => self.waiting.push_back(request),
+                false => self.refused.push_back(request.id),
+            }
+        }
+        self.pump();
+    }
+
+    /// Whether as many requests wait as may.
+    pub fn is_full(&self) -> bool {
+        self.waiting.len() >= WAITING && !self.lost
+    }
+
+    /// Sends what may be sent.
+    fn pump(&mut self) {
+        let Some(peer) = &self.peer else { return };
+        let mut at = 0;
+        while let Some(request) = self.waiting.get(at) {
+            let free = request.session.is_none_or(|session| !self.busy.contains(&session));
+            let room = self.running.len() - self.patient < AT_ONCE;
+            if !free || (!request.patient && !room) {
+                at += 1;
+                continue;
+            }
+            let Some(request) = self.waiting.remove(at) else { break };
+            let within = (!request.patient).then_some(self.limits.answer);
+            match request.patient {
+                true => self.patient += 1,
+                false => self.busy.extend(request.session),
+            }
+            let (peer, longest) = (peer.clone(), self.limits.line);
+            self.running.spawn(async move {
+                let result = peer.ask(&request, longest, within).await;
+                let Request { id, session, patient, .. } = request;
+                Done { id, session, patient, result }
+            });
+        }
+    }
+
+    /// Waits for what happens next. Takes in answers and events only when `read` says so.
+    ///
+    /// May be dropped and called again.
+    pub async fn next(&mut self, read: bool) -> Spoke {
+        if let Some(id) = self.refused.pop_front() {
+            return Spoke::Said(Said::Response { id, result: Err("too many requests wait".to_owned()) });
+        }
+        let starting = self.peer.is_none() && !self.lost;
+        tokio::select! {
+            biased;
+            Some(done) = self.running.join_next(), if read => match done {
+                Ok(done) => self.answered(done),
+                Err(error) => self.lose(error.to_string()),
+            },
+            Some(heard) = self.heard.recv(), if read => match heard {
+                Heard::Connected => Spoke::Said(Said::Connected),
+                Heard::Disconnected => Spoke::Said(Said::Disconnected),
+                Heard::Event(raw) => Spoke::Said(Said::Event(raw)),
+                Heard::Garbled { text, fault } => Spoke::Garbled { text, fault },
+                Heard::Lost(why) => self.lose(why),
+            },
+            () = sleep_until(self.starts_by), if starting => {
+                let within = self.limits.start.as_secs();
+                self.lose(format!("it did not say where it listens within {within} s"))
+            }
+            else => std::future::pending().await,
+        }
+    }
+
+    fn answered(&mut self, done: Done) -> Spoke {
+        let Done { id, session, patient, result } = done;
+        match patient {
+            true => self.patient -= 1,
+            false => drop(session.map(|session| self.busy.remove(&session))),
+        }
+        self.pump();
+        Spoke::Said(Said::Response { id, result: result.map_err(|failure| failure.to_string()) })
+    }
+
+    fn lose(&mut self, why: String) -> Spoke {
+        self.lost = true;
+        Spoke::Lost(why)
+    }
+}

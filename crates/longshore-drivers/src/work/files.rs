@@ -1,0 +1,105 @@
+//! Text files, inside the work tree only.
+//!
+//! A path is resolved before anything is opened, `..` and links included, and what comes out must lie in the work
+//! tree. This keeps an agent from straying, not from evil: it runs as the same user and could write anywhere itself.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Component, Path, PathBuf};
+
+use longshore_model::work::WorkFault;
+use rustix::fs::OFlags;
+
+use super::FILE_LIMIT;
+
+/// The text of a file, or some lines of it.
+pub(super) fn read(
+    root: &Path,
+    path: &str,
+    line: Option<u64>,
+    limit: Option<u64>,
+) -> Result<String, WorkFault> {
+    let file = resolve(root, path)?;
+    let metadata = fs::metadata(&file).map_err(|error| explain(path, &error))?;
+    if !metadata.is_file() {
+        return Err(unfit(path, "is no file"));
+    }
+    if metadata.len() > FILE_LIMIT {
+        return Err(unfit(path, &format!("has {} bytes; {FILE_LIMIT} can be read", metadata.len())));
+    }
+    let mut bytes = Vec::new();
+    let opened = open(OpenOptions::new().read(true), &file).map_err(|error| explain(path, &error))?;
+    // It may have grown since.
+    opened.take(FILE_LIMIT).read_to_end(&mut bytes).map_err(|error| explain(path, &error))?;
+    let text = String::from_utf8(bytes).map_err(|_| unfit(path, "is no text"))?;
+    if line.is_none() && limit.is_none() {
+        return Ok(text);
+    }
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let skipped = number(line.unwrap_or(1).saturating_sub(1));
+    Ok(text.split_inclusive('\n').skip(skipped).take(number(limit.unwrap_or(u64::MAX))).collect())
+}
+
+/// Writes a whole file, with the folders that it needs.
+pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), WorkFault> {
+    let file = resolve(root, path)?;
+    if fs::metadata(&file).is_ok_and(|there| !there.is_file()) {
+        return Err(unfit(path, "is no file"));
+    }
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder).map_err(|error| explain(path, &error))?;
+    }
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    let mut opened = open(&mut options, &file).map_err(|error| explain(path, &error))?;
+    opened.write_all(content.as_bytes()).map_err(|error| explain(path, &error))
+}
+
+/// Where a path leads, which must be inside the work tree. The last parts of it need not exist.
+pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
+    let outside = || WorkFault::Outside(path.to_owned());
+    let root = root.canonicalize().map_err(|error| WorkFault::Failed(format!("the work tree: {error}")))?;
+    let wanted = root.join(path);
+    let mut there = wanted.as_path();
+    let mut missing = Vec::new();
+    let found = loop {
+        match there.canonicalize() {
+            Ok(found) => break found,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(explain(path, &error)),
+        }
+        // A link to nowhere would lead to wherever it points once that is made.
+        if there.symlink_metadata().is_ok() {
+            return Err(outside());
+        }
+        match (there.components().next_back(), there.parent()) {
+            (Some(Component::Normal(name)), Some(parent)) => {
+                missing.push(name.to_owned());
+                there = parent;
+            }
+            // `..` in a folder that does not exist leads nowhere that can be known.
+            (_, _) => return Err(outside()),
+        }
+    };
+    let resolved = missing.iter().rev().fold(found, |path, name| path.join(name));
+    if resolved.starts_with(&root) { Ok(resolved) } else { Err(outside()) }
+}
+
+/// Opens a file that was resolved: it is no link, and it must not keep us waiting.
+fn open(options: &mut OpenOptions, file: &Path) -> io::Result<fs::File> {
+    let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
+    options.custom_flags(i32::try_from(flags.bits()).unwrap_or(0)).open(file)
+}
+
+fn unfit(path: &str, fault: &str) -> WorkFault {
+    WorkFault::Unfit { path: path.to_owned(), fault: fault.to_owned() }
+}
+
+fn explain(path: &str, error: &io::Error) -> WorkFault {
+    if error.kind() == io::ErrorKind::NotFound {
+        WorkFault::Missing(path.to_owned())
+    } else {
+        WorkFault::Failed(format!("{path}: {error}"))
+    }
+}

@@ -1,0 +1,239 @@
+//! May it? What is asked, what can be answered, and what is answered then.
+
+use longshore_model::approval::{AnswerAction, Decision, QuestionAnswer, Subject};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::event::Body;
+use longshore_model::item::ToolStatus;
+use serde_json::{Value, json};
+
+use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line};
+
+fn options(kinds: &[&str]) -> Value {
+    kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": kind, "kind": kind})).collect()
+}
+
+fn may_i(desk: &mut Desk, options: &Value) -> longshore_model::driver::Output {
+    let call =
+        json!({"toolCallId": "t", "title": "make a file", "kind": "execute", "rawInput": {"command": "ls"}});
+    desk.request(
+        json!("their-1"),
+        "session/request_permission",
+        json!({"toolCall": call, "options": options}),
+    )
+}
+
+#[test]
+fn only_what_is_offered_can_be_decided() {
+    use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
+    let all = ["allow_always", "allow_once", "reject_once", "reject_always"];
+    let cases: [(&str, &[&str], &[Decision]); 7] = [
+        ("gemini", &all, &[AllowOnce, AllowSession, Deny, Cancel]),
+        ("copilot", &all[..3], &[AllowOnce, AllowSession, Deny, Cancel]),
+        ("claude-code-acp", &all[..3], &[AllowOnce, AllowSession, Deny, Cancel]),
+        ("codex-acp", &all[..3], &[AllowOnce, AllowAlways, Cancel]),
+        ("codex-acp", &["allow_once", "reject_once"], &[AllowOnce, Cancel]),
+        ("opencode-acp", &["allow_once", "reject_always"], &[AllowOnce, Deny, Cancel]),
+        ("gemini", &[], &[Cancel]),
+    ];
+    for (agent, offered, expected) in cases {
+        let mut desk = Desk::of(agent).ready(Mode::Ask, json!({"sessionId": NATIVE}));
+        desk.prompt("go");
+        let out = may_i(&mut desk, &options(offered));
+        assert_eq!(approval_in(&out).options, expected, "{agent} {offered:?}");
+    }
+}
+
+#[test]
+fn a_decision_is_the_option_of_its_kind() {
+    let selected = |kind: &str| json!({"outcome": {"outcome": "selected", "optionId": format!("id-{kind}")}});
+    let cancelled = json!({"outcome": {"outcome": "cancelled"}});
+    let all = &["allow_always", "reject_always", "reject_once", "allow_once"][..];
+    for (offered, decision, expected) in [
+        (all, Decision::AllowOnce, selected("allow_once")),
+        (all, Decision::AllowSession, selected("allow_always")),
+        (all, Decision::AllowAlways, selected("allow_always")),
+        (all, Decision::Deny, selected("reject_once")),
+        (&["reject_always"], Decision::Deny, selected("reject_always")),
+        (&["allow_once"], Decision::Deny, cancelled.clone()),
+        (all, Decision::Cancel, cancelled),
+    ] {
+        let mut desk = Desk::in_turn();
+        let approval = approval_in(&may_i(&mut desk, &options(offered))).approval;
+        let out = desk.decide(approval, decision);
+        let said = lines(&out);
+        assert_eq!((&said[0]["id"], &said[0]["result"]), (&json!("their-1"), &expected), "{decision:?}");
+        let stops = said.iter().any(|line| line["method"] == "session/cancel");
+        assert_eq!(stops, decision == Decision::Cancel, "{decision:?}");
+        // It is decided once.
+        assert!(desk.decide(approval, Decision::AllowOnce).lines.is_empty());
+    }
+}
+
+#[test]
+fn of_options_that_are_alike_the_one_that_allows_least_is_chosen() {
+    let offered = json!([
+        {"optionId": "server", "kind": "allow_always"}, {"optionId": "tool", "kind": "allow_always"},
+        {"optionId": "once", "kind": "allow_once"}, {"optionId": "no", "kind": "reject_once"},
+    ]);
+    let mut desk = Desk::of("gemini").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+    desk.prompt("go");
+    let approval = approval_in(&may_i(&mut desk, &offered)).approval;
+    let out = desk.decide(approval, Decision::AllowSession);
+    assert_eq!(only_line(&out)["result"]["outcome"]["optionId"], "tool");
+}
+
+#[test]
+fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
+    let mut desk = Desk::in_turn();
+    let out = may_i(&mut desk, &options(&["allow_once"]));
+    assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_), Body::ApprovalRequested(_)]));
+    assert_eq!(last_draft(&out).text.as_deref(), Some("make a file"));
+    assert_eq!(last_draft(&out).item, out.said[0].1.item);
+    let command = Subject::Command { command: "ls".to_owned(), cwd: None, always: Vec::new() };
+    assert_eq!(approval_in(&out).subject, command);
+
+    let mut desk = Desk::in_turn();
+    let call = json!({"toolCallId": "e", "title": "Edit a", "kind": "edit",
+        "content": [{"type": "diff", "path": "/w/a", "oldText": "x\n", "newText": "y\n"}]});
+    desk.update("tool_call", call);
+    // The wish says nothing of the change, which is known already.
+    let wish =
+        json!({"toolCall": {"toolCallId": "e", "title": "Edit file"}, "options": options(&["allow_once"])});
+    let out = desk.request(json!(1), "session/request_permission", wish);
+    let Subject::Edit { changes, .. } = approval_in(&out).subject else { panic!("{out:?}") };
+    assert!(changes[0].diff.contains("-x\n+y\n"));
+    assert_eq!(out.said.len(), 1, "the call keeps its own title");
+
+    let mut desk = Desk::in_turn();
+    let call = json!({"toolCallId": "m", "title": "mcp__everything__echo", "rawInput": {"message": "ping"}});
+    let wish = json!({"toolCall": call, "options": options(&["allow_once"])});
+    let out = desk.request(json!(1), "session/request_permission", wish);
+    let tool = Subject::Tool { name: "mcp__everything__echo".to_owned(), input: json!({"message": "ping"}) };
+    assert_eq!(approval_in(&out).subject, tool);
+}
+
+#[test]
+fn more_than_this_command_may_be_allowed_for_ever() {
+    for (amendment, always) in [
+        (json!(["/bin/bash", "-lc", "git status"]), &[][..]),
+        (json!(["git"]), &["git"][..]),
+        (json!(null), &[][..]),
+    ] {
+        let mut desk = Desk::of("codex-acp").ready(Mode::Ask, json!({"sessionId": NATIVE}));
+        desk.prompt("go");
+        let input = json!({"command": ["/bin/bash", "-lc", "git status"], "cwd": "/w", "reason": "to see",
+            "proposed_execpolicy_amendment": amendment});
+        let call = json!({"toolCallId": "t", "title": "git status", "kind": "execute", "rawInput": input});
+        let wish = json!({"toolCall": call, "options": options(&["allow_once", "allow_always"])});
+        let out = desk.request(json!("u-1"), "session/request_permission", wish);
+        let always = always.iter().map(|word| (*word).to_owned()).collect();
+        let expected =
+            Subject::Command { command: "git status".to_owned(), cwd: Some("/w".to_owned()), always };
+        assert_eq!(approval_in(&out).subject, expected);
+        assert_eq!(last_draft(&out).text.as_deref(), Some("to see"));
+    }
+}
+
+#[test]
+fn whoever_stops_the_turn_answers_all_that_is_open() {
+    let mut desk = Desk::in_turn();
+    let approval = approval_in(&may_i(&mut desk, &options(&["allow_once"]))).approval;
+    let form = json!({"mode": "form", "message": "Who?", "requestedSchema": {"properties": {"name": {"type": "string"}}}});
+    desk.request(json!(8), "elicitation/create", form);
+    let said = lines(&desk.tell(AgentCommand::Interrupt { turn: desk.turn }));
+    assert_eq!(said[0]["method"], "session/cancel");
+    assert!(said[0]["id"].is_null());
+    let answer = |id: Value| said.iter().find(|line| line["id"] == id).unwrap()["result"].clone();
+    assert_eq!(answer(json!("their-1")), json!({"outcome": {"outcome": "cancelled"}}));
+    assert_eq!(answer(json!(8)), json!({"action": "cancel"}));
+    assert!(desk.decide(approval, Decision::AllowOnce).lines.is_empty());
+    let out = desk.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
+    assert!(
+        matches!(bodies(&out)[..], [Body::ToolFinished(tool), Body::TurnFinished(_)] if tool.status == ToolStatus::Cancelled)
+    );
+}
+
+#[test]
+fn a_turn_that_ends_without_waiting_answers_what_it_left_open() {
+    let mut desk = Desk::in_turn();
+    may_i(&mut desk, &options(&["allow_once"]));
+    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    assert_eq!(only_line(&out)["result"], json!({"outcome": {"outcome": "cancelled"}}));
+}
+
+#[test]
+fn a_request_can_be_taken_back() {
+    let mut desk = Desk::in_turn();
+    let approval = approval_in(&may_i(&mut desk, &options(&["allow_once"]))).approval;
+    let line = json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "their-1"}});
+    let out = desk.line(&line);
+    assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval });
+    assert_eq!(only_line(&out)["error"]["code"], -32800);
+    assert!(matches!(only_draft(&desk.line(&line)).body, Body::Raw { .. }));
+}
+
+#[test]
+fn a_form_is_filled_in_and_an_address_is_gone_to() {
+    let schema = json!({"type": "object", "required": ["name"], "properties": {
+        "age": {"type": "integer"}, "name": {"type": "string", "title": "Name"},
+    }});
+    for (action, expected) in [
+        (AnswerAction::Accept, json!({"action": "accept", "content": {"name": "Ada"}})),
+        (AnswerAction::Decline, json!({"action": "decline"})),
+        (AnswerAction::Cancel, json!({"action": "cancel"})),
+    ] {
+        let mut desk = Desk::in_turn();
+        let form = json!({"mode": "form", "message": "Who are you?", "requestedSchema": schema});
+        let out = desk.request(json!(5), "elicitation/create", form);
+        let Body::QuestionAsked(asked) = &only_draft(&out).body else { panic!("{out:?}") };
+        let fields: Vec<(&str, bool)> =
+            asked.fields.iter().map(|field| (field.label.as_str(), field.optional)).collect();
+        assert_eq!(fields, [("Name", false), ("age", true)]);
+        let answers = [("name".to_owned(), json!("Ada"))].into();
+        let answer = QuestionAnswer { action, answers, by: "owner".to_owned() };
+        let out = desk.tell(AgentCommand::Answer { question: asked.question, answer });
+        assert_eq!(only_line(&out)["result"], expected);
+    }
+
+    let mut desk = Desk::in_turn();
+    let page = json!({"mode": "url", "message": "Log in", "url": "https://x.org", "elicitationId": "e-1"});
+    let out = desk.request(json!(5), "elicitation/create", page);
+    assert_eq!(only_draft(&out).text.as_deref(), Some("Log in\nhttps://x.org"));
+    let done =
+        json!({"jsonrpc": "2.0", "method": "elicitation/complete", "params": {"elicitationId": "e-1"}});
+    let out = desk.line(&done);
+    assert!(matches!(only_draft(&out).body, Body::QuestionExpired { .. }));
+    assert_eq!(only_line(&out)["result"], json!({"action": "accept"}));
+}
+
+#[test]
+fn every_request_is_answered() {
+    for (method, params, code) in [
+        ("_mine/magic", json!({}), -32601),
+        ("session/unheard_of", json!({}), -32601),
+        ("terminal/unheard_of", json!({}), -32601),
+        ("session/request_permission", json!({"options": "all"}), -32602),
+        ("fs/read_text_file", json!({"path": 7}), -32602),
+    ] {
+        for id in [json!(0), json!("a-1"), json!(1.5), json!({"odd": true})] {
+            let mut desk = Desk::in_turn();
+            let out = desk.request(id.clone(), method, params.clone());
+            let answer = only_line(&out);
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&id, &json!(code)), "{method}");
+            assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{method}");
+        }
+    }
+    // Even when there are too many of them.
+    let mut desk = Desk::in_turn();
+    for id in 0..256 {
+        assert_eq!(desk.request(json!(id), "fs/read_text_file", json!({"path": "/w/a"})).works.len(), 1);
+    }
+    let out = desk.request(json!(256), "fs/read_text_file", json!({"path": "/w/a"}));
+    assert!(out.works.is_empty() && only_line(&out)["error"]["code"] == -32603);
+
+    let mut desk = Desk::in_turn();
+    let params = json!({"sessionId": "another", "path": "/w/a"});
+    let out = desk.line(&json!({"jsonrpc": "2.0", "id": 1, "method": "fs/read_text_file", "params": params}));
+    assert_eq!(only_line(&out)["error"]["code"], -32602);
+}

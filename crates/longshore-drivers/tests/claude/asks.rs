@@ -1,0 +1,248 @@
+//! What it asks, and how decisions and answers read in its words.
+
+use std::collections::BTreeMap;
+
+use longshore_model::approval::{
+    AnswerAction, ApprovalDecision, Decision, FieldKind, QuestionAnswer, Subject,
+};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::event::Body;
+use longshore_model::item::{FileChangeKind, ToolStatus};
+use serde_json::{Value, json};
+
+use super::desk::{Desk, approval_in, bodies, only_draft, only_line, plain, question_in};
+
+use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
+
+const NO: &str = "The user said no to this.";
+
+fn rule(tool: &str) -> Value {
+    json!([{"type": "addRules", "rules": [{"toolName": tool}], "behavior": "allow", "destination": "session"}])
+}
+
+/// A request, what may be answered, and what a lasting yes says.
+fn rows() -> Vec<(Value, &'static [Decision], Value)> {
+    let local = json!([{"type": "addRules", "rules": [{"toolName": "Bash", "ruleContent": "ls *"}], "behavior": "allow", "destination": "localSettings"}]);
+    let edits = json!([{"type": "setMode", "mode": "acceptEdits", "destination": "session"}]);
+    let all: &[Decision] = &[AllowOnce, AllowSession, Deny, Cancel];
+    let once: &[Decision] = &[AllowOnce, Deny, Cancel];
+    vec![
+        // The rules that it suggests for commands are not heeded afterwards.
+        (
+            json!({"tool_name": "Bash", "input": {"command": "ls"}, "permission_suggestions": local}),
+            all,
+            rule("Bash"),
+        ),
+        (
+            json!({"tool_name": "Edit", "input": {"file_path": "/w/a", "old_string": "x", "new_string": "y"}, "permission_suggestions": edits}),
+            all,
+            edits.clone(),
+        ),
+        (json!({"tool_name": "mcp__db__query", "input": {"q": 1}}), all, rule("mcp__db__query")),
+        (
+            json!({"tool_name": "Write", "input": {"file_path": "/w/a", "content": ""}, "decision_reason_type": "mode"}),
+            once,
+            Value::Null,
+        ),
+        (json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}}), once, Value::Null),
+    ]
+}
+
+#[test]
+fn every_decision_has_its_words() {
+    for (mut request, options, lasting) in rows() {
+        request["tool_use_id"] = json!("t");
+        for decision in [AllowOnce, AllowSession, AllowAlways, Deny, Cancel] {
+            let mut desk = Desk::in_turn(Mode::Ask);
+            let asked = approval_in(&desk.may_i("ask-1", request.clone()));
+            assert_eq!(asked.options, options, "of {request}");
+            if !options.contains(&decision) && decision != AllowAlways {
+                continue;
+            }
+            let line = only_line(&desk.decide(asked.approval, plain(decision)));
+            let input = &request["input"];
+            let expected = match decision {
+                AllowOnce => json!({"behavior": "allow", "updatedInput": input}),
+                AllowSession | AllowAlways if lasting.is_null() => continue,
+                AllowSession | AllowAlways => {
+                    json!({"behavior": "allow", "updatedInput": input, "updatedPermissions": lasting})
+                }
+                Deny => json!({"behavior": "deny", "message": NO}),
+                Cancel => json!({"behavior": "deny", "message": NO, "interrupt": true}),
+            };
+            let response = json!({"subtype": "success", "request_id": "ask-1", "response": expected});
+            assert_eq!(line, json!({"type": "control_response", "response": response}));
+            // A second answer is too late.
+            assert!(desk.decide(asked.approval, plain(decision)).lines.is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_yes_may_change_the_arguments_and_a_no_may_say_why() {
+    let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
+    let mut desk = Desk::in_turn(Mode::Ask);
+    let asked = approval_in(&desk.may_i("a", request.clone()));
+    let other = json!({"command": "pwd"});
+    let decision = ApprovalDecision { input: Some(other.clone()), ..plain(AllowOnce) };
+    let line = only_line(&desk.decide(asked.approval, decision));
+    assert_eq!(line["response"]["response"]["updatedInput"], other);
+
+    let asked = approval_in(&desk.may_i("b", request));
+    let decision = ApprovalDecision { message: Some("use pwd".to_owned()), ..plain(Deny) };
+    let line = only_line(&desk.decide(asked.approval, decision));
+    assert_eq!(line["response"]["response"]["message"], "use pwd");
+    let out = desk.tool_result("t", true, json!("use pwd"), Value::Null);
+    let Body::ToolFinished(outcome) = &only_draft(&out).body else { panic!("{:?}", out.said) };
+    assert_eq!(outcome.status, ToolStatus::Declined);
+}
+
+#[test]
+fn an_ask_says_what_it_is_about() {
+    let mut desk = Desk::in_turn(Mode::Ask);
+    let ask = |desk: &mut Desk, id: &str, tool: &str, input: Value| {
+        approval_in(&desk.may_i(id, json!({"tool_name": tool, "input": input, "tool_use_id": id}))).subject
+    };
+    let subject = ask(&mut desk, "1", "Bash", json!({"command": "ls -la"}));
+    let cwd = Some("/w".to_owned());
+    assert_eq!(subject, Subject::Command { command: "ls -la".to_owned(), cwd, always: Vec::new() });
+    let subject = ask(&mut desk, "2", "mcp__db__query", json!({"q": 1}));
+    assert_eq!(subject, Subject::Tool { name: "db.query".to_owned(), input: json!({"q": 1}) });
+    for (id, tool, input, kind, diff) in [
+        (
+            "3",
+            "Write",
+            json!({"file_path": "/w/n", "content": "a\n"}),
+            FileChangeKind::Add,
+            "--- /dev/null\n+++ b/n\n@@ -0,0 +1,1 @@\n+a\n",
+        ),
+        (
+            "4",
+            "Edit",
+            json!({"file_path": "/w/n", "old_string": "a", "new_string": "b\nc"}),
+            FileChangeKind::Update,
+            "--- a/n\n+++ b/n\n@@ -1,1 +1,2 @@\n-a\n+b\n+c\n",
+        ),
+        (
+            "5",
+            "MultiEdit",
+            json!({"file_path": "/w/n", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}]}),
+            FileChangeKind::Update,
+            "--- a/n\n+++ b/n\n@@ -1,1 +1,1 @@\n-a\n+b\n@@ -1,1 +1,0 @@\n-c\n",
+        ),
+    ] {
+        let Subject::Edit { changes, .. } = ask(&mut desk, id, tool, input) else { panic!("no edit") };
+        assert_eq!((changes[0].kind, changes[0].diff.as_str()), (kind, diff));
+    }
+    // A file that it has read is there.
+    desk.tool_use("r", "Read", json!({"file_path": "/w/n"}));
+    desk.tool_result("r", false, json!("1\ta"), Value::Null);
+    let Subject::Edit { changes, .. } =
+        ask(&mut desk, "6", "Write", json!({"file_path": "/w/n", "content": "b"}))
+    else {
+        panic!("no edit")
+    };
+    assert_eq!(changes[0].kind, FileChangeKind::Update);
+}
+
+/// It never asks then; but what it wants to know, and its plan, are for a person.
+#[test]
+fn in_full_mode_the_driver_says_yes() {
+    let mut desk = Desk::in_turn(Mode::Full);
+    let out = desk.may_i("1", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
+    let yes = json!({"behavior": "allow", "updatedInput": {"command": "ls"}});
+    assert_eq!(only_line(&out)["response"]["response"], yes);
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
+    approval_in(&desk.may_i("2", json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}})));
+    question_in(&desk.may_i("3", json!({"tool_name": "AskUserQuestion", "input": {"questions": []}})));
+    // From the next ask on it may not.
+    desk.tell(AgentCommand::SetMode(Mode::Ask));
+    approval_in(
+        &desk.may_i("4", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "u"})),
+    );
+}
+
+#[test]
+fn an_ask_outlives_the_turn_and_can_be_taken_back() {
+    let mut desk = Desk::ready(Mode::Ask);
+    let out =
+        desk.may_i("late", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
+    let asked = approval_in(&out);
+    assert!(out.said.iter().all(|(_, draft)| draft.turn.is_none()));
+    let out = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
+    assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval: asked.approval });
+    assert!(desk.decide(asked.approval, plain(AllowOnce)).lines.is_empty());
+    let again = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
+    assert!(matches!(only_draft(&again).body, Body::Raw { .. }));
+}
+
+#[test]
+fn what_nobody_understands_is_refused() {
+    let mut desk = Desk::ready(Mode::Ask);
+    for request in [json!({"subtype": "hook_callback"}), json!({"subtype": "can_use_tool", "tool_name": 3})] {
+        let out = desk.line(&json!({"type": "control_request", "request_id": "x", "request": request}));
+        let response = &only_line(&out)["response"];
+        assert_eq!((&response["subtype"], &response["request_id"]), (&json!("error"), &json!("x")));
+        assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
+    }
+}
+
+fn questions() -> Value {
+    json!({"questions": [
+        {"question": "Which colour?", "header": "Colour", "multiSelect": false,
+            "options": [{"label": "Red", "description": "warm"}, {"label": "Blue"}]},
+        {"question": "Which sizes?", "header": "Size", "multiSelect": true,
+            "options": [{"label": "S"}, {"label": "L"}]},
+    ]})
+}
+
+#[test]
+fn questions_are_answered_by_their_words() {
+    let mut desk = Desk::in_turn(Mode::Ask);
+    let request = json!({"tool_name": "AskUserQuestion", "input": questions(), "tool_use_id": "q"});
+    let out = desk.may_i("ask", request.clone());
+    let asked = question_in(&out);
+    let kinds: Vec<_> =
+        asked.fields.iter().map(|field| (field.id.as_str(), field.kind, field.open)).collect();
+    assert_eq!(kinds, [("Which colour?", FieldKind::One, true), ("Which sizes?", FieldKind::Many, true)]);
+    let answers = BTreeMap::from([
+        ("Which colour?".to_owned(), json!("Blue")),
+        ("Which sizes?".to_owned(), json!(["S", "L"])),
+    ]);
+    let answer = QuestionAnswer { action: AnswerAction::Accept, answers, by: "owner".to_owned() };
+    let line =
+        only_line(&desk.tell(AgentCommand::Answer { question: asked.question, answer: answer.clone() }));
+    let mut input = questions();
+    input["answers"] = json!({"Which colour?": "Blue", "Which sizes?": "S, L"});
+    assert_eq!(line["response"]["response"], json!({"behavior": "allow", "updatedInput": input}));
+    assert!(desk.tell(AgentCommand::Answer { question: asked.question, answer }).lines.is_empty());
+
+    for action in [AnswerAction::Decline, AnswerAction::Cancel] {
+        let asked = question_in(&desk.may_i("ask", request.clone()));
+        let answer = QuestionAnswer { action, answers: BTreeMap::new(), by: "owner".to_owned() };
+        let line = only_line(&desk.tell(AgentCommand::Answer { question: asked.question, answer }));
+        assert_eq!(line["response"]["response"]["behavior"], "deny");
+        assert_eq!(line["response"]["response"]["interrupt"], Value::Null);
+    }
+}
+
+#[test]
+fn a_plan_is_shown_before_it_is_asked_about() {
+    let mut desk = Desk::in_turn(Mode::Plan);
+    let out = desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Plan"}));
+    assert_eq!(out.said[1].1.body, Body::PlanUpdated { steps: Vec::new() });
+    assert_eq!(out.said[1].1.text.as_deref(), Some("# Plan"));
+    let out = desk
+        .may_i("ask", json!({"tool_name": "ExitPlanMode", "input": {"plan": "# Plan"}, "tool_use_id": "p"}));
+    let asked = approval_in(&out);
+    assert_eq!(bodies(&out, desk.session).len(), 1, "the call is known already");
+    let plan = Subject::Tool { name: "ExitPlanMode".to_owned(), input: json!({"plan": "# Plan"}) };
+    assert_eq!(asked.subject, plan);
+    // Newer ones do not repeat the plan, and are not told it either.
+    let out = desk.may_i("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
+    let asked = approval_in(&out);
+    assert_eq!(asked.subject, plan);
+    let line = only_line(&desk.decide(asked.approval, plain(AllowOnce)));
+    assert_eq!(line["response"]["response"]["updatedInput"], json!({}));
+}

@@ -1,0 +1,191 @@
+//! OpenAI Chat Completions.
+//!
+//! An answer is one message of a choice. As a stream it is chunks whose `delta` adds to that message: first the
+//! role, then pieces of the text and of the calls' arguments, then the `finish_reason`, then the usage if the
+//! client asked for it, then the line `[DONE]`. Thoughts are no part of the API; they go into `reasoning_content`,
+//! where the models that show theirs put them and agents look for them.
+
+use axum::http::StatusCode;
+use serde_json::{Map, Value, json};
+
+use super::api::Rendered;
+use super::failure::status_of;
+use super::frame::{Delivery, Exchange, Frame, SseEvent};
+use super::plain::{PlainCall, thoughts};
+use super::request::{last_text, text_of};
+use super::step::{Action, Usage};
+
+/// The text of the last message of the user. Results of tools have a role of their own.
+pub(super) fn last_user_text(request: &Value) -> String {
+    last_text(&request["messages"], |message| text_of(&message["content"], |_| true))
+}
+
+/// One answer.
+pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
+    let mut writer = Writer { exchange, frames: Vec::new(), message: Message::default(), failure: None };
+    writer.delta(json!({"role": "assistant", "content": ""}));
+    for action in actions {
+        writer.action(action);
+    }
+    let finish = match actions.last() {
+        Some(Action::Incomplete(reason)) => Some(finish_reason(reason)),
+        Some(last) if last.is_last() => None,
+        _ if writer.message.calls.is_empty() => Some("stop"),
+        _ => Some("tool_calls"),
+    };
+    if let Some(reason) = finish {
+        writer.finish(reason, usage);
+    }
+    let (status, whole) = match writer.failure.take() {
+        Some(failure) => failure,
+        None => (StatusCode::OK, writer.whole(finish, usage)),
+    };
+    Rendered { frames: writer.frames, status, whole }
+}
+
+/// Why an answer was broken off, in the words of this API.
+fn finish_reason(reason: &str) -> &str {
+    match reason {
+        "max_output_tokens" => "length",
+        other => other,
+    }
+}
+
+fn usage_json(usage: &Usage) -> Value {
+    json!({
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.input + usage.output,
+        "prompt_tokens_details": {"cached_tokens": usage.cached},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    })
+}
+
+/// The message as it has grown so far.
+#[derive(Default)]
+struct Message {
+    text: String,
+    thoughts: String,
+    calls: Vec<Value>,
+    /// What raw items added.
+    more: Map<String, Value>,
+}
+
+/// Writes the chunks of one answer.
+struct Writer<'a> {
+    exchange: &'a Exchange,
+    frames: Vec<Frame>,
+    message: Message,
+    failure: Option<(StatusCode, Value)>,
+}
+
+impl Writer<'_> {
+    fn action(&mut self, action: &Action) {
+        match action {
+            Action::Say(say) => {
+                for piece in say.text.pieces() {
+                    self.delta(json!({"content": piece}));
+                    self.frames.extend(Frame::pause(say.text.delay()));
+                }
+                self.message.text.push_str(&say.text.text());
+            }
+            Action::Reason(reason) => {
+                for (piece, pause) in thoughts(reason) {
+                    self.delta(json!({"reasoning_content": piece}));
+                    self.frames.extend(Frame::pause(pause));
+                    self.message.thoughts.push_str(&piece);
+                }
+            }
+            Action::Call(call) => self.call(&PlainCall::of_function(call)),
+            Action::Custom(custom) => self.call(&PlainCall::of_custom(custom)),
+            Action::Item(item) => {
+                self.delta(item.clone());
+                self.message.more.extend(item.as_object().cloned().unwrap_or_default());
+            }
+            Action::Event(event) => self.push(event),
+            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
+            Action::Cut => self.frames.push(Frame::Cut),
+            Action::Hang => self.frames.push(Frame::Hang),
+            // What is missing says the first, and the finish reason says the second.
+            Action::End | Action::Incomplete(_) => {}
+            Action::Fail { code, message } => {
+                let error = json!({"message": message, "type": code, "param": null, "code": code});
+                let body = json!({"error": error});
+                self.push(&body);
+                self.failure = Some((status_of(code), body));
+            }
+        }
+    }
+
+    fn call(&mut self, call: &PlainCall<'_>) {
+        let index = self.message.calls.len();
+        let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{index}", self.exchange.number));
+        let function = |arguments: &str| json!({"name": call.name, "arguments": arguments});
+        let begun = json!({"index": index, "id": id, "type": "function", "function": function("")});
+        self.delta(json!({"tool_calls": [begun]}));
+        for piece in call.arguments.pieces() {
+            self.delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
+            self.frames.extend(Frame::pause(call.arguments.delay()));
+        }
+        let whole = json!({"id": id, "type": "function", "function": function(&call.arguments.text())});
+        self.message.calls.push(whole);
+    }
+
+    fn finish(&mut self, reason: &str, usage: &Usage) {
+        let choice = json!({"index": 0, "delta": {}, "finish_reason": reason});
+        self.push(&self.chunk(json!([choice])));
+        if self.exchange.delivery == (Delivery::Stream { usage: true }) {
+            let mut chunk = self.chunk(json!([]));
+            chunk["usage"] = usage_json(usage);
+            self.push(&chunk);
+        }
+        self.frames.push(Frame::Event(SseEvent { name: None, data: "[DONE]".to_owned() }));
+    }
+
+    fn delta(&mut self, delta: Value) {
+        let choice = json!({"index": 0, "delta": delta, "finish_reason": null});
+        self.push(&self.chunk(json!([choice])));
+    }
+
+    fn push(&mut self, data: &Value) {
+        self.frames.push(Frame::Event(SseEvent::unnamed(data)));
+    }
+
+    fn chunk(&self, choices: Value) -> Value {
+        self.completion("chat.completion.chunk", choices)
+    }
+
+    /// The whole answer. One that only ended has no reason to finish and no usage.
+    fn whole(&mut self, finish: Option<&str>, usage: &Usage) -> Value {
+        let said = std::mem::take(&mut self.message);
+        let mut message = json!({"role": "assistant", "content": null});
+        if !said.text.is_empty() || said.calls.is_empty() {
+            message["content"] = json!(said.text);
+        }
+        if !said.thoughts.is_empty() {
+            message["reasoning_content"] = json!(said.thoughts);
+        }
+        if !said.calls.is_empty() {
+            message["tool_calls"] = json!(said.calls);
+        }
+        for (key, value) in said.more {
+            message[key] = value;
+        }
+        let choice = json!({"index": 0, "message": message, "finish_reason": finish});
+        let mut whole = self.completion("chat.completion", json!([choice]));
+        if finish.is_some() {
+            whole["usage"] = usage_json(usage);
+        }
+        whole
+    }
+
+    fn completion(&self, object: &str, choices: Value) -> Value {
+        json!({
+            "id": format!("chatcmpl-{}", self.exchange.number),
+            "object": object,
+            "created": self.exchange.created_at,
+            "model": self.exchange.model,
+            "choices": choices,
+        })
+    }
+}

@@ -1,0 +1,304 @@
+//! One story, told with every agent: the same steps, the same expectations, each agent's own tools.
+
+use longshore_model::event::Body;
+use longshore_model::id::TurnId;
+use longshore_model::item::ToolStatus;
+use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::timeline::Content;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, Talk};
+
+/// An agent of the story, and how its model asks it to do things.
+pub(super) struct Cast {
+    pub(super) name: &'static str,
+    /// Run a command.
+    pub(super) run: fn(&str) -> Value,
+    /// Make a file of this path with this line in it.
+    pub(super) write: fn(&str, &str) -> Value,
+    /// Where it differs from the others.
+    pub(super) ways: Ways,
+}
+
+/// What not every agent does.
+#[derive(Clone, Copy)]
+pub(super) struct Ways {
+    /// It asks its model what to do after a no. Others end the turn there.
+    goes_on_after_no: bool,
+    /// It tells what a command printed.
+    tells_output: bool,
+    /// It tells what it used.
+    tells_usage: bool,
+    /// It can be resumed as soon as it has written its memory. Others find a conversation only after a while.
+    remembers_at_once: bool,
+}
+
+const ALL: Ways =
+    Ways { goes_on_after_no: true, tells_output: true, tells_usage: true, remembers_at_once: true };
+
+pub(super) const CODEX: Cast = Cast {
+    name: "codex",
+    run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
+    write: |path, line| {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
+        json!({ "custom": "apply_patch", "input": patch })
+    },
+    ways: ALL,
+};
+
+pub(super) const CLAUDE: Cast = Cast {
+    name: "claude",
+    run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    ways: ALL,
+};
+
+pub(super) const GEMINI: Cast = Cast {
+    name: "gemini",
+    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    ways: Ways { tells_output: false, remembers_at_once: false, ..ALL },
+};
+
+pub(super) const COPILOT: Cast = Cast {
+    name: "copilot",
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
+    ways: Ways { goes_on_after_no: false, ..ALL },
+};
+
+pub(super) const CODEX_ACP: Cast =
+    Cast { name: "codex-acp", ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL }, ..CODEX };
+
+pub(super) const CLAUDE_CODE_ACP: Cast = Cast {
+    name: "claude-code-acp",
+    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ..CLAUDE
+};
+
+pub(super) const OPENCODE_ACP: Cast = Cast {
+    name: "opencode-acp",
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+};
+
+/// A title or a summary that an agent asks for beside its turns must not take a step of the story.
+fn steps(story: Value) -> Value {
+    let mut all =
+        vec![json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" })];
+    all.extend(story.as_array().unwrap().iter().cloned());
+    json!(all)
+}
+
+async fn begin(cast: &Cast, mode: &str, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
+    let rig = Rig::with(steps(story)).await;
+    let mut talk = rig.open_with(cast.name, mode).await;
+    let turn = talk.prompt(prompt).await;
+    (rig, talk, turn)
+}
+
+/// Says yes to whatever is asked until the turn ends.
+async fn allow_all(talk: &mut Talk, turn: TurnId) -> TurnOutcome {
+    let mut allowed = 0;
+    loop {
+        talk.until("it asks or ends", |talk| {
+            let asked = talk.events.iter().filter(|event| matches!(event.body, Body::ApprovalRequested(_)));
+            asked.count() > allowed || talk.end_of(turn).is_some()
+        })
+        .await;
+        if let Some(outcome) = talk.end_of(turn) {
+            return outcome;
+        }
+        for open in talk.info().await.approvals {
+            let _ = talk.decide(&open, "allow_once").await;
+        }
+        allowed = talk.events.iter().filter(|event| matches!(event.body, Body::ApprovalRequested(_))).count();
+    }
+}
+
+pub(super) async fn plain(cast: &Cast) {
+    let story =
+        json!([{ "do": [{ "reason": "Let me think" }, { "say": "Hello, a heron.", "delay_ms": 5 }] }]);
+    let (_rig, mut talk, turn) = begin(cast, "ask", story, "hail").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(talk.messages(), ["Hello, a heron."], "{}", talk.story());
+    assert_eq!(
+        talk.said(|body| matches!(body, Body::MessageDelta)).concat(),
+        "Hello, a heron.",
+        "it streams"
+    );
+    let info = talk.info().await;
+    assert!(info.native.is_some(), "{info:?}");
+    assert_eq!(info.usage.output.is_some(), cast.ways.tells_usage, "what is unknown is unknown: {info:?}");
+    assert_eq!((info.title.as_str(), info.preview.as_deref()), ("hail", Some("Hello, a heron.")));
+}
+
+pub(super) async fn allowed(cast: &Cast) {
+    let story =
+        json!([{ "do": [(cast.run)("echo made > made.txt; cat made.txt")] }, { "do": [{ "say": "Done." }] }]);
+    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
+    let asked = talk.until_asked(1).await;
+    assert!(!rig.work().join("made.txt").exists(), "nothing runs before the answer");
+    talk.decide(&asked[0], "allow_once").await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert!(rig.work().join("made.txt").exists());
+    let (text, status) = talk.tools().remove(0);
+    assert_eq!(status, Some(ToolStatus::Completed), "{}", talk.story());
+    assert_eq!(text.contains("made"), cast.ways.tells_output, "{}", talk.story());
+}
+
+pub(super) async fn denied(cast: &Cast) {
+    let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Then not." }] }]);
+    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
+    let asked = talk.until_asked(1).await;
+    talk.decide(&asked[0], "deny").await.unwrap();
+    let outcome = talk.until_turn_ends(turn).await;
+    assert!(!rig.work().join("made.txt").exists());
+    let (_, status) = talk.tools().remove(0);
+    assert_eq!(status, Some(ToolStatus::Declined), "{}", talk.story());
+    let went_on = talk.messages().contains(&"Then not.");
+    assert_eq!(went_on, cast.ways.goes_on_after_no, "{}", talk.story());
+    assert_ne!(outcome, TurnOutcome::Failed, "a no is no failure\n{}", talk.story());
+}
+
+pub(super) async fn edit(cast: &Cast) {
+    let rig = Rig::with(json!([])).await;
+    let path = rig.work().join("heron.txt");
+    let story = json!([{ "do": [(cast.write)(path.to_str().unwrap(), "grey heron")] }, { "do": [{ "say": "Written." }] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with(cast.name, "ask").await;
+    let turn = talk.prompt("write it").await;
+    let asked = talk.until_asked(1).await;
+    assert!(!path.exists());
+    talk.decide(&asked[0], "allow_once").await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "grey heron\n");
+    let diffs: Vec<String> = talk
+        .timeline
+        .items
+        .iter()
+        .flat_map(|item| match &item.content {
+            Content::Tool { changes, .. } | Content::Diff { changes, .. } => changes.clone(),
+            _ => Vec::new(),
+        })
+        .map(|change| change.diff)
+        .collect();
+    assert!(diffs.iter().any(|diff| diff.contains("+grey heron")), "{diffs:?}\n{}", talk.story());
+}
+
+pub(super) async fn parallel(cast: &Cast) {
+    let story = json!([
+        { "do": [(cast.run)("echo x > a.txt"), (cast.run)("echo x > b.txt")] },
+        { "do": [{ "say": "Both." }] },
+    ]);
+    let (rig, mut talk, turn) = begin(cast, "ask", story, "make both").await;
+    assert_eq!(allow_all(&mut talk, turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert!(rig.work().join("a.txt").exists() && rig.work().join("b.txt").exists());
+    let done = talk.tools().into_iter().filter(|(_, status)| *status == Some(ToolStatus::Completed)).count();
+    assert_eq!(done, 2, "{}", talk.story());
+}
+
+pub(super) async fn interrupt(cast: &Cast) {
+    let story = json!([
+        { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
+        { "do": [{ "say": "Next." }] },
+    ]);
+    let (_rig, mut talk, turn) = begin(cast, "ask", story, "talk").await;
+    talk.until_event("it speaks", |event| matches!(event.body, Body::MessageDelta)).await;
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    let turn = talk.prompt("go on").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(talk.messages().last(), Some(&"Next."));
+}
+
+pub(super) async fn queue(cast: &Cast) {
+    let story = json!([
+        { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 60 }] },
+        { "do": [{ "say": "Two." }] },
+        { "do": [{ "say": "Three." }] },
+    ]);
+    let (_rig, mut talk, _) = begin(cast, "ask", story, "first").await;
+    talk.prompt("second").await;
+    let last = talk.prompt("third").await;
+    assert_eq!(talk.until_turn_ends(last).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(talk.messages(), ["One.", "Two.", "Three."], "{}", talk.story());
+}
+
+pub(super) async fn model_error(cast: &Cast) {
+    let story =
+        json!([{ "http": 400, "body": { "error": { "message": "no such heron" } }, "repeat": "forever" }]);
+    let (_rig, mut talk, turn) = begin(cast, "ask", story, "hail").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let said = talk
+        .events
+        .iter()
+        .any(|event| matches!(event.body, Body::TurnFinished(_)) && event.text().contains("heron"));
+    assert!(said, "the error is told in the model's words\n{}", talk.story());
+}
+
+pub(super) async fn revive(cast: &Cast) {
+    let story = json!([
+        { "do": [{ "say": "The word is heron." }] },
+        { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
+        { "do": [{ "say": "It was heron." }] },
+    ]);
+    let (rig, mut talk, turn) = begin(cast, "ask", story, "remember a word").await;
+    talk.until_turn_ends(turn).await;
+    // An agent writes its memory in its own time; what is killed before that has nothing to remember.
+    rig.until_on_disk("The word is heron.").await;
+    let turn = talk.prompt("talk").await;
+    talk.until("it speaks", |talk| {
+        talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
+    })
+    .await;
+    rig.kill_agents();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let turn = talk.prompt("what was the word?").await;
+    let outcome = talk.until_turn_ends(turn).await;
+    if cast.ways.remembers_at_once {
+        assert_eq!(outcome, TurnOutcome::Completed, "{}", talk.story());
+    } else {
+        // It says that it has forgotten, and goes on from the log.
+        assert_eq!(outcome, TurnOutcome::Failed, "{}", talk.story());
+        talk.call("revive", json!({ "fromLog": true })).await.unwrap();
+        let turn = talk.prompt("what was the word?").await;
+        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    }
+    assert_eq!(talk.messages().last(), Some(&"It was heron."));
+    assert!(rig.last_heard_by_model().contains("The word is heron."), "it remembers, or is told");
+}
+
+pub(super) async fn cancel(cast: &Cast) {
+    let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Never said." }] }]);
+    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
+    let asked = talk.until_asked(1).await;
+    talk.decide(&asked[0], "cancel").await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    assert!(!rig.work().join("made.txt").exists());
+    assert_eq!(talk.info().await.approvals, []);
+}
+
+/// The story of one agent: a test for each of its steps.
+macro_rules! story {
+    ($agent:ident, $cast:expr) => {
+        mod $agent {
+            story!(@ $cast, plain allowed denied edit parallel interrupt queue model_error revive cancel);
+        }
+    };
+    (@ $cast:expr, $($step:ident)*) => {$(
+        #[tokio::test]
+        async fn $step() {
+            super::$step(&$cast).await;
+        }
+    )*};
+}
+
+story!(codex, super::CODEX);
+story!(claude, super::CLAUDE);
+story!(gemini, super::GEMINI);
+story!(copilot, super::COPILOT);
+story!(codex_acp, super::CODEX_ACP);
+story!(claude_code_acp, super::CLAUDE_CODE_ACP);
+story!(opencode_acp, super::OPENCODE_ACP);
