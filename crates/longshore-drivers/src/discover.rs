@@ -56,6 +56,14 @@ impl Surroundings {
         self.vars.get(std::ffi::OsStr::new(name)).filter(|value| !value.is_empty())
     }
 
+    /// The same, with others over them.
+    #[must_use]
+    pub fn with(&self, vars: &BTreeMap<String, String>) -> Self {
+        let mut all = self.clone();
+        all.vars.extend(vars.iter().map(|(name, value)| (name.into(), value.into())));
+        all
+    }
+
     /// The person's folder.
     pub fn home(&self) -> Option<PathBuf> {
         self.var("HOME").map(PathBuf::from)
@@ -154,6 +162,7 @@ impl Versions {
             version,
             install: agent.install().to_owned(),
             login: agent.login().map(str::to_owned),
+            resume: resume(&**agent, settings),
             remark,
             capabilities: agent.capabilities(),
             models: Vec::new(),
@@ -173,6 +182,18 @@ impl Versions {
         self.known.lock().await.insert(agent.to_owned(), known);
         version
     }
+}
+
+/// The command that goes on with a conversation in the agent's own terminal. Where the settings say that the agent keeps
+/// its things elsewhere, the command has to say so too.
+fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
+    let command = agent.resume()?;
+    let variable = agent.records().map(|records| records.home_variable());
+    let home = variable.and_then(|name| Some((name, settings.env.get(name)?)));
+    Some(match home {
+        Some((name, place)) => format!("{name}='{}' {command}", place.replace('\'', r"'\''")),
+        None => command.to_owned(),
+    })
 }
 
 /// What there is to know of a version before one relies on it.

@@ -9,6 +9,7 @@
 //! | [`claude`] | Claude Code, through its stream-json |
 //! | [`opencode`] | OpenCode, through its server |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
+//! | [`past`] | conversations that were held elsewhere, in the agents' own records |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
@@ -25,6 +26,7 @@ pub mod discover;
 mod form;
 mod git;
 pub mod opencode;
+pub mod past;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

@@ -12,6 +12,7 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use crate::discover::{AgentSettings, Finding, Surroundings};
+use crate::past::Records;
 
 /// An agent of the table, as it is passed around.
 pub type Agent = Arc<dyn AgentSpec>;
@@ -29,6 +30,17 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 
     /// The command that logs in to it, where one is needed.
     fn login(&self) -> Option<&str> {
+        None
+    }
+
+    /// The command that goes on with a conversation in the agent's own terminal, when it is given in the conversation's
+    /// folder; the agent's name for the conversation stands where it says `{native}`.
+    fn resume(&self) -> Option<&str> {
+        None
+    }
+
+    /// What it keeps of its conversations, where that can be read.
+    fn records(&self) -> Option<&'static dyn Records> {
         None
     }
 

@@ -8,6 +8,7 @@ mod codex;
 mod discover;
 mod hearing;
 mod opencode;
+mod past;
 mod rig;
 mod transport;
 mod work;

@@ -56,6 +56,7 @@ fn agents() -> Vec<AgentInfo> {
         version: None,
         install: format!("get {name}"),
         login: None,
+        resume: None,
         remark: None,
         capabilities,
         models: Vec::new(),
@@ -87,6 +88,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
             };
             Ok(Answer::Models { models: vec![model] })
         }
+        Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
         Query::Git { .. } | Query::Sessions { .. } => Err("not here".to_owned()),
     }
 }

@@ -96,6 +96,8 @@ async fn unknown_parameters_are_refused_for_every_method() {
         ("answer", json!({ "question": id })),
         ("search", json!({ "q": "a" })),
         ("import", json!({ "events": [] })),
+        ("importPast", json!({})),
+        ("handBack", json!({ "session": session })),
     ] {
         params["colour"] = json!("red");
         let problem = socket.call(method, params).await.expect_err(method);

@@ -17,10 +17,11 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use longshore_model::event::Body;
+use longshore_model::event::{AgentName, Body};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 use uuid::Uuid;
 
@@ -67,6 +68,10 @@ pub trait Log: Send + Sync + 'static {
 
     /// Which session asked the approval or question of this id.
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>>;
+
+    /// The row of the session that is this conversation of this agent; else of one that is the same conversation of
+    /// another agent, as one program can be driven in several ways.
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>>;
 
     /// Finds words in what people and agents said and in what tools ran and printed, the best hits first. Every
     /// word must be there, the last one may be unfinished. Any text is a legal query.

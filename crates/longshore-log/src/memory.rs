@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use longshore_model::event::{Body, Growth};
+use longshore_model::event::{AgentName, Body, Growth};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 use uuid::Uuid;
 
@@ -194,6 +195,15 @@ impl Log for MemoryLog {
 
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
         Box::pin(async move { Ok(self.held().asks.get(&ask).copied()) })
+    }
+
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
+        Box::pin(async move {
+            let held = self.held();
+            let infos = held.sessions.values().filter_map(|session| session.info.as_ref());
+            let same = infos.filter(|info| info.native.as_ref() == Some(&native));
+            Ok(same.max_by_key(|info| info.provider == agent).cloned())
+        })
     }
 
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {

@@ -97,6 +97,7 @@ impl Talk {
             mode: Mode::Ask,
             model: None,
             native: None,
+            imported: None,
             capabilities: Capabilities::default(),
             head: self.seq,
             turn: None,

@@ -42,6 +42,7 @@ async fn story(log: Box<dyn Log>, reopen: Reopen<'_>) {
     sessions_are_listed_filtered_and_paged(&*log).await;
     what_is_unfinished_is_known(&*log).await;
     whoever_asked_is_found(&*log).await;
+    a_conversation_is_found_by_the_agents_name_for_it(&*log).await;
     words_are_found(&*log).await;
     let log = reopen(log);
     no_query_breaks_the_search(&*log).await;
@@ -224,6 +225,28 @@ async fn whoever_asked_is_found(log: &dyn Log) {
     assert_eq!(log.session_of(approval).await.unwrap(), Some(talk.session));
     assert_eq!(log.session_of(question).await.unwrap(), Some(talk.session));
     assert_eq!(log.session_of(Uuid::from_u128(0xc)).await.unwrap(), None);
+}
+
+async fn a_conversation_is_found_by_the_agents_name_for_it(log: &dyn Log) {
+    for (number, agent, native) in
+        [(61, "codex", "thread-1"), (62, "codex-acp", "thread-1"), (63, "codex", "thread-2")]
+    {
+        let mut talk = Talk::new(number);
+        let frames = vec![talk.say(Body::TitleChanged, None, "a heron", None)];
+        let info = talk.info(|info| {
+            info.provider = agent.into();
+            info.native = Some(native.into());
+            info.updated_at = at(-1);
+        });
+        log.append(Batch { info: Some(info), ..talk.batch(frames) }).await.unwrap();
+    }
+    let found = async |agent: &str, native: &str| {
+        log.native(agent.into(), native.into()).await.unwrap().map(|info| info.session_id)
+    };
+    assert_eq!(found("codex", "thread-1").await, Some(session(61)));
+    assert_eq!(found("codex-acp", "thread-1").await, Some(session(62)));
+    assert_eq!(found("claude", "thread-2").await, Some(session(63)), "one program, driven in two ways");
+    assert_eq!(found("codex", "thread-3").await, None);
 }
 
 async fn words_are_found(log: &dyn Log) {

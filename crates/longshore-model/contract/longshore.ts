@@ -19,6 +19,8 @@ export type AgentInfo = {
   path?: string | null;
   /** Something to know before using it. */
   remark?: string | null;
+  /** The command that goes on with a conversation in the agent's own terminal, in the conversation's folder; the agent's name for the conversation stands where it says `{native}`. */
+  resume?: string | null;
   /** Its name for people: `Codex`. */
   title: string;
   /** Its version. */
@@ -378,6 +380,13 @@ export type Event = (
 }
   | {
   payload: {
+    /** How much of that record. */
+    until: number;
+  };
+  type: "imported";
+}
+  | {
+  payload: {
     /** Whether it is put away now. */
     archived: boolean;
   };
@@ -674,6 +683,8 @@ export type Session = {
   git?: (GitState | null);
   /** The last event. */
   head: Seq;
+  /** How much of the agent's own record was taken in, as long as the conversation is held elsewhere. */
+  imported?: number | null;
   /** What else there is to know of it, for people. */
   metadata?: Record<string, unknown>;
   /** What the agent may do without asking. */

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::capability::{AgentInfo, Mode, ModelInfo};
+use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use crate::command::AgentCommand;
 use crate::event::{AgentName, Draft};
 use crate::id::{QueryId, SessionId};
@@ -29,6 +29,17 @@ pub enum ToAnchor {
     Stop {
         /// Whose agent.
         session: SessionId,
+    },
+    /// Read on in a conversation that was held elsewhere.
+    ReadPast {
+        /// The session that takes it in.
+        session: SessionId,
+        /// Which agent.
+        agent: AgentName,
+        /// Its name for the conversation.
+        native: NativeId,
+        /// How much of the agent's record was taken in already.
+        after: u64,
     },
     /// Ask something that concerns no session.
     Ask {
@@ -58,6 +69,22 @@ pub enum FromAnchor {
         sleep: Sleep,
         /// Why, for people.
         reason: String,
+    },
+    /// Conversations that were held elsewhere, or that have gone on there.
+    FoundPast {
+        /// Some of them.
+        found: Vec<Past>,
+    },
+    /// What was said in one of them.
+    ReadPast {
+        /// The session that takes it in.
+        session: SessionId,
+        /// How much of the agent's record comes before it.
+        after: u64,
+        /// What, and when.
+        drafts: Vec<(Timestamp, Draft)>,
+        /// How much of the agent's record was taken in with it.
+        until: u64,
     },
     /// The answer to a question.
     Answer {
@@ -133,6 +160,8 @@ pub enum Query {
         /// How many.
         limit: u32,
     },
+    /// Which conversations were held elsewhere? Those that are new are told before the answer.
+    Past,
 }
 
 /// The answer to a [`Query`].
@@ -161,6 +190,13 @@ pub enum Answer {
         /// Where the next page begins.
         next: Option<String>,
     },
+    /// To [`Query::Past`].
+    Past {
+        /// How many there are.
+        found: u64,
+        /// How many of them are yet to be read, or read on.
+        unread: u64,
+    },
 }
 
 /// A conversation that an agent remembers.
@@ -174,4 +210,25 @@ pub struct NativeSession {
     pub cwd: Option<String>,
     /// When something last happened in it.
     pub updated_at: Option<Timestamp>,
+}
+
+/// A conversation that was held elsewhere: in the agent's own terminal, say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Past {
+    /// Which agent.
+    pub agent: AgentName,
+    /// Its name for the conversation.
+    pub native: NativeId,
+    /// The work tree.
+    pub cwd: String,
+    /// What it is about, where the agent says so.
+    pub title: Option<String>,
+    /// When it began.
+    pub created_at: Timestamp,
+    /// The agent's name for the conversation that delegated to this one.
+    pub parent: Option<NativeId>,
+    /// What the agent can do.
+    pub capabilities: Capabilities,
+    /// How much there is of the agent's record.
+    pub size: u64,
 }

@@ -21,6 +21,11 @@ macro_rules! ids {
             pub fn mint(cx: &mut Context<'_>) -> Self {
                 Self(cx.ids.next(cx.now))
             }
+
+            /// The id of something that others have named: the same words are the same id, at any time.
+            pub fn of_words(words: &[&str]) -> Self {
+                Self(of_words(words))
+            }
         }
 
         impl fmt::Display for $name {
@@ -61,6 +66,14 @@ ids! {
     QuestionId,
     /// A question of the hub to an anchor.
     QueryId,
+}
+
+impl SessionId {
+    /// The session of a conversation that was held elsewhere: the same for the same conversation, so that finding it
+    /// twice is finding it once.
+    pub fn of_past(agent: &str, native: &str) -> Self {
+        Self::of_words(&[agent, native])
+    }
 }
 
 impl EventId {
@@ -134,6 +147,19 @@ fn scramble(mut bits: u64) -> u64 {
     bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     bits ^ (bits >> 31)
+}
+
+/// A UUID that is a function of words, between which stands a zero.
+fn of_words(words: &[&str]) -> Uuid {
+    let mut bits = (0x6c6f_6e67_7368_6f72_u64, 0x7061_7374_7365_7373_u64);
+    for (at, word) in words.iter().enumerate() {
+        let between: &[u8] = if at == 0 { &[] } else { &[0] };
+        for byte in between.iter().copied().chain(word.bytes()) {
+            bits.0 = scramble(bits.0 ^ u64::from(byte));
+            bits.1 = scramble(bits.1.wrapping_add(bits.0));
+        }
+    }
+    uuid::Builder::from_custom_bytes(Uuid::from_u64_pair(bits.0, bits.1).into_bytes()).into_uuid()
 }
 
 fn uuid_v7(at: Timestamp, high: u64, low: u64) -> Uuid {

@@ -60,6 +60,9 @@ pub struct SessionInfo {
     /// The agent's name for the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeId>,
+    /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<u64>,
     /// What the agent can do.
     pub capabilities: Capabilities,
     /// The last event.

@@ -266,6 +266,7 @@ impl Timeline {
             | Body::CommandsListed { .. }
             | Body::UsageUpdated(_)
             | Body::UsageLimited(_)
+            | Body::Imported { .. }
             | Body::ArchiveChanged { .. }
             | Body::Raw { .. } => {}
         }

@@ -10,8 +10,9 @@ use longshore_model::event::{Actor as By, Body, Draft, Event, Growth, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_model::lifecycle::{GitState, Opened, Sleep, SleepCause};
+use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
 use longshore_model::session::{Effect, Input, Outcome, Session};
+use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
@@ -24,6 +25,8 @@ use crate::tail::Tail;
 const AT_ONCE: usize = 64;
 /// How long a session stays in memory with no agent, no listener and nothing to do.
 const LINGER: Duration = Duration::from_secs(300);
+/// The same for one that is held elsewhere.
+const LINGER_ELSEWHERE: Duration = Duration::from_secs(1);
 /// How many events are read at once when a session is rebuilt from its log.
 const FOLD_PAGE: usize = 4_096;
 
@@ -37,6 +40,12 @@ pub(crate) enum FromClient {
     Open {
         opened: Box<Opened>,
         copied: Vec<Draft>,
+        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
+    },
+    OpenPast {
+        opened: Box<Opened>,
+        native: NativeId,
+        at: Timestamp,
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
     Info {
@@ -56,6 +65,12 @@ pub(crate) enum FromAgent {
         reason: String,
     },
     Git(GitState),
+    /// What was said elsewhere.
+    Past {
+        after: u64,
+        drafts: Vec<(Timestamp, Draft)>,
+        until: u64,
+    },
     /// Everything before this has been recorded when it is answered.
     Mark(oneshot::Sender<()>),
 }
@@ -101,7 +116,7 @@ impl Actor {
                 biased;
                 _ = clients.recv_many(&mut wishes, AT_ONCE) => {}
                 _ = agent.recv_many(&mut said, AT_ONCE) => {}
-                () = tokio::time::sleep(LINGER) => {
+                () = tokio::time::sleep(self.linger()) => {
                     // The registry holds the tail, and so do we; anyone else is a client that reaches for it.
                     let quiet = || clients.is_empty() && agent.is_empty() && Arc::strong_count(&self.tail) == 2;
                     if self.agent == AgentHere::No && self.hub.registry.remove_if(self.id, quiet) {
@@ -116,6 +131,14 @@ impl Actor {
             take_waiting(&mut clients, &mut wishes);
             take_waiting(&mut agent, &mut said);
             self.step(wishes.drain(..), said.drain(..)).await;
+        }
+    }
+
+    /// How long to stay awake with nothing to do. Past conversations come by the thousand, so they do not stay.
+    fn linger(&self) -> Duration {
+        match &self.session {
+            Some(session) if session.is_elsewhere() => LINGER_ELSEWHERE,
+            Some(_) | None => LINGER,
         }
     }
 
@@ -162,6 +185,16 @@ impl Actor {
                 let _ = session.handle(revive(), &mut cx, out);
                 self.session = Some(session);
                 owed.push(info_to(reply));
+            }
+            FromClient::OpenPast { opened, native, at, reply } => {
+                if self.session.is_none() && self.tail.head() == Seq::ZERO {
+                    let mut cx = Context { now: at, ids: &mut self.ids };
+                    self.session = Some(Session::open_past(self.id, *opened, native, &mut cx, out));
+                }
+                match self.awaken(out).await {
+                    Ok(()) => owed.push(info_to(reply)),
+                    Err(error) => drop(reply.send(Err(error))),
+                }
             }
             FromClient::Reread => self.session = None,
             FromClient::Wake => {
@@ -230,7 +263,22 @@ impl Actor {
             FromAgent::Git(state) => {
                 let _ = self.handle(Input::Git(state), out);
             }
+            FromAgent::Past { after, drafts, until } => {
+                let _ = self.handle(Input::Past { after, drafts, until }, out);
+                self.ask_for_what_is_left_out(until).await;
+            }
             FromAgent::Mark(_) => {}
+        }
+    }
+
+    /// What was read may have been read from another place than where this session stands, and was then not taken in.
+    async fn ask_for_what_is_left_out(&self, until: u64) {
+        let Some(session) = &self.session else { return };
+        if let (Some(after), Some(native)) = (session.imported(), session.native())
+            && after < until
+        {
+            let (agent, native) = (Arc::clone(session.agent()), native.clone());
+            self.hub.to_anchor(ToAnchor::ReadPast { session: self.id, agent, native, after }).await;
         }
     }
 
@@ -241,7 +289,9 @@ impl Actor {
             return Ok(());
         }
         let session = self.fold().await?;
-        let (left_open, left_waiting) = (session.has_agent() || session.is_working(), session.is_waiting());
+        // A turn that runs elsewhere was not cut short here.
+        let left_open = session.has_agent() || (session.is_working() && !session.is_elsewhere());
+        let left_waiting = session.is_waiting();
         self.session = Some(session);
         if self.agent == AgentHere::No && left_open {
             let sleep = Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() };

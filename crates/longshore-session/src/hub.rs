@@ -118,6 +118,10 @@ impl Hub {
             FromAnchor::Gone { session, sleep, reason } => {
                 self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
+            FromAnchor::FoundPast { found } => self.found_past(found).await,
+            FromAnchor::ReadPast { session, after, drafts, until } => {
+                self.agent_did(session, FromAgent::Past { after, drafts, until }).await;
+            }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
                     // Whoever asked may have stopped waiting.
@@ -142,7 +146,9 @@ impl Hub {
     pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
         match self.ask(Query::Agents).await? {
             Answer::Agents { agents } => Ok(agents),
-            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
+                Err(mismatch())
+            }
         }
     }
 
@@ -150,11 +156,13 @@ impl Hub {
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         match self.ask(Query::Models { agent: agent.into() }).await? {
             Answer::Models { models } => Ok(models),
-            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } => Err(mismatch()),
+            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
+                Err(mismatch())
+            }
         }
     }
 
-    async fn ask(&self, query: Query) -> Result<Answer, HubError> {
+    pub(crate) async fn ask(&self, query: Query) -> Result<Answer, HubError> {
         self.inner.ask(query).await
     }
 
@@ -327,7 +335,7 @@ impl Hub {
         Ok(self.entry(session, head))
     }
 
-    fn entry(&self, session: SessionId, head: Seq) -> Entry {
+    pub(crate) fn entry(&self, session: SessionId, head: Seq) -> Entry {
         if let Some(entry) = self.inner.registry.find(session) {
             return entry;
         }
@@ -344,7 +352,7 @@ impl Hub {
     }
 
     /// Asks an actor. A full queue is an answer too: busy.
-    async fn request<T>(
+    pub(crate) async fn request<T>(
         &self,
         entry: &Entry,
         message: impl FnOnce(oneshot::Sender<Result<T, HubError>>) -> FromClient,
@@ -373,7 +381,7 @@ impl Inner {
             let reason = HubError::NoAnchor.to_string();
             // On a task of its own: the session that asked must be free to hear the answer.
             tokio::spawn(async move {
-                hub.deliver(FromAnchor::Gone { session: launch.session, sleep, reason }).await;
+                hub.agent_did(launch.session, FromAgent::Gone { sleep, reason }).await;
             });
         }
     }
@@ -413,7 +421,7 @@ impl Inner {
     }
 }
 
-fn mismatch() -> HubError {
+pub(crate) fn mismatch() -> HubError {
     HubError::Anchor("the anchor answered something else than it was asked".to_owned())
 }
 

@@ -57,6 +57,10 @@ impl Tail {
         let head = last.seq();
         {
             let mut held = self.lock();
+            if self.head.receiver_count() == 0 {
+                // Nobody follows: whoever comes later reads from the log.
+                *held = Held::default();
+            }
             held.bytes += bytes_of(&frames);
             held.batches.push_back(frames);
             while held.bytes > TAIL_BYTES && held.batches.len() > 1 {
@@ -107,6 +111,7 @@ mod tests {
     #[test]
     fn it_holds_the_newest_and_no_more_than_it_may() {
         let tail = Tail::starting_at(Seq(0));
+        let _follower = tail.watch();
         for seq in 1..=100 {
             tail.push(Arc::from([frame(seq, TAIL_BYTES / 10)]));
             assert!(tail.lock().bytes <= TAIL_BYTES);
@@ -122,8 +127,20 @@ mod tests {
     }
 
     #[test]
+    fn it_holds_little_when_nobody_follows() {
+        let tail = Tail::starting_at(Seq(0));
+        for seq in 1..=100 {
+            tail.push(Arc::from([frame(seq, 1_000)]));
+        }
+        assert_eq!(tail.lock().bytes, 1_000);
+        assert_eq!(tail.after(Seq(99)).unwrap().len(), 1);
+        assert!(tail.after(Seq(98)).is_none());
+    }
+
+    #[test]
     fn a_cursor_in_the_middle_of_a_batch_gets_the_rest_of_it() {
         let tail = Tail::starting_at(Seq(10));
+        let _follower = tail.watch();
         tail.push((11..=20).map(|seq| frame(seq, 1)).collect());
         tail.push((21..=30).map(|seq| frame(seq, 1)).collect());
         let seqs =

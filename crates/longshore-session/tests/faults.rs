@@ -7,11 +7,11 @@ use longshore_log::{
     Batch, Compacted, Hit, Log, LogError, LogFuture, MemoryLog, SessionFilter, SessionPage, Stats, WithRaw,
 };
 use longshore_model::anchor::{FromAnchor, ToAnchor};
-use longshore_model::event::{Body, Draft};
+use longshore_model::event::{AgentName, Body, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
-use longshore_model::lifecycle::{Sleep, SleepCause, TurnOutcome};
+use longshore_model::lifecycle::{NativeId, Sleep, SleepCause, TurnOutcome};
 use longshore_model::time::Timestamp;
 use longshore_session::{Hub, HubError, OpenRequest};
 use tokio::sync::Notify;
@@ -57,6 +57,9 @@ impl Log for Fickle {
     }
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
         self.log.session_of(ask)
+    }
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
+        self.log.native(agent, native)
     }
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
         self.log.search(query, limit)

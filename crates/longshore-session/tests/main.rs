@@ -4,6 +4,7 @@
 mod approvals;
 mod copies;
 mod faults;
+mod past;
 mod recovery;
 mod rig;
 mod subscriptions;

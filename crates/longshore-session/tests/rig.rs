@@ -33,6 +33,7 @@ pub(crate) fn agent() -> AgentInfo {
         version: None,
         install: "install it".to_owned(),
         login: None,
+        resume: None,
         remark: None,
         capabilities: Capabilities { fork: true, steer: true, modes, ..Capabilities::default() },
         models: Vec::new(),
@@ -80,7 +81,11 @@ impl Rig {
     }
 
     pub(crate) async fn is_ready(&self, session: SessionId) {
-        let ready = Ready { native: "thread-1".to_owned(), version: None, model: None, transcript: None };
+        self.is_ready_as(session, "thread-1").await;
+    }
+
+    pub(crate) async fn is_ready_as(&self, session: SessionId, native: &str) {
+        let ready = Ready { native: native.to_owned(), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
     }
 

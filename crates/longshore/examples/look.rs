@@ -75,7 +75,7 @@ fn lists(style: &Style) {
         session(0x0badcafe, json!({"title": "Old notes", "activity": "closed", "status": "completed"})),
     ];
     println!("\n{}", sessions_table(&sessions, now, style));
-    println!("{}", session_detail(&sessions[0], now, style));
+    println!("{}", session_detail(&sessions[0], None, now, style));
     let agents = json!([
         {"name": "codex", "title": "Codex", "path": "/usr/local/bin/codex", "version": "0.99.0",
          "install": "npm install -g @openai/codex", "capabilities": {"modes": ["plan", "ask", "auto-edit", "full"]}},

@@ -75,6 +75,8 @@ pub struct Config {
     pub compact_after_hours: u32,
     /// Days after which a session in which nothing happens is forgotten; 0 is never.
     pub retention_days: u32,
+    /// Whether conversations that were held elsewhere are looked for in the agents' own records.
+    pub watch_past: bool,
     /// How agents are run, by name, and agents that are added.
     pub agents: BTreeMap<String, AgentSettings>,
 }
@@ -97,6 +99,7 @@ impl Default for Config {
             durability: Durability::Full,
             compact_after_hours: 24,
             retention_days: 0,
+            watch_past: true,
             agents: BTreeMap::new(),
         }
     }
@@ -134,6 +137,13 @@ impl Config {
                 other => bail!("LONGSHORE_DURABILITY is `{other}`; it can be full or normal"),
             };
         }
+        if let Some(watch) = env("LONGSHORE_WATCH_PAST") {
+            self.watch_past = match watch.as_str() {
+                "true" | "1" => true,
+                "false" | "0" => false,
+                other => bail!("LONGSHORE_WATCH_PAST is `{other}`; it can be true or false"),
+            };
+        }
         for (name, value) in [
             ("LONGSHORE_COMPACT_AFTER_HOURS", &mut self.compact_after_hours),
             ("LONGSHORE_RETENTION_DAYS", &mut self.retention_days),
@@ -157,6 +167,19 @@ mod tests {
         config.apply(|name| (name == "LONGSHORE_BIND").then(|| "127.0.0.1:2".to_owned())).unwrap();
         assert_eq!((config.bind.as_str(), config.retention_days), ("127.0.0.1:2", 3));
         assert_eq!(config.agents["codex"].path.as_deref(), Some(Path::new("/opt/codex")));
+    }
+
+    #[test]
+    fn the_past_is_watched_unless_somebody_says_no() {
+        let mut config = Config::default();
+        assert!(config.watch_past);
+        assert!(!Config::parse("watch_past = false", Path::new("config.toml")).unwrap().watch_past);
+        let env = |value: &'static str| {
+            move |name: &str| (name == "LONGSHORE_WATCH_PAST").then(|| value.to_owned())
+        };
+        config.apply(env("false")).unwrap();
+        assert!(!config.watch_past);
+        assert!(config.apply(env("perhaps")).unwrap_err().to_string().contains("LONGSHORE_WATCH_PAST"));
     }
 
     #[test]

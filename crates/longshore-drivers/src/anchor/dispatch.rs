@@ -18,6 +18,7 @@ use super::job::{Job, Purpose};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
+use crate::past::Watcher;
 use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
@@ -32,6 +33,9 @@ pub(crate) struct Dispatch {
     deliver: Deliver,
     routes: Arc<Routes>,
     queries: Arc<Queries>,
+    watcher: Arc<Watcher>,
+    /// The tasks that look for records and read them; they end with this one.
+    readers: JoinSet<()>,
     processes: u64,
     /// The processes that host many sessions, by their agent.
     shared: HashMap<String, Route>,
@@ -48,8 +52,11 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     pub(crate) fn new(config: AnchorConfig, deliver: Deliver) -> Self {
         let config = Arc::new(config);
+        let watcher = Arc::new(Watcher::new(&config, Arc::clone(&deliver)));
         Self {
-            queries: Arc::new(Queries::new(Arc::clone(&config), Arc::clone(&deliver))),
+            queries: Arc::new(Queries::new(Arc::clone(&config), Arc::clone(&watcher), Arc::clone(&deliver))),
+            watcher,
+            readers: JoinSet::new(),
             config,
             deliver,
             routes: Arc::default(),
@@ -70,6 +77,7 @@ impl Dispatch {
         mut from_hub: mpsc::Receiver<ToAnchor>,
         mut shutdown: oneshot::Receiver<()>,
     ) {
+        self.watcher.start(&mut self.readers);
         loop {
             tokio::select! {
                 biased;
@@ -107,6 +115,9 @@ impl Dispatch {
                 Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
                 Some(_) | None => self.pass(session, Message::LetGo(session)),
             },
+            ToAnchor::ReadPast { session, agent, native, after } => {
+                self.watcher.read_on(&agent, native, session, after);
+            }
             ToAnchor::Ask { id, query } => self.ask(id, query),
         }
     }
@@ -273,6 +284,7 @@ impl Dispatch {
         let limits = &self.config.limits;
         let patience = limits.after_eof + limits.after_term * 2 + limits.after_exit * 2;
         let deadline = Instant::now() + patience;
+        self.readers.abort_all();
         self.answers.abort_all();
         from_hub.close();
         while let Ok(message) = from_hub.try_recv() {
@@ -281,6 +293,8 @@ impl Dispatch {
                     self.gone(session, Ending::stopped_before_start(&Cause::Shutdown));
                 }
                 ToAnchor::Tell { .. } | ToAnchor::Stop { .. } => self.take(message),
+                // It is asked for again by the next hub.
+                ToAnchor::ReadPast { .. } => {}
                 ToAnchor::Ask { id, .. } => {
                     let answer = Err("Longshore is shutting down".to_owned());
                     self.reply(FromAnchor::Answer { id, answer }, None);

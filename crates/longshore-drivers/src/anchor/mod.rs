@@ -32,6 +32,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::discover::{AgentSettings, Surroundings};
+use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
 use crate::spec::AgentSpec;
@@ -56,6 +57,8 @@ pub struct AnchorConfig {
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
+    /// Whether and how it looks for conversations that were held elsewhere.
+    pub past: WatchPast,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -71,6 +74,7 @@ impl Default for AnchorConfig {
             settings: BTreeMap::new(),
             surroundings: Surroundings::of_this_process(),
             limits: Limits::default(),
+            past: WatchPast::default(),
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),
@@ -84,11 +88,11 @@ impl AnchorConfig {
         Ok(Self { agents: table::all(&settings)?, settings, ..Self::default() })
     }
 
-    fn agent(&self, name: &str) -> Option<&Agent> {
+    pub(crate) fn agent(&self, name: &str) -> Option<&Agent> {
         self.agents.iter().find(|agent| agent.name() == name)
     }
 
-    fn settings_of(&self, agent: &Agent) -> AgentSettings {
+    pub(crate) fn settings_of(&self, agent: &Agent) -> AgentSettings {
         self.settings.get(agent.name()).cloned().unwrap_or_default()
     }
 

@@ -32,7 +32,11 @@ impl Outbox {
                     return drafts.push(draft);
                 }
                 FromAnchor::Gone { session: other, .. } if *other == session => break,
-                FromAnchor::Said { .. } | FromAnchor::Gone { .. } | FromAnchor::Answer { .. } => {}
+                FromAnchor::Said { .. }
+                | FromAnchor::Gone { .. }
+                | FromAnchor::FoundPast { .. }
+                | FromAnchor::ReadPast { .. }
+                | FromAnchor::Answer { .. } => {}
             }
         }
         self.waiting.push_back(FromAnchor::Said { session, drafts: vec![draft] });

@@ -18,6 +18,7 @@ use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
 use crate::git;
+use crate::past::{Haste, Watcher};
 use crate::spec::Agent;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
@@ -38,6 +39,7 @@ type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 pub(crate) struct Queries {
     config: Arc<AnchorConfig>,
     versions: Arc<Versions>,
+    watcher: Arc<Watcher>,
     models: BTreeMap<String, Remembered>,
     slots: Semaphore,
     looks: Semaphore,
@@ -45,17 +47,17 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    pub(crate) fn new(config: Arc<AnchorConfig>, deliver: Deliver) -> Self {
+    pub(crate) fn new(config: Arc<AnchorConfig>, watcher: Arc<Watcher>, deliver: Deliver) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
         let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
-        Self { config, versions: Arc::default(), models, slots, looks, deliver }
+        Self { config, versions: Arc::default(), watcher, models, slots, looks, deliver }
     }
 
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents | Query::Git { .. } => return None,
+            Query::Agents | Query::Git { .. } | Query::Past => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let known = match query {
@@ -64,7 +66,7 @@ impl Queries {
                 remembered
                     .is_some_and(|models| models.as_ref().is_some_and(|(until, _)| Instant::now() < *until))
             }
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } => false,
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
     }
@@ -76,6 +78,7 @@ impl Queries {
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
+            Query::Past => "the search for past conversations".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
         };
         let found = timeout(deadline, self.find(id, query, asked)).await;
@@ -101,6 +104,7 @@ impl Queries {
                 };
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
+            Query::Past => return (Ok(self.past().await), None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
@@ -109,7 +113,7 @@ impl Queries {
         // Whoever asks for the same models waits here for the first one's answer.
         let mut remembered = match &query {
             Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } => None,
+            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
@@ -159,6 +163,13 @@ impl Queries {
         Answer::Agents { agents }
     }
 
+    /// Looks now. What could not be told within the deadline is told the next time.
+    async fn past(&self) -> Answer {
+        let _ = timeout(self.config.query_deadline * 2 / 3, self.watcher.look(Haste::Now)).await;
+        let (found, unread) = self.watcher.count();
+        Answer::Past { found, unread }
+    }
+
     fn ask(&self, agent: Agent, id: QueryId, query: Query) -> Asked {
         let process = ProcessId(0);
         let (route, end) = Route::new(process, None);
@@ -176,7 +187,10 @@ impl Queries {
             deliver: Arc::new(move |message| {
                 match message {
                     FromAnchor::Answer { answer, .. } => drop(answers.try_send(answer)),
-                    FromAnchor::Said { .. } | FromAnchor::Gone { .. } => {}
+                    FromAnchor::Said { .. }
+                    | FromAnchor::Gone { .. }
+                    | FromAnchor::FoundPast { .. }
+                    | FromAnchor::ReadPast { .. } => {}
                 }
                 Box::pin(std::future::ready(()))
             }),

@@ -183,6 +183,7 @@ impl Narrator {
                 Some(fault) => format!("{kind} {}", word(fault)),
                 None => kind.clone(),
             },
+            Body::Imported { until } => format!("until {until}"),
             Body::CommandsListed { commands } => format!("{} commands", commands.len()),
             Body::UserMessage { .. }
             | Body::MessageStarted

@@ -5,6 +5,8 @@ use longshore_model::driver::Driver;
 
 use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program};
+use crate::past::Records;
+use crate::past::claude::Transcripts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
 
 /// Claude Code, through `claude -p` with stream-json both ways.
@@ -26,6 +28,14 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         Some(LOGIN)
+    }
+
+    fn resume(&self) -> Option<&str> {
+        Some("claude --resume {native}")
+    }
+
+    fn records(&self) -> Option<&'static dyn Records> {
+        Some(&Transcripts)
     }
 
     fn tested(&self) -> Option<&str> {

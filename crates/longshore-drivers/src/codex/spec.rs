@@ -7,6 +7,8 @@ use longshore_model::driver::Driver;
 
 use super::{Codex, NAME, capabilities};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::past::Records;
+use crate::past::codex::Rollouts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
 
 /// Codex, through its `app-server`.
@@ -28,6 +30,14 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         Some("codex login")
+    }
+
+    fn resume(&self) -> Option<&str> {
+        Some("codex resume {native}")
+    }
+
+    fn records(&self) -> Option<&'static dyn Records> {
+        Some(&Rollouts)
     }
 
     fn tested(&self) -> Option<&str> {

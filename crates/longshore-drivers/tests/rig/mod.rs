@@ -168,7 +168,9 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Agents | Query::Git { .. } => panic!("agents are not asked for this"),
+                    Query::Agents | Query::Git { .. } | Query::Past => {
+                        panic!("agents are not asked for this")
+                    }
                     Query::Models { .. } => "models".to_owned(),
                     Query::Sessions { limit, .. } => format!("sessions {limit}"),
                 });
@@ -418,7 +420,11 @@ impl Rig {
                 FromAnchor::Gone { session: other, sleep, reason } if other == session => {
                     return Life { drafts: all, messages, sleep, reason };
                 }
-                FromAnchor::Said { .. } | FromAnchor::Gone { .. } | FromAnchor::Answer { .. } => {}
+                FromAnchor::Said { .. }
+                | FromAnchor::Gone { .. }
+                | FromAnchor::FoundPast { .. }
+                | FromAnchor::ReadPast { .. }
+                | FromAnchor::Answer { .. } => {}
             }
         }
     }

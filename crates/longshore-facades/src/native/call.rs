@@ -7,7 +7,7 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_session::{Hub, HubError, OpenRequest, SessionFilter, WithRaw};
+use longshore_session::{Hub, HubError, ImportedPast, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
 use super::check;
@@ -236,4 +236,17 @@ pub(super) async fn import(hub: &Hub, params: Import) -> Result<SessionInfo, Hub
         events.push((event, raw));
     }
     hub.import(events).await
+}
+
+/// Looks for conversations that were held elsewhere.
+pub(super) async fn import_past(hub: &Hub) -> Result<Value, HubError> {
+    let ImportedPast { found, new, unread } = hub.import_past().await?;
+    Ok(json!({ "found": found, "new": new, "unread": unread }))
+}
+
+/// How a session goes on in the agent's own terminal.
+pub(super) async fn hand_back(hub: &Hub, session: SessionId) -> Result<Value, HubError> {
+    let back = hub.hand_back(session).await?;
+    Ok(back
+        .map_or(Value::Null, |back| json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })))
 }

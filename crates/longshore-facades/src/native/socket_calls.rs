@@ -135,6 +135,14 @@ fn find(request: &Request, hub: Hub, by: Principal) -> Result<Call, Problem> {
             let params = request.params()?;
             async move { value(json!(call::import(&hub, params).await?)) }.boxed()
         }
+        "importPast" => {
+            let Nothing {} = request.params()?;
+            async move { value(call::import_past(&hub).await?) }.boxed()
+        }
+        "handBack" => {
+            let (session, Nothing {}) = request.params_of("session")?;
+            async move { value(call::hand_back(&hub, session).await?) }.boxed()
+        }
         "search" => {
             let params = request.params()?;
             async move { value(call::search(&hub, params).await?) }.boxed()

@@ -127,7 +127,7 @@ impl Row {
         connection
             .prepare_cached(
                 "UPDATE sessions SET updated_at = ?2, status = ?3, agent = ?4, archived = ?5, unfinished = ?6, \
-                 haystack = ?7, info = ?8 WHERE key = ?1",
+                 haystack = ?7, info = ?8, native = ?9 WHERE key = ?1",
             )?
             .execute(params![
                 key,
@@ -138,6 +138,7 @@ impl Row {
                 is_unfinished(&self.info),
                 self.haystack,
                 self.json,
+                self.info.native,
             ])?;
         Ok(())
     }

@@ -21,9 +21,11 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use longshore_model::event::AgentName;
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
@@ -197,6 +199,12 @@ impl Log for SqliteLog {
 
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
         Box::pin(self.readers.run("finding who asked", move |reader| reader::session_of(reader, ask)))
+    }
+
+    fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
+        Box::pin(
+            self.readers.run("finding a conversation", move |reader| reader::native(reader, &agent, &native)),
+        )
     }
 
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {

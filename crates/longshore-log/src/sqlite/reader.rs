@@ -187,6 +187,18 @@ pub(super) fn session_of(connection: &Connection, ask: Uuid) -> Result<Option<Se
     Ok(id.map(|id| SessionId(Uuid::from_bytes(id))))
 }
 
+pub(super) fn native(
+    connection: &Connection,
+    agent: &str,
+    native: &str,
+) -> Result<Option<SessionInfo>, Fault> {
+    let info: Option<String> = connection
+        .prepare_cached("SELECT info FROM sessions WHERE native = ?2 ORDER BY agent = ?1 DESC LIMIT 1")?
+        .query_row([agent, native], |row| row.get(0))
+        .optional()?;
+    Ok(info.map(|info| serde_json::from_str(&info)).transpose()?)
+}
+
 /// Counts without reading the events: a session has as many as its last seq says, less what compaction took.
 pub(super) fn stats(connection: &Connection) -> Result<Stats, Fault> {
     let (sessions, events): (i64, i64) = connection

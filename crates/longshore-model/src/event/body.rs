@@ -206,6 +206,11 @@ pub enum Body {
     UsageUpdated(Usage),
     /// How much of an account's allowance is gone.
     UsageLimited(UsageLimit),
+    /// What was said elsewhere has been taken in from the agent's own record.
+    Imported {
+        /// How much of that record.
+        until: u64,
+    },
     /// Put away, or taken out again.
     ArchiveChanged {
         /// Whether it is put away now.

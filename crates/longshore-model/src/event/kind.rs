@@ -111,6 +111,7 @@ impl Body {
             Body::CommandsListed { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
             Body::UsageUpdated(_) => Kind::of(Metadata, Fact, PASSED, AROUND),
             Body::UsageLimited(_) => Kind::of(Metadata, Fact, PASSED, AROUND),
+            Body::Imported { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
             Body::ArchiveChanged { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
             Body::Raw { .. } => Kind::of(Metadata, Fact, PASSED, AROUND),
         }

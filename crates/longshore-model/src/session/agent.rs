@@ -41,7 +41,7 @@ impl Session {
     }
 
     /// Whether a draft means nothing any more. Its frame is kept all the same.
-    fn comes_too_late(&self, draft: &Draft) -> bool {
+    pub(super) fn comes_too_late(&self, draft: &Draft) -> bool {
         // A closed session's agent just has not heard yet that it is over.
         self.closed
             || match &draft.body {
@@ -53,7 +53,7 @@ impl Session {
     }
 
     /// Every item begins with a beginning, so that a log without its deltas still has every item in its place.
-    fn begin_first(&mut self, delta: &Draft, cx: &mut Context<'_>, out: &mut Outcome) {
+    pub(super) fn begin_first(&mut self, delta: &Draft, cx: &mut Context<'_>, out: &mut Outcome) {
         if let Some(item) = delta.item.filter(|item| !self.has_begun(*item))
             && let Some(beginning) = beginning_of(&delta.body)
         {
@@ -73,7 +73,7 @@ fn beginning_of(delta: &Body) -> Option<Body> {
     }
 }
 
-fn kept_raw(draft: Draft) -> Draft {
+pub(super) fn kept_raw(draft: Draft) -> Draft {
     let kind = format!("late:{:?}", draft.body.category()).to_lowercase();
     Draft { body: Body::Raw { kind, fault: None }, ..draft }
 }

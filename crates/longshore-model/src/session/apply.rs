@@ -113,6 +113,7 @@ impl Session {
                 self.woken = true;
                 self.forgotten = false;
                 self.native = Some(ready.native.clone());
+                self.imported = None;
                 self.version = ready.version.clone().or(self.version.take());
                 self.transcript = ready.transcript.clone().or(self.transcript.take());
                 self.model = ready.model.clone().or(self.model.take());
@@ -171,6 +172,11 @@ impl Session {
             Body::CommandsListed { commands } => self.commands.clone_from(commands),
             Body::UsageUpdated(usage) => self.usage = *usage,
             Body::UsageLimited(_) => {}
+            Body::Imported { until } => {
+                self.imported = Some(*until);
+                // The first one names the conversation.
+                self.native = self.native.take().or_else(|| event.text.clone());
+            }
             Body::ArchiveChanged { archived } => self.archived = *archived,
             Body::Raw { .. } => {}
         }

@@ -13,6 +13,7 @@
 mod agent;
 mod apply;
 mod close;
+mod past;
 mod wish;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -22,7 +23,7 @@ use crate::anchor::{Launch, Start};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
-use crate::event::{Actor, Body, Draft, Event, Raw};
+use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
 use crate::info::{Activity, OpenApproval, OpenQuestion, QueuedPrompt, SessionInfo, Status};
 use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
@@ -56,6 +57,15 @@ pub enum Input {
         sleep: Sleep,
         /// Why, for people.
         reason: String,
+    },
+    /// What was said elsewhere, read back from the agent's own record.
+    Past {
+        /// How much of that record comes before it.
+        after: u64,
+        /// What, and when.
+        drafts: Vec<(Timestamp, Draft)>,
+        /// Up to where of that record this is.
+        until: u64,
     },
     /// The work tree was looked at.
     Git(GitState),
@@ -145,6 +155,8 @@ pub struct Session {
     titled: bool,
     model: Option<String>,
     native: Option<NativeId>,
+    /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
+    imported: Option<u64>,
     version: Option<String>,
     transcript: Option<String>,
     git: Option<GitState>,
@@ -207,6 +219,7 @@ impl Session {
             updated_at: at,
             head: Seq::ZERO,
             native: None,
+            imported: None,
             version: None,
             transcript: None,
             git: None,
@@ -248,6 +261,10 @@ impl Session {
             }
             Input::Gone { sleep, reason } => {
                 self.gone(sleep, reason, cx, out);
+                Ok(Reply::Done)
+            }
+            Input::Past { after, drafts, until } => {
+                self.past(after, drafts, until, cx, out);
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -361,6 +378,21 @@ impl Session {
         self.link == Link::Asleep && !self.closed && !self.queue.is_empty()
     }
 
+    /// Whether it is held elsewhere, and only read here.
+    pub fn is_elsewhere(&self) -> bool {
+        self.imported.is_some()
+    }
+
+    /// How much of the agent's own record was taken in, as long as it is held elsewhere.
+    pub fn imported(&self) -> Option<u64> {
+        self.imported
+    }
+
+    /// Its agent.
+    pub fn agent(&self) -> &AgentName {
+        &self.opened.agent
+    }
+
     /// Whether a turn runs.
     pub fn is_working(&self) -> bool {
         self.turn.is_some()
@@ -411,6 +443,7 @@ impl Session {
             mode: self.opened.mode,
             model: self.model.clone(),
             native: self.native.clone(),
+            imported: self.imported,
             capabilities: self.opened.capabilities.clone(),
             head: self.head,
             turn: self.turn.map(|turn| turn.id),
@@ -446,7 +479,7 @@ fn tail(text: &str, chars: usize) -> &str {
 }
 
 /// A title made of a prompt: its first line with words, cut at a word.
-fn title_of(prompt: &str) -> String {
+pub fn title_of(prompt: &str) -> String {
     let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     if line.chars().count() <= TITLE_CHARS {
         return line.to_owned();

@@ -110,6 +110,7 @@ impl Session {
         if self.queue.len() >= QUEUE_LIMIT {
             return Err(Refusal::QueueFull(QUEUE_LIMIT));
         }
+        self.take_over_from_elsewhere(cx, out);
         let prompt = PromptId::mint(cx);
         let steers = match when {
             When::Steer => self.turn.filter(|_| self.opened.capabilities.steer),

@@ -1,10 +1,12 @@
-//! `longshore import`: a session from a file that `export` wrote, on this or another machine.
+//! `longshore import`: a session from a file that `export` wrote, on this or another machine; or all that was said to
+//! agents elsewhere, from their own records.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -16,19 +18,22 @@ const AT_ONCE: usize = 500;
 /// And how many bytes of them.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Read a session from a file that `export` wrote.
+/// Take in what was said elsewhere: a file that `export` wrote, or the agents' own records.
+///
+/// Without a file it looks for conversations that were held in the agents' own terminals. A hub that is up does so by
+/// itself every few seconds, unless `watch_past = false`.
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// The file; `-` is stdin
-    file: PathBuf,
+    file: Option<PathBuf>,
 }
 
 impl Import {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let text = match self.file.to_str() {
+        let Some(file) = self.file else { return look_for_past(as_json).await };
+        let text = match file.to_str() {
             Some("-") => std::io::read_to_string(std::io::stdin())?,
-            _ => std::fs::read_to_string(&self.file)
-                .with_context(|| format!("cannot read {}", self.file.display()))?,
+            _ => std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))?,
         };
         let mut lines = text.lines();
         let head: Value = lines.next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
@@ -61,4 +66,30 @@ impl Import {
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// Looks for conversations in the agents' own records, now.
+async fn look_for_past(as_json: bool) -> Result<ExitCode> {
+    #[derive(Deserialize)]
+    struct Looked {
+        found: u64,
+        new: u64,
+        unread: u64,
+    }
+    let mut client = reach::hub_or_start().await?;
+    let looked: Value = client.call("importPast", json!({})).await?;
+    if as_json {
+        put_line(&looked)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Looked { found, new, unread } = serde_json::from_value(looked)?;
+    let reading = match unread {
+        0 => String::new(),
+        some => format!("; {some} are still being read"),
+    };
+    put_line(format_args!("past conversations: {found} found, {new} of them new{reading}"))?;
+    if found > 0 {
+        put_line("list them with: longshore ls")?;
+    }
+    Ok(ExitCode::SUCCESS)
 }

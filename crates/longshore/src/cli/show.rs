@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::event::Body;
+use longshore_model::info::SessionInfo;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::export::pages;
 use super::live::is_settled;
 use super::reach;
 use super::terminal::{now, put, put_line, style};
+use crate::client::Client;
 use crate::render::{Renderer, Show as Reasoning, session_detail};
 
 /// Show a session: where it stands, and all that was said.
@@ -24,14 +27,15 @@ impl Show {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let session = reach::session(&mut client, self.session.as_deref()).await?;
+        let back = hand_back(&mut client, &session).await;
         if as_json {
             let timeline: Value =
                 client.call("timeline", json!({ "session": session.session_id, "limit": 500 })).await?;
-            put_line(json!({ "session": session, "timeline": timeline }))?;
+            put_line(json!({ "session": session, "handBack": back, "timeline": timeline }))?;
             return Ok(ExitCode::SUCCESS);
         }
         let style = style(Reasoning::Folded);
-        put_line(session_detail(&session, now(), &style))?;
+        put_line(session_detail(&session, back.as_ref().map(|back| back.line.as_str()), now(), &style))?;
         let mut renderer = Renderer::new(style);
         pages(&mut client, session.session_id, false, |_, event| {
             match &event.body {
@@ -46,4 +50,18 @@ impl Show {
         put(renderer.finish())?;
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// How the session goes on in the agent's own terminal.
+#[derive(Serialize, Deserialize)]
+struct HandBack {
+    cwd: String,
+    command: String,
+    line: String,
+}
+
+/// A hub that cannot say shows the session all the same.
+async fn hand_back(client: &mut Client, session: &SessionInfo) -> Option<HandBack> {
+    let asked = json!({ "session": session.session_id });
+    client.call::<Option<HandBack>>("handBack", asked).await.ok().flatten()
 }

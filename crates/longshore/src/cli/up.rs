@@ -9,6 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::past::WatchPast;
 use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
@@ -25,6 +26,8 @@ use super::reach::Running;
 use super::terminal::{now, put_line};
 use crate::config::{Config, Places};
 
+/// How often conversations that were held elsewhere are looked for.
+const LOOK_FOR_PAST_EVERY: Duration = Duration::from_secs(10);
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
 /// And how often from then on.
@@ -142,7 +145,13 @@ fn token(places: &Places) -> Result<Token> {
 }
 
 fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
-    let settings = AnchorConfig::of(config.agents.clone())?;
+    let day = Duration::from_secs(24 * 3600);
+    let past = WatchPast {
+        every: config.watch_past.then_some(LOOK_FOR_PAST_EVERY),
+        // What would be forgotten at once need not be taken in.
+        oldest: (config.retention_days > 0).then(|| day * config.retention_days),
+    };
+    let settings = AnchorConfig { past, ..AnchorConfig::of(config.agents.clone())? };
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,

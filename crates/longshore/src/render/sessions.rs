@@ -82,8 +82,14 @@ pub fn sessions_tsv(sessions: &[SessionInfo]) -> String {
     sessions.iter().map(row).collect()
 }
 
-/// All there is to say of one session.
-pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> String {
+/// All there is to say of one session. `hand_back` goes on with it in the agent's own terminal; it is not wrapped, so that
+/// it can be copied.
+pub fn session_detail(
+    session: &SessionInfo,
+    hand_back: Option<&str>,
+    now: Timestamp,
+    style: &Style,
+) -> String {
     let (sign, word, ink) = state(session, style);
     let dot = format!(" {} ", style.signs().dot);
     let mut lines =
@@ -133,6 +139,9 @@ pub fn session_detail(session: &SessionInfo, now: Timestamp, style: &Style) -> S
     }
     let last: Vec<&str> = session.preview.iter().flat_map(|preview| preview.split_whitespace()).collect();
     field("last", &last.join(" "));
+    if let Some(command) = hand_back {
+        lines.push(Line::of(&format!("{:<9} ", "hand back"), ink::DIM).with(&clean(command), ink::CODE));
+    }
     print(&lines, style)
 }
 

@@ -98,6 +98,7 @@ impl Rig {
             .envs(agents::environment(self.folder.path(), &self.root))
             .env("LONGSHORE_HOME", at("longshore"))
             .env("LONGSHORE_TOKEN", TOKEN)
+            .env("LONGSHORE_WATCH_PAST", "false")
             .current_dir(self.work())
             .stdin(Stdio::null())
             .kill_on_drop(true);

@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::unified::{all_lines, short};
 
 /// What a tool changed.
-pub(super) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
+pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
     let named = data["filePath"].as_str().or_else(|| data["notebook_path"].as_str());
     let Some(path) = named.or_else(|| path_of(input)) else { return Vec::new() };
     let shown = short(path, cwd);

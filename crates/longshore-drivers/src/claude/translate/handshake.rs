@@ -171,7 +171,9 @@ impl Claude {
                 Query::Sessions { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
-                Query::Agents | Query::Git { .. } => Err("this is not for an agent to answer".to_owned()),
+                Query::Agents | Query::Git { .. } | Query::Past => {
+                    Err("this is not for an agent to answer".to_owned())
+                }
             };
             out.answers.push((id, answer));
         }

@@ -21,7 +21,7 @@ mod asks;
 mod calls;
 mod commands;
 mod delegations;
-mod diffs;
+pub(crate) mod diffs;
 mod handshake;
 mod messages;
 mod modes;
@@ -30,9 +30,9 @@ mod questions;
 mod remarks;
 mod stream;
 mod talks;
-mod tools;
+pub(crate) mod tools;
 mod turns;
-mod usage;
+pub(crate) mod usage;
 
 use std::collections::HashMap;
 

@@ -9,16 +9,16 @@ use crate::claude::wire::Block;
 /// The tool by which it asks people.
 pub(super) const ASK_USER: &str = "AskUserQuestion";
 /// The tool by which it shows its plan and asks to carry it out.
-pub(super) const EXIT_PLAN: &str = "ExitPlanMode";
+pub(crate) const EXIT_PLAN: &str = "ExitPlanMode";
 /// What the model is told of a command that printed nothing; people need not be.
-const NO_OUTPUT: &str = "(Bash completed with no output)";
+pub(crate) const NO_OUTPUT: &str = "(Bash completed with no output)";
 /// How the output of a command that failed begins.
 const EXIT_CODE: &str = "Exit code ";
 /// What a call comes to that was stopped from outside.
-const REJECTED: &str = "User rejected tool use";
+pub(crate) const REJECTED: &str = "User rejected tool use";
 
 /// A call, in our words.
-pub(super) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall {
+pub(crate) fn call_of(name: &str, input: &Value, cwd: Option<&str>) -> ToolCall {
     let kind = kind_of(name);
     let command = (kind == ToolKind::Execute).then(|| input["command"].as_str().map(str::to_owned)).flatten();
     ToolCall {
@@ -53,7 +53,7 @@ fn kind_of(name: &str) -> ToolKind {
 }
 
 /// What a call does, in a line.
-pub(super) fn title_of(name: &str, call: &ToolCall) -> String {
+pub(crate) fn title_of(name: &str, call: &ToolCall) -> String {
     let fields: &[&str] = match name {
         "Bash" | "PowerShell" => &["command"],
         "Read" | "Edit" | "Write" | "MultiEdit" => &["file_path"],
@@ -119,7 +119,7 @@ pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: boo
 }
 
 /// The words of a result, which is a text or a list of blocks.
-fn text_of(content: &Value) -> String {
+pub(crate) fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
         Value::Array(parts) => {
@@ -130,7 +130,7 @@ fn text_of(content: &Value) -> String {
 }
 
 /// `Exit code 3`, and the output that follows it.
-fn exit_code(text: &str) -> Option<(i64, &str)> {
+pub(crate) fn exit_code(text: &str) -> Option<(i64, &str)> {
     let rest = text.strip_prefix(EXIT_CODE)?;
     let (code, output) = rest.split_once('\n').unwrap_or((rest, ""));
     Some((code.trim().parse().ok()?, output))

@@ -119,7 +119,7 @@ impl Claude {
 }
 
 /// Their input leaves out what came from the cache and what went into it.
-fn usage_of(tokens: Tokens) -> Usage {
+pub(crate) fn usage_of(tokens: Tokens) -> Usage {
     let parts = [tokens.input_tokens, tokens.cache_creation_input_tokens, tokens.cache_read_input_tokens];
     Usage {
         input: parts.into_iter().flatten().reduce(u64::saturating_add),
@@ -130,7 +130,7 @@ fn usage_of(tokens: Tokens) -> Usage {
 }
 
 /// Both together; what only one knows is what it says.
-pub(super) fn sum(one: Usage, other: Usage) -> Usage {
+pub(crate) fn sum(one: Usage, other: Usage) -> Usage {
     let add = |one: Option<u64>, other: Option<u64>| match (one, other) {
         (Some(one), Some(other)) => Some(one.saturating_add(other)),
         (one, other) => one.or(other),

@@ -25,7 +25,7 @@ pub(super) fn changes(changes: &[Change], cwd: &str) -> Vec<FileChange> {
 }
 
 /// The same in the words of the first version.
-pub(super) fn old_changes(changes: &BTreeMap<String, OldChange>, cwd: &str) -> Vec<FileChange> {
+pub(crate) fn old_changes(changes: &BTreeMap<String, OldChange>, cwd: &str) -> Vec<FileChange> {
     changes
         .iter()
         .map(|(path, change)| {

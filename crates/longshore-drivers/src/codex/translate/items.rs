@@ -19,7 +19,7 @@ use super::{Codex, Misshapen, diffs};
 use crate::codex::wire;
 
 /// What people are told when codex shortened its memory.
-pub(super) const COMPACTED: &str = "Codex compacted the conversation to make room.";
+pub(crate) const COMPACTED: &str = "Codex compacted the conversation to make room.";
 
 impl Codex {
     /// An item grows: the line that comes by the thousand, so nothing here makes a copy but the text itself.
@@ -278,7 +278,7 @@ impl Codex {
     }
 }
 
-fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
+pub(crate) fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
     match phase {
         Some("commentary") => Some(MessagePhase::Commentary),
         Some("final_answer") => Some(MessagePhase::FinalAnswer),
@@ -287,7 +287,7 @@ fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
 }
 
 /// What somebody else than our session said to the agent.
-fn user_message(item: &wire::Item) -> Draft {
+pub(crate) fn user_message(item: &wire::Item) -> Draft {
     let mut words = Vec::new();
     let mut attachments = Vec::new();
     for input in &item.content {

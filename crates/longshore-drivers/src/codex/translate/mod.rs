@@ -21,18 +21,18 @@ mod approvals;
 mod calls;
 mod commands;
 mod delegations;
-mod diffs;
+pub(crate) mod diffs;
 mod handshake;
-mod items;
+pub(crate) mod items;
 mod modes;
 mod queries;
 mod questions;
 mod remarks;
 mod requests;
 mod threads;
-mod tools;
-mod turns;
-mod usage;
+pub(crate) mod tools;
+pub(crate) mod turns;
+pub(crate) mod usage;
 
 use std::collections::{HashMap, VecDeque};
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::codex::wire::Item;
 
 /// The call that an item is; none for items that are none.
-pub(super) fn call_of(item: &Item) -> Option<ToolCall> {
+pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
     let call =
         |name: &str, kind, input| ToolCall { name: name.to_owned(), kind, command: None, cwd: None, input };
     Some(match item.kind.as_str() {
@@ -49,7 +49,7 @@ pub(super) fn call_of(item: &Item) -> Option<ToolCall> {
 }
 
 /// What a call does, in a line.
-pub(super) fn title_of(item: &Item, call: &ToolCall) -> String {
+pub(crate) fn title_of(item: &Item, call: &ToolCall) -> String {
     match item.kind.as_str() {
         "commandExecution" => call.command.clone().unwrap_or_default(),
         "collabAgentToolCall" => item.prompt.clone().unwrap_or_else(|| item.tool.clone()),
@@ -60,7 +60,7 @@ pub(super) fn title_of(item: &Item, call: &ToolCall) -> String {
 }
 
 /// How a call ended, and its output.
-pub(super) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
+pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
     let mut outcome = ToolOutcome {
         status: status_of(&item, false),
         exit_code: item.exit_code,
@@ -101,7 +101,7 @@ pub(super) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
 }
 
 /// Where an item stands.
-pub(super) fn status_of(item: &Item, started: bool) -> ToolStatus {
+pub(crate) fn status_of(item: &Item, started: bool) -> ToolStatus {
     match item.status.as_str() {
         "inProgress" => ToolStatus::Running,
         "failed" => ToolStatus::Failed,
@@ -132,7 +132,7 @@ fn command_kind(item: &Item) -> ToolKind {
 }
 
 /// The command that a shell is started for: `/bin/bash -lc 'ls -la'` says `ls -la`.
-pub(super) fn unwrapped(command: &str) -> String {
+pub(crate) fn unwrapped(command: &str) -> String {
     let words = split(command);
     match words.as_deref() {
         Some([shell, flag, inner])

@@ -268,7 +268,7 @@ pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
 }
 
 /// Why a turn failed, in a word that is the same for every agent.
-fn turn_error(error: &wire::TurnError) -> TurnError {
+pub(crate) fn turn_error(error: &wire::TurnError) -> TurnError {
     let (word, status) = match &error.codex_error_info {
         Value::String(word) => (word.as_str(), None),
         Value::Object(only) => match only.iter().next() {

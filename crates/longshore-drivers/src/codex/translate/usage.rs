@@ -61,7 +61,7 @@ impl Codex {
     }
 }
 
-fn usage_of(count: wire::TokenCount, window: Option<u64>, context: u64) -> Usage {
+pub(crate) fn usage_of(count: wire::TokenCount, window: Option<u64>, context: u64) -> Usage {
     Usage {
         input: Some(count.input_tokens),
         cached_input: Some(count.cached_input_tokens),

@@ -12,11 +12,13 @@ CREATE TABLE sessions (
     status       TEXT,
     agent        TEXT,
     archived     INTEGER,
+    native       TEXT,
     unfinished   INTEGER,
     haystack     TEXT,
     info         TEXT
 ) STRICT;
 CREATE INDEX sessions_by_change ON sessions (updated_at DESC, id) WHERE info IS NOT NULL;
+CREATE INDEX sessions_by_native ON sessions (native, agent) WHERE native IS NOT NULL;
 CREATE INDEX sessions_unfinished ON sessions (unfinished) WHERE unfinished = 1;
 
 -- json is what clients get, byte for byte. The columns before it serve compaction and search, which decode nothing.

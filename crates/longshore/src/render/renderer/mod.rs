@@ -253,6 +253,7 @@ impl Renderer {
             | Body::TitleChanged
             | Body::GitChanged(_)
             | Body::CommandsListed { .. }
+            | Body::Imported { .. }
             | Body::Raw { .. } => String::new(),
         }
     }

@@ -79,7 +79,7 @@ fn programs_get_tabs() {
 #[test]
 fn one_session_in_full() {
     assert_eq!(
-        session_detail(&two()[0], later(), &Style::default()),
+        session_detail(&two()[0], Some("cd /w && codex resume 1-2"), later(), &Style::default()),
         "\
 Fix the login test
 ? waiting · 5m ago
@@ -90,6 +90,7 @@ branch    main · 2 files changed
 used      $0.50
 opened    5m ago · 2 events
 approval  run git push · 01931f5e-7a2b-7c3d-8e4f-a1b2c3d4e5f6
+hand back cd /w && codex resume 1-2
 "
     );
 }

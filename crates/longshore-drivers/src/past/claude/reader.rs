@@ -1,0 +1,427 @@
+//! A transcript, line by line.
+
+use std::collections::{HashMap, HashSet};
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
+use longshore_model::id::{SessionId, TurnId};
+use longshore_model::lifecycle::{GitState, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
+use longshore_model::time::Timestamp;
+use longshore_model::usage::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::super::{Names, Reader, Told};
+use super::tools::Tool;
+use crate::claude::NAME;
+use crate::claude::translate::tools::text_of;
+use crate::claude::translate::usage::{sum, usage_of};
+use crate::claude::wire::Tokens;
+
+/// What the transcript says when somebody stopped the turn; there are words about a tool after it sometimes.
+const INTERRUPTED: &str = "[Request interrupted by user";
+/// How the program's own answer to a slash command begins.
+const ANSWERED_BY_PROGRAM: &str = "<local-command-stdout>";
+/// How words begin that the program puts into a person's mouth.
+const OF_PROGRAM: [&str; 3] = ["<local-command-", "<bash-", "<system-reminder>"];
+/// What people are told when the conversation was shortened.
+const COMPACTED: &str = "Claude Code compacted the conversation to make room.";
+
+/// A line: all fields of all kinds that we have a word for.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct Line {
+    #[serde(rename = "type")]
+    kind: String,
+    subtype: Option<String>,
+    uuid: Option<String>,
+    pub(super) timestamp: String,
+    pub(super) cwd: Option<String>,
+    git_branch: Option<String>,
+    is_sidechain: bool,
+    is_meta: bool,
+    is_compact_summary: bool,
+    is_api_error_message: bool,
+    agent_id: Option<String>,
+    origin: Value,
+    message: Option<Message>,
+    tool_use_result: Value,
+    attachment: Value,
+    custom_title: Option<String>,
+    ai_title: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Message {
+    id: Option<String>,
+    model: Option<String>,
+    content: Value,
+    stop_reason: Option<String>,
+    usage: Option<Tokens>,
+}
+
+impl Line {
+    /// What somebody said, if that is what the line tells.
+    pub(super) fn prompt(&self) -> Option<String> {
+        let message = self.message.as_ref().filter(|_| self.kind == "user" && !self.is_meta)?;
+        let text = text_of(&message.content);
+        let of_program = OF_PROGRAM.iter().any(|tag| text.starts_with(tag));
+        let said = !of_program
+            && !self.is_compact_summary
+            && !self.is_notification(&text)
+            && !text.starts_with(INTERRUPTED)
+            && !has(&message.content, "tool_result");
+        said.then(|| typed(&text)).filter(|text| !text.is_empty() || has(&message.content, "image"))
+    }
+
+    /// The program tells the agent of work in the background, which begins a turn.
+    fn is_notification(&self, text: &str) -> bool {
+        self.origin["kind"] == "task-notification" || text.starts_with("<task-notification>")
+    }
+}
+
+/// Reads a transcript.
+#[derive(Debug)]
+pub struct Transcript {
+    pub(super) names: Names,
+    /// How many lines there were.
+    lines: u64,
+    pub(super) cwd: String,
+    branch: Option<String>,
+    model: Option<String>,
+    /// A person gave it a name.
+    named: bool,
+    pub(super) turn: Option<Turn>,
+    /// What all messages used but the last.
+    spent: Usage,
+    /// The message that was counted last, and what it used.
+    counted: Option<(String, Usage)>,
+    told: Usage,
+    pub(super) tools: HashMap<String, Tool>,
+    /// The sub-agents that work.
+    pub(super) children: HashSet<String>,
+}
+
+/// A turn; one that has ended is kept for the rest of the message that ended it.
+#[derive(Clone, Debug)]
+pub(super) struct Turn {
+    pub(super) name: String,
+    pub(super) id: TurnId,
+    started: Timestamp,
+    /// The message that ended it.
+    ended_by: Option<String>,
+    /// The last thing in it is what the agent said.
+    answered: bool,
+    usage_before: Usage,
+}
+
+impl Reader for Transcript {
+    fn line(&mut self, text: &Raw, fault: Option<RawFault>, told: &mut Told) {
+        self.lines += 1;
+        let before = told.drafts.len();
+        let parsed = if fault.is_none() { serde_json::from_str::<Line>(text).ok() } else { None };
+        let Some(line) = parsed else {
+            return told.keep("line", Some(fault.unwrap_or(RawFault::Malformed)), text);
+        };
+        told.at(&line.timestamp);
+        let elsewhere = line.is_sidechain && line.agent_id.is_none();
+        match line.kind.as_str() {
+            // Old versions told of sub-agents among the lines of the session.
+            _ if elsewhere => {}
+            "user" => self.user(&line, told),
+            "assistant" => self.assistant(&line, told),
+            "attachment" => self.attached(&line, told),
+            "system" if line.subtype.as_deref() == Some("compact_boundary") => {
+                let turn = self.running();
+                told.say(Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(COMPACTED));
+            }
+            // A name that a person gave stays.
+            "custom-title" | "ai-title" if line.kind == "custom-title" || !self.named => {
+                self.named |= line.kind == "custom-title";
+                if let Some(title) = line.custom_title.clone().or_else(|| line.ai_title.clone()) {
+                    told.say(Draft::new(Body::TitleChanged).text(title));
+                }
+            }
+            _ => {}
+        }
+        self.stands(&line, told);
+        match told.drafts.get_mut(before) {
+            Some((_, first)) => first.raw = Some(Raw::clone(text)),
+            None => {
+                let more = line.subtype.as_deref().or_else(|| line.attachment["type"].as_str());
+                let kind = more.map_or_else(|| line.kind.clone(), |more| format!("{}/{more}", line.kind));
+                told.keep(kind, None, text);
+            }
+        }
+    }
+
+    fn rest(&mut self, told: &mut Told) {
+        self.end_unsaid(told);
+    }
+}
+
+impl Transcript {
+    /// A reader of the transcript of that session, or sub-agent.
+    pub fn new(native: &str) -> Self {
+        Self {
+            names: Names::of(NAME, native),
+            lines: 0,
+            cwd: String::new(),
+            branch: None,
+            model: None,
+            named: false,
+            turn: None,
+            spent: Usage::default(),
+            counted: None,
+            told: Usage::default(),
+            tools: HashMap::new(),
+            children: HashSet::new(),
+        }
+    }
+
+    fn user(&mut self, line: &Line, told: &mut Told) {
+        let Some(message) = &line.message else { return };
+        if let Some(text) = line.prompt() {
+            self.end_unsaid(told);
+            self.begin(line, told);
+            return self.said(line, text, images_of(&message.content), told);
+        }
+        if line.is_meta || line.is_compact_summary {
+            return;
+        }
+        let words = text_of(&message.content);
+        if words.starts_with(ANSWERED_BY_PROGRAM)
+            && let Some(turn) = &mut self.turn
+        {
+            turn.answered = true;
+        }
+        if line.is_notification(&words) {
+            self.end_unsaid(told);
+            self.begin(line, told);
+            return self.child_ended(&words, told);
+        }
+        for block in message.content.as_array().into_iter().flatten() {
+            if block["type"] == "tool_result" {
+                self.tool_ended(block, &line.tool_use_result, told);
+            }
+        }
+        if words.starts_with(INTERRUPTED) {
+            self.end(TurnEnd::of(TurnOutcome::Interrupted), None, told);
+        }
+    }
+
+    fn assistant(&mut self, line: &Line, told: &mut Told) {
+        let Some(message) = &line.message else { return };
+        let is_rest = |turn: &Turn| turn.ended_by.is_none() || turn.ended_by == message.id;
+        if !self.turn.as_ref().is_some_and(is_rest) {
+            self.begin(line, told);
+        }
+        if line.is_api_error_message {
+            let text = text_of(&message.content);
+            let error = TurnError { code: code_of(&text), message: text, details: Value::Null };
+            let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
+            return self.end(end, message.id.clone(), told);
+        }
+        if let Some(model) = message.model.as_ref().filter(|model| !model.starts_with('<'))
+            && self.model.as_ref() != Some(model)
+        {
+            self.model = Some(model.clone());
+            told.say(Draft::new(Body::ModelChanged { model: model.clone() }));
+        }
+        let mut thinks = false;
+        let text = [message.content.clone()];
+        let blocks = message.content.as_array().map_or(&text[..], Vec::as_slice);
+        for (at, block) in blocks.iter().enumerate() {
+            let name = format!("{} {at}", self.line_name(line));
+            let (turn, item) = self.place(&name);
+            let word = |field: &str| block[field].as_str().unwrap_or_default();
+            let text = block.as_str().unwrap_or_else(|| word("text"));
+            let answers = match block["type"].as_str() {
+                Some("text") | None => {
+                    if !text.is_empty() {
+                        let body = Body::MessageDone { phase: None, partial: false };
+                        told.say(Draft::new(body).turn(turn).item(item).text(text));
+                    }
+                    true
+                }
+                Some("thinking") => {
+                    thinks = true;
+                    let body = Body::ReasoningDone { partial: false };
+                    told.say(Draft::new(body).turn(turn).item(item).text(word("thinking")));
+                    false
+                }
+                Some("tool_use" | "server_tool_use") => {
+                    self.tool_began(block, told);
+                    false
+                }
+                Some(kind) if kind.ends_with("_tool_result") => {
+                    self.tool_ended(block, &Value::Null, told);
+                    false
+                }
+                Some(_) => false,
+            };
+            if let Some(turn) = &mut self.turn {
+                turn.answered = answers;
+            }
+        }
+        self.count(line, message, told);
+        // A thought is never the end: what comes of it follows in the same message.
+        let ends = matches!(message.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
+        if ends && !thinks && self.turn.as_ref().is_some_and(|turn| turn.ended_by.is_none()) {
+            self.end(TurnEnd::of(TurnOutcome::Completed), message.id.clone(), told);
+        }
+    }
+
+    /// Words that somebody said while the turn ran are attached to it.
+    fn attached(&mut self, line: &Line, told: &mut Told) {
+        let attachment = &line.attachment;
+        let is_prompt = attachment["type"] == "queued_command"
+            && attachment["commandMode"].as_str().is_none_or(|mode| mode == "prompt");
+        if is_prompt && !line.is_meta {
+            if self.running().is_none() {
+                self.begin(line, told);
+            }
+            let text = typed(&text_of(&attachment["prompt"]));
+            self.said(line, text, images_of(&attachment["prompt"]), told);
+        }
+    }
+
+    fn said(&mut self, line: &Line, text: String, attachments: Vec<Attachment>, told: &mut Told) {
+        let (turn, item) = self.place(&self.line_name(line));
+        if let Some(turn) = &mut self.turn {
+            turn.answered = false;
+        }
+        let body = Body::UserMessage { prompt: None, attachments, by: None };
+        told.say(Draft::new(body).turn(turn).item(item).text(text));
+    }
+
+    fn begin(&mut self, line: &Line, told: &mut Told) {
+        let name = self.line_name(line);
+        let id = self.names.turn(&name);
+        told.say(Draft::new(Body::TurnStarted { prompt: None }).turn(id));
+        let usage_before = self.told;
+        let started = told.at;
+        self.turn = Some(Turn { name, id, started, ended_by: None, answered: false, usage_before });
+        self.tools.clear();
+    }
+
+    fn end(&mut self, mut end: TurnEnd, by: Option<String>, told: &mut Told) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.ended_by.is_none()) else { return };
+        turn.ended_by = Some(by.unwrap_or_default());
+        end.duration_ms = Some(told.at.millis_since(turn.started));
+        end.usage = (self.told != turn.usage_before).then(|| self.told.since(&turn.usage_before));
+        let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(turn.id);
+        draft.text = end.error.map(|error| error.message);
+        told.say(draft);
+    }
+
+    /// The turn is over, though no line says so: by what stands last in it.
+    fn end_unsaid(&mut self, told: &mut Told) {
+        if let Some(turn) = self.turn.as_ref().filter(|turn| turn.ended_by.is_none()) {
+            let outcome = if turn.answered { TurnOutcome::Completed } else { TurnOutcome::Interrupted };
+            self.end(TurnEnd::of(outcome), None, told);
+        }
+    }
+
+    /// The tokens of a message stand in each of its lines, and in older versions grow from line to line.
+    fn count(&mut self, line: &Line, message: &Message, told: &mut Told) {
+        let Some(used) = message.usage.map(usage_of).filter(|used| used.input.unwrap_or(0) > 0) else {
+            return;
+        };
+        let id = message.id.clone().unwrap_or_else(|| self.line_name(line));
+        if let Some((_, spent)) = self.counted.take_if(|(counted, _)| *counted != id) {
+            self.spent = sum(self.spent, spent);
+        }
+        self.counted = Some((id, used));
+        let context_used = Some(used.input.unwrap_or(0).saturating_add(used.output.unwrap_or(0)));
+        let total = Usage { context_used, ..sum(self.spent, used) };
+        if total != self.told {
+            self.told = total;
+            told.say(Draft::new(Body::UsageUpdated(total)).turn(self.running()));
+        }
+    }
+
+    /// Where the session stands: its folder, and its branch if that is another one now.
+    fn stands(&mut self, line: &Line, told: &mut Told) {
+        if let Some(cwd) = &line.cwd {
+            self.cwd.clone_from(cwd);
+        }
+        let branch = line.git_branch.as_ref().filter(|branch| !branch.is_empty());
+        if branch.is_some() && branch != self.branch.as_ref() {
+            self.branch = branch.cloned();
+            told.say(Draft::new(Body::GitChanged(GitState {
+                branch: branch.cloned(),
+                ..GitState::default()
+            })));
+        }
+    }
+
+    /// The turn that things belong to.
+    fn running(&self) -> Option<TurnId> {
+        self.turn.as_ref().filter(|turn| turn.ended_by.is_none()).map(|turn| turn.id)
+    }
+
+    pub(super) fn place(&self, item: &str) -> (Option<TurnId>, longshore_model::id::ItemId) {
+        let turn = self.turn.as_ref();
+        let name = turn.map(|turn| turn.name.as_str()).unwrap_or_default();
+        (turn.map(|turn| turn.id), self.names.item(name, item))
+    }
+
+    fn line_name(&self, line: &Line) -> String {
+        line.uuid.clone().unwrap_or_else(|| format!("line {}", self.lines))
+    }
+
+    pub(super) fn child(&self, agent: &str) -> SessionId {
+        SessionId::of_past(NAME, agent)
+    }
+}
+
+/// A slash command as it was typed: the transcript has it in tags.
+fn typed(text: &str) -> String {
+    let inside = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim())
+    };
+    match inside("command-name") {
+        Some(name) if text.starts_with("<command-") => {
+            let name = name.trim_start_matches('/');
+            format!("/{name} {}", inside("command-args").unwrap_or_default()).trim_end().to_owned()
+        }
+        Some(_) | None => text.to_owned(),
+    }
+}
+
+fn has(content: &Value, kind: &str) -> bool {
+    content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind))
+}
+
+fn images_of(content: &Value) -> Vec<Attachment> {
+    let image = |part: &Value| {
+        let source = &part["source"];
+        let data = source["data"].as_str().map(|data| AttachmentSource::Data(data.to_owned()));
+        let url = || source["url"].as_str().map(|url| AttachmentSource::Url(url.to_owned()));
+        let media_type = source["media_type"].as_str().unwrap_or("image/*").to_owned();
+        Some(Attachment { name: None, media_type, source: data.or_else(url)? })
+    };
+    let parts = content.as_array().into_iter().flatten().filter(|part| part["type"] == "image");
+    parts.filter_map(image).collect()
+}
+
+/// Why a turn failed, as far as the words tell.
+fn code_of(text: &str) -> TurnErrorCode {
+    let has = |word: &str| text.contains(word);
+    if has("429") || has("rate limit") {
+        TurnErrorCode::RateLimited
+    } else if has("529") || has("verloaded") {
+        TurnErrorCode::Overloaded
+    } else if has("401") || has("/login") {
+        TurnErrorCode::Unauthorized
+    } else if has("too long") {
+        TurnErrorCode::ContextWindow
+    } else if has("usage limit") {
+        TurnErrorCode::UsageLimit
+    } else {
+        TurnErrorCode::Other
+    }
+}

@@ -1,0 +1,161 @@
+//! Codex keeps a rollout of each thread: `sessions/YYYY/MM/DD/rollout-<time>-<thread>.jsonl`, and those that were put
+//! away in `archived_sessions`.
+//!
+//! A rollout is a file of lines `{"timestamp", "ordinal", "type", "payload"}`. It opens with `session_meta`; what
+//! happened is in lines of the type `event_msg`, and what the model was told and said in `response_item`, which repeats
+//! most of it. A fork has a rollout that holds only what came after, and says in `history_base` how much of which other
+//! rollout came before.
+
+mod calls;
+mod items;
+mod reader;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use longshore_model::event::Raw;
+use longshore_model::lifecycle::NativeId;
+use longshore_model::session::title_of;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::{Base, Head, Reader, Records};
+use crate::discover::Surroundings;
+
+pub use reader::Rollout;
+
+/// How much of the list of titles is read.
+const TITLES: u64 = 16 << 20;
+/// How long a thread's name is.
+const UUID: usize = 36;
+
+/// The rollouts of codex.
+#[derive(Clone, Copy, Debug)]
+pub struct Rollouts;
+
+/// One line.
+#[derive(Deserialize)]
+struct Line<'a> {
+    #[serde(borrow, default)]
+    timestamp: Cow<'a, str>,
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    payload: &'a RawValue,
+}
+
+/// The type of what a line says.
+#[derive(Default, Deserialize)]
+struct Kind<'a> {
+    #[serde(borrow, default, rename = "type")]
+    kind: Cow<'a, str>,
+}
+
+/// `session_meta`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Meta {
+    timestamp: String,
+    cwd: String,
+    /// `{"subagent":{"thread_spawn":{"parent_thread_id":..}}}` for a thread that another spawned.
+    source: Value,
+    parent_thread_id: Option<String>,
+    history_mode: String,
+    history_base: Option<HistoryBase>,
+    git: Option<Git>,
+}
+
+#[derive(Debug, Deserialize)]
+struct HistoryBase {
+    thread_id: String,
+    end_byte_offset: u64,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Git {
+    branch: Option<String>,
+    commit_hash: Option<String>,
+    repository_url: Option<String>,
+}
+
+impl Rollouts {
+    fn home(around: &Surroundings) -> Option<PathBuf> {
+        let set = around.var("CODEX_HOME").map(PathBuf::from);
+        set.or_else(|| around.home().map(|home| home.join(".codex")))
+    }
+}
+
+impl Records for Rollouts {
+    fn home_variable(&self) -> &'static str {
+        "CODEX_HOME"
+    }
+
+    fn folders(&self, around: &Surroundings) -> Vec<PathBuf> {
+        let below = |home: PathBuf| [home.join("sessions"), home.join("archived_sessions")];
+        Self::home(around).into_iter().flat_map(below).collect()
+    }
+
+    fn native(&self, file: &Path) -> Option<NativeId> {
+        let name = file.file_name()?.to_str()?.strip_prefix("rollout-")?.strip_suffix(".jsonl")?;
+        let thread = name.get(name.len().checked_sub(UUID)?..)?;
+        let is_uuid = thread.bytes().enumerate().all(|(at, byte)| match at {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        });
+        is_uuid.then(|| thread.to_owned())
+    }
+
+    fn look(&self, _: &Path, lines: &mut dyn Iterator<Item = Raw>) -> Option<Head> {
+        let mut head: Option<Head> = None;
+        for text in lines {
+            let Ok(line) = serde_json::from_str::<Line<'_>>(&text) else { continue };
+            match (&mut head, &*line.kind) {
+                (None, "session_meta") => head = Some(head_of(&line)?),
+                (Some(head), "event_msg") => {
+                    head.title = reader::first_words(line.payload).map(|words| title_of(&words));
+                    if head.title.as_ref().is_some_and(|title| !title.is_empty()) {
+                        break;
+                    }
+                }
+                (None | Some(_), _) => {}
+            }
+        }
+        head
+    }
+
+    fn titles(&self, around: &Surroundings) -> BTreeMap<NativeId, String> {
+        #[derive(Deserialize)]
+        struct Named {
+            id: String,
+            thread_name: String,
+        }
+        let file = Self::home(around).and_then(|home| File::open(home.join("session_index.jsonl")).ok());
+        let lines = file.map(|file| BufReader::new(file.take(TITLES)).lines().map_while(Result::ok));
+        let named = lines.into_iter().flatten().filter_map(|line| serde_json::from_str::<Named>(&line).ok());
+        // A thread that was named again has a second line.
+        named.map(|Named { id, thread_name }| (id, thread_name)).collect()
+    }
+
+    fn reader(&self, native: &str) -> Box<dyn Reader> {
+        Box::new(Rollout::new(native))
+    }
+}
+
+fn head_of(line: &Line<'_>) -> Option<Head> {
+    let meta: Meta = serde_json::from_str(line.payload.get()).ok()?;
+    let spawned = meta.source["subagent"]["thread_spawn"]["parent_thread_id"].as_str().map(str::to_owned);
+    let created_at = meta.timestamp.parse().or_else(|_| line.timestamp.parse()).unwrap_or_default();
+    (!meta.cwd.is_empty()).then_some(Head {
+        cwd: meta.cwd,
+        title: None,
+        created_at,
+        parent: meta.parent_thread_id.or(spawned),
+        base: meta.history_base.map(|base| Base { native: base.thread_id, until: base.end_byte_offset }),
+        closed: false,
+    })
+}

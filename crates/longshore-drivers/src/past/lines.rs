@@ -1,0 +1,173 @@
+//! A record as lines with their places in it.
+//!
+//! The record of a fork begins in another file: it holds only what came after, and says how much of the other one came
+//! before. Here both are one record, and a place in it counts the bytes of both.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Seek, SeekFrom};
+use std::path::PathBuf;
+
+use longshore_model::event::{Raw, RawFault};
+
+/// How much is read at once.
+const CHUNK: usize = 256 * 1024;
+/// How long a line may be.
+const LONGEST: usize = 64 << 20;
+/// How much is kept of a longer one.
+const KEPT: usize = 1 << 20;
+
+/// A part of a record: a file, or its beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Part {
+    /// The file; none when it is gone, which leaves a hole.
+    pub file: Option<PathBuf>,
+    /// How many bytes of it; none for as many as there are.
+    pub until: Option<u64>,
+}
+
+/// A whole line of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordLine {
+    /// The line; of one that is too long only its beginning.
+    pub text: Raw,
+    /// What is wrong with it.
+    pub fault: Option<RawFault>,
+}
+
+/// Reads the whole lines of a record. A last line that has no end is not there yet.
+#[derive(Debug)]
+pub struct RecordLines {
+    parts: std::vec::IntoIter<Part>,
+    open: Option<Open>,
+    /// Where the part that is open begins.
+    begins: u64,
+    /// How much of the record was read, in whole lines.
+    place: u64,
+}
+
+#[derive(Debug)]
+struct Open {
+    file: BufReader<File>,
+    until: Option<u64>,
+    /// How much of this part was read, in whole lines.
+    place: u64,
+    line: Vec<u8>,
+}
+
+impl RecordLines {
+    /// A record that is one file.
+    pub fn of_file(file: PathBuf) -> Self {
+        Self::of(vec![Part { file: Some(file), until: None }])
+    }
+
+    /// A record of several parts.
+    pub fn of(parts: Vec<Part>) -> Self {
+        Self { parts: parts.into_iter(), open: None, begins: 0, place: 0 }
+    }
+
+    /// How much of the record was read.
+    pub fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// The next whole line; none at the end, where more may come later.
+    #[allow(clippy::should_implement_trait, reason = "it can fail, and more lines may come after a `None`")]
+    pub fn next(&mut self) -> io::Result<Option<RecordLine>> {
+        loop {
+            let Some(open) = &mut self.open else {
+                match self.parts.next() {
+                    Some(part) => self.begin(part)?,
+                    None => return Ok(None),
+                }
+                continue;
+            };
+            let line = open.next()?;
+            self.place = self.begins + open.place;
+            match (line, open.until) {
+                (Some(line), _) => return Ok(Some(line)),
+                // The last part may grow; of the others there is no more than this.
+                (None, None) => return Ok(None),
+                (None, Some(until)) => {
+                    self.begins += until;
+                    self.place = self.begins;
+                    self.open = None;
+                }
+            }
+        }
+    }
+
+    fn begin(&mut self, part: Part) -> io::Result<()> {
+        let Part { file, until } = part;
+        match (file, until) {
+            (Some(file), until) => {
+                let file = BufReader::with_capacity(CHUNK, File::open(file)?);
+                self.open = Some(Open { file, until, place: 0, line: Vec::new() });
+            }
+            (None, Some(until)) => {
+                self.begins += until;
+                self.place = self.begins;
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    fn next(&mut self) -> io::Result<Option<RecordLine>> {
+        loop {
+            let Some((length, fault)) = self.take_line()? else {
+                // What has no end yet is read again when it has.
+                self.file.seek(SeekFrom::Start(self.place))?;
+                return Ok(None);
+            };
+            self.place += length;
+            let bytes = self.line.trim_ascii();
+            if bytes.is_empty() {
+                continue;
+            }
+            let line = match std::str::from_utf8(bytes) {
+                Ok(text) => RecordLine { text: text.into(), fault },
+                Err(_) => {
+                    let fault = Some(fault.unwrap_or(RawFault::InvalidUtf8));
+                    RecordLine { text: String::from_utf8_lossy(bytes).into(), fault }
+                }
+            };
+            if self.line.capacity() > CHUNK * 4 {
+                self.line = Vec::new();
+            }
+            return Ok(Some(line));
+        }
+    }
+
+    /// Takes a line with its end into the buffer: how long it is. None when the end is not there.
+    fn take_line(&mut self) -> io::Result<Option<(u64, Option<RawFault>)>> {
+        self.line.clear();
+        let left = self.until.map_or(u64::MAX, |until| until.saturating_sub(self.place));
+        let mut length = 0_u64;
+        let mut fault = None;
+        loop {
+            let bytes = self.file.fill_buf()?;
+            let within = bytes.len().min(usize::try_from(left - length).unwrap_or(usize::MAX));
+            let bytes = &bytes[..within];
+            if bytes.is_empty() {
+                return Ok(None);
+            }
+            let end = memchr::memchr(b'\n', bytes);
+            let taken = end.map_or(bytes.len(), |end| end + 1);
+            if fault.is_none() {
+                self.line.extend_from_slice(&bytes[..taken]);
+                if self.line.len() > LONGEST {
+                    fault = Some(RawFault::Truncated);
+                    self.line.truncate(KEPT);
+                    self.line.shrink_to_fit();
+                }
+            }
+            self.file.consume(taken);
+            length += taken as u64;
+            if end.is_some() {
+                return Ok(Some((length, fault)));
+            }
+        }
+    }
+}

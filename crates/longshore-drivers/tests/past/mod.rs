@@ -1,0 +1,62 @@
+//! Conversations that were held elsewhere: readers of records, and the anchor that watches them.
+
+mod harm;
+mod readers;
+mod watching;
+
+use std::path::{Path, PathBuf};
+
+use longshore_drivers::past::claude::Transcripts;
+use longshore_drivers::past::codex::Rollouts;
+use longshore_drivers::past::{Reader, RecordLine, RecordLines, Records, Told};
+use longshore_model::event::Draft;
+use longshore_model::time::Timestamp;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/records")
+}
+
+/// Every record that was captured, with its name.
+fn records() -> Vec<(String, PathBuf)> {
+    let mut all = Vec::new();
+    for folder in std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()) {
+        for file in std::fs::read_dir(&folder).into_iter().flatten().map(|entry| entry.unwrap().path()) {
+            let name = format!(
+                "{}-{}",
+                folder.file_name().unwrap().to_string_lossy(),
+                file.file_stem().unwrap().to_string_lossy()
+            );
+            all.push((name, file));
+        }
+    }
+    all.sort();
+    assert!(all.len() > 25, "the records are not there");
+    all
+}
+
+fn kind_of(name: &str) -> &'static dyn Records {
+    if name.contains("claude") { &Transcripts } else { &Rollouts }
+}
+
+/// The whole lines of a file.
+fn lines_of(file: &Path) -> Vec<RecordLine> {
+    let mut lines = RecordLines::of_file(file.to_owned());
+    let mut all = Vec::new();
+    while let Some(line) = lines.next().unwrap() {
+        all.push(line);
+    }
+    all
+}
+
+fn hear(reader: &mut dyn Reader, lines: &[RecordLine], told: &mut Told) {
+    for line in lines {
+        reader.line(&line.text, line.fault, told);
+    }
+}
+
+/// What a reader says of lines that it hears from the first.
+fn read(kind: &dyn Records, lines: &[RecordLine]) -> Vec<(Timestamp, Draft)> {
+    let mut told = Told::default();
+    hear(&mut *kind.reader("the-conversation"), lines, &mut told);
+    told.drafts
+}

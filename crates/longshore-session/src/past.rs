@@ -1,0 +1,147 @@
+//! Conversations that were held elsewhere: found by the anchor, taken in piece by piece, read like all others.
+
+use std::sync::Arc;
+
+use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
+use longshore_model::capability::Mode;
+use longshore_model::id::{Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::Opened;
+use tokio::task::JoinSet;
+use tracing::warn;
+
+use crate::actor::FromClient;
+use crate::error::HubError;
+use crate::hub::{Hub, mismatch};
+
+/// What looking for conversations that were held elsewhere came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ImportedPast {
+    /// How many there are.
+    pub found: u64,
+    /// How many of them are listed here only now.
+    pub new: u64,
+    /// How many are yet to be read, or read on.
+    pub unread: u64,
+}
+
+/// How a conversation goes on in the agent's own terminal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandBack {
+    /// The folder to be in.
+    pub cwd: String,
+    /// The command to give there.
+    pub command: String,
+}
+
+impl HandBack {
+    /// Both in a line for a shell.
+    pub fn line(&self) -> String {
+        format!("cd {} && {}", quoted(&self.cwd), self.command)
+    }
+}
+
+impl Hub {
+    /// How a session goes on in the agent's own terminal; none when its agent has none, or has nothing to go on with.
+    pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
+        let info = self.session(session).await?;
+        let Some(native) = info.native.filter(|_| info.capabilities.send_prompt) else { return Ok(None) };
+        let agent = self.agents().await?.into_iter().find(|agent| agent.name == info.provider);
+        let command = agent.and_then(|agent| agent.resume);
+        let command = command.map(|command| command.replace("{native}", &quoted(&native)));
+        Ok(command.map(|command| HandBack { cwd: info.cwd, command }))
+    }
+
+    /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
+    /// in their own time.
+    pub async fn import_past(&self) -> Result<ImportedPast, HubError> {
+        let before = self.inner.counters.past();
+        match self.ask(Query::Past).await? {
+            Answer::Past { found, unread } => {
+                Ok(ImportedPast { found, new: self.inner.counters.past() - before, unread })
+            }
+            Answer::Agents { .. } | Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => {
+                Err(mismatch())
+            }
+        }
+    }
+
+    /// Opens a session for each that is new, all at once so that they share commits, and has the anchor read on in
+    /// those of which there is more than was taken in.
+    pub(crate) async fn found_past(&self, found: Vec<Past>) {
+        let mut openings = JoinSet::new();
+        for past in found {
+            let hub = self.clone();
+            openings.spawn(async move {
+                let native = past.native.clone();
+                if let Err(error) = hub.follow_past(past).await {
+                    warn!(%native, %error, "a past conversation cannot be taken in");
+                }
+            });
+        }
+        while openings.join_next().await.is_some() {}
+    }
+
+    async fn follow_past(&self, past: Past) -> Result<(), HubError> {
+        let known = self.inner.log.native(Arc::clone(&past.agent), past.native.clone()).await?;
+        let (agent, native, size) = (Arc::clone(&past.agent), past.native.clone(), past.size);
+        let session = match known {
+            Some(known) => known,
+            None => self.open_past(past).await?,
+        };
+        // A conversation that goes on here is told by its own driver.
+        if let Some(after) = session.imported.filter(|taken| *taken < size) {
+            let session = session.session_id;
+            self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after }).await;
+        }
+        Ok(())
+    }
+
+    async fn open_past(&self, past: Past) -> Result<SessionInfo, HubError> {
+        let session = SessionId::of_past(&past.agent, &past.native);
+        let parent = match past.parent {
+            Some(native) => {
+                let known = self.inner.log.native(Arc::clone(&past.agent), native.clone()).await?;
+                Some(known.map_or_else(|| SessionId::of_past(&past.agent, &native), |known| known.session_id))
+            }
+            None => None,
+        };
+        let opened = Opened {
+            agent: past.agent,
+            cwd: past.cwd,
+            mode: Mode::default(),
+            model: None,
+            title: past.title,
+            capabilities: past.capabilities,
+            parent,
+            forked_from: None,
+        };
+        let entry = self.entry(session, Seq::ZERO);
+        let (opened, native, at) = (Box::new(opened), past.native, past.created_at);
+        let opened = self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
+        self.inner.counters.took_in_past();
+        Ok(opened)
+    }
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+,=".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shell_reads_it_as_it_is() {
+        let back = HandBack { cwd: "/home/dev/it's here".to_owned(), command: "codex resume 1-2".to_owned() };
+        assert_eq!(back.line(), r"cd '/home/dev/it'\''s here' && codex resume 1-2");
+        assert_eq!(quoted("x; rm -rf ~"), "'x; rm -rf ~'");
+        assert_eq!(quoted(""), "''");
+    }
+}
