@@ -8,7 +8,7 @@
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
 //! | [`opencode`] | OpenCode, through its server |
-//! | [`react`] | the agent that is built in |
+//! | [`react`] | the agent that is built in: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
 //! | [`discover`] | where an agent is installed, and in which version |

@@ -1,3 +1,3 @@
-//! The agent that is built in: a ReAct loop on any model API, in a process of its own.
+//! The built-in agent: a loop on any model API, with tools of its own.
 
 pub mod tools;
