@@ -81,6 +81,8 @@ export type Capabilities = {
   fork: boolean;
   interrupt: boolean;
   listSessions: boolean;
+  /** It remembers nothing itself: what it said before is given back to it from the log when it starts. */
+  memoryInLog: boolean;
   models: boolean;
   modes: Mode[];
   multiTurn: boolean;

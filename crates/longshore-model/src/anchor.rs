@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use crate::command::AgentCommand;
-use crate::event::{AgentName, Draft};
+use crate::delegation::DelegateWish;
+use crate::event::{AgentName, Draft, Raw};
 use crate::id::{QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
 use crate::time::Timestamp;
@@ -86,6 +87,15 @@ pub enum FromAnchor {
         /// How much of the agent's record was taken in with it.
         until: u64,
     },
+    /// A session's agent wants another one to do something, or to stop. It hears of it as [`AgentCommand::Child`].
+    Delegate {
+        /// Whose agent.
+        session: SessionId,
+        /// Its name for the call.
+        call: String,
+        /// What it wants.
+        wish: DelegateWish,
+    },
     /// The answer to a question.
     Answer {
         /// The name of the question.
@@ -122,6 +132,12 @@ pub enum Start {
     Told {
         /// The conversation so far, in words.
         story: String,
+    },
+    /// From our log, which is all the memory that the agent has: see [`Capabilities::memory_in_log`].
+    Lines {
+        /// Its own lines in their order, without those that only made an item grow, and among them what it was told by
+        /// people, each as the draft of a user message in JSON: `{"draft":..}`.
+        lines: Vec<Raw>,
     },
     /// From the agent's own memory.
     Resume {

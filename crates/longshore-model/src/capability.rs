@@ -66,6 +66,8 @@ pub struct Capabilities {
     pub fork: bool,
     pub modes: Vec<Mode>,
     pub models: bool,
+    /// It remembers nothing itself: what it said before is given back to it from the log when it starts.
+    pub memory_in_log: bool,
     pub custom: BTreeMap<String, Value>,
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use crate::capability::Mode;
+use crate::delegation::ChildNews;
 use crate::id::{ApprovalId, PromptId, QuestionId, Seq, TurnId};
 
 /// A wish of a client. May be refused.
@@ -122,7 +123,7 @@ pub enum AttachmentSource {
 
 /// What a session tells its agent.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "tell", rename_all = "snake_case")]
+#[serde(tag = "tell", content = "with", rename_all = "snake_case")]
 pub enum AgentCommand {
     /// Begin a turn.
     Prompt {
@@ -173,6 +174,13 @@ pub enum AgentCommand {
     Rename(String),
     /// The session was put away, or taken out.
     Archive(bool),
+    /// How a session fares that the agent delegated to.
+    Child {
+        /// The agent's name for the call.
+        call: String,
+        /// How.
+        news: ChildNews,
+    },
 }
 
 /// What a command that was not refused came to.

@@ -8,6 +8,7 @@
 
 use crate::anchor::{Answer, Launch, Query};
 use crate::command::AgentCommand;
+use crate::delegation::DelegateWish;
 use crate::event::{Draft, Raw, RawFault};
 use crate::id::{Context, QueryId, SessionId};
 use crate::time::Timestamp;
@@ -139,6 +140,8 @@ pub struct Output {
     pub answers: Vec<(QueryId, Result<Answer, String>)>,
     /// Sessions that the process is of no more use to, while it goes on for others. The text says why.
     pub ended: Vec<(SessionId, String)>,
+    /// What other sessions are to do for one: whose agent wants it, its name for the call, and what it wants.
+    pub delegates: Vec<(SessionId, String, DelegateWish)>,
     /// What to do with files and processes; each comes back as [`Input::WorkDone`], in any order.
     pub works: Vec<Work>,
     /// The process is of no more use; stop it. The text says why.

@@ -13,6 +13,7 @@
 //! | [`info`] | a session as lists show it |
 //! | [`timeline`] | the fold that clients draw |
 //! | [`frame`] | an event encoded once |
+//! | [`delegation`] | work on its way to another session |
 //! | [`driver`], [`work`], [`anchor`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -21,6 +22,7 @@ pub mod anchor;
 pub mod approval;
 pub mod capability;
 pub mod command;
+pub mod delegation;
 pub mod driver;
 pub mod event;
 pub mod frame;

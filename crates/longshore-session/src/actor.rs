@@ -18,6 +18,7 @@ use tracing::{error, warn};
 
 use crate::error::HubError;
 use crate::hub::Inner;
+use crate::lines::lines_of;
 use crate::story::story_of;
 use crate::tail::Tail;
 
@@ -368,6 +369,15 @@ impl Actor {
                 match story_of(&*self.hub.log, self.id).await {
                     Ok(story) => launch.start = Start::Told { story },
                     Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
+                }
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::LaunchFromLines(mut launch) => {
+                self.agent = AgentHere::Yes;
+                match lines_of(&*self.hub.log, self.id).await {
+                    Ok(lines) if lines.is_empty() => launch.start = Start::New,
+                    Ok(lines) => launch.start = Start::Lines { lines },
+                    Err(error) => warn!(session = %self.id, %error, "cannot read the lines back"),
                 }
                 self.hub.to_anchor(ToAnchor::Open(launch)).await;
             }

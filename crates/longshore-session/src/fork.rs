@@ -1,31 +1,46 @@
 //! What a fork takes over from its origin: what was said and done, not what its agent's process went through.
 
 use longshore_log::{Log, WithRaw};
-use longshore_model::event::{Draft, Growth};
+use longshore_model::event::{Body, Draft, Growth};
 use longshore_model::id::{Seq, SessionId};
 
 use crate::error::HubError;
 
 const PAGE: usize = 4_096;
 
-pub(crate) async fn copied(log: &dyn Log, origin: SessionId, until: Seq) -> Result<Vec<Draft>, HubError> {
+/// `memory` says that the agent remembers by its own lines in our log: then these are taken over too.
+pub(crate) async fn copied(
+    log: &dyn Log,
+    origin: SessionId,
+    until: Seq,
+    memory: bool,
+) -> Result<Vec<Draft>, HubError> {
+    let with_raw = if memory { WithRaw::Yes } else { WithRaw::No };
     let mut copied = Vec::new();
     let mut cursor = Seq::ZERO;
     loop {
-        let page = log.read(origin, cursor, PAGE, WithRaw::No).await?;
+        let page = log.read(origin, cursor, PAGE, with_raw).await?;
         let Some(last) = page.last() else { return Ok(copied) };
         cursor = last.seq();
         for frame in page.iter().take_while(|frame| frame.seq() <= until) {
             let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
             let kind = event.body.kind();
-            if kind.conversation && kind.growth != Growth::Delta {
+            let raw = frame.raw().cloned();
+            if kind.growth == Growth::Delta {
+                continue;
+            }
+            if kind.conversation {
                 copied.push(Draft {
                     turn: event.turn,
                     item: event.item,
                     text: event.text.clone(),
                     body: event.body.clone(),
-                    raw: None,
+                    raw,
                 });
+            } else if raw.is_some() {
+                // What went on around the conversation was the origin's; of it only the line is remembered.
+                let body = Body::Raw { kind: "remembered".to_owned(), fault: None };
+                copied.push(Draft::new(body).raw(raw));
             }
         }
         if cursor >= until {

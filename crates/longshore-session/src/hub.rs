@@ -46,6 +46,7 @@ pub(crate) struct Inner {
     changes: broadcast::Sender<Arc<SessionInfo>>,
     ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
+    pub(crate) delegations: crate::delegation::Delegations,
 }
 
 /// What a new session shall be.
@@ -75,6 +76,7 @@ impl Hub {
             changes: broadcast::Sender::new(CHANGES),
             ids: Mutex::new(Ids::seeded(random_seed())),
             importing: Default::default(),
+            delegations: Default::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -116,8 +118,10 @@ impl Hub {
                 self.agent_did(session, FromAgent::Said(drafts)).await;
             }
             FromAnchor::Gone { session, sleep, reason } => {
+                self.orphan_children(session);
                 self.agent_did(session, FromAgent::Gone { sleep, reason }).await;
             }
+            FromAnchor::Delegate { session, call, wish } => self.delegate(session, call, wish),
             FromAnchor::FoundPast { found } => self.found_past(found).await,
             FromAnchor::ReadPast { session, after, drafts, until } => {
                 self.agent_did(session, FromAgent::Past { after, drafts, until }).await;
@@ -168,6 +172,14 @@ impl Hub {
 
     /// Opens a session and starts its agent.
     pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, HubError> {
+        self.open_child(request, None).await
+    }
+
+    pub(crate) async fn open_child(
+        &self,
+        request: OpenRequest,
+        parent: Option<SessionId>,
+    ) -> Result<SessionInfo, HubError> {
         let OpenRequest { agent, cwd, title, model, mode } = request;
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
@@ -185,7 +197,7 @@ impl Hub {
             model,
             title,
             capabilities: known.capabilities,
-            parent: None,
+            parent,
             forked_from: None,
         };
         self.begin(opened, Vec::new()).await
@@ -218,7 +230,8 @@ impl Hub {
             parent: None,
             forked_from: Some(ForkPoint { session, seq: origin.head, native }),
         };
-        let copied = crate::fork::copied(&*self.inner.log, session, origin.head).await?;
+        let memory = opened.capabilities.memory_in_log;
+        let copied = crate::fork::copied(&*self.inner.log, session, origin.head, memory).await?;
         self.begin(opened, copied).await
     }
 

@@ -10,11 +10,13 @@
 
 mod actor;
 mod counters;
+mod delegation;
 mod error;
 mod fork;
 mod hub;
 mod import;
 mod inbox;
+mod lines;
 mod past;
 mod registry;
 mod story;

@@ -3,7 +3,9 @@
 
 mod approvals;
 mod copies;
+mod delegations;
 mod faults;
+mod memory;
 mod past;
 mod recovery;
 mod rig;

@@ -40,6 +40,13 @@ pub(crate) fn agent() -> AgentInfo {
     }
 }
 
+/// An agent whose memory is our log.
+pub(crate) fn forgetful() -> AgentInfo {
+    let mut agent = AgentInfo { name: "react".into(), title: "Built-in agent".to_owned(), ..agent() };
+    agent.capabilities.memory_in_log = true;
+    agent
+}
+
 impl Rig {
     pub(crate) fn over(log: Arc<dyn Log>) -> Self {
         let hub = Hub::new(log);
@@ -53,7 +60,7 @@ impl Rig {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
                             longshore_model::anchor::Query::Agents => {
-                                Ok(Answer::Agents { agents: vec![agent()] })
+                                Ok(Answer::Agents { agents: vec![agent(), forgetful()] })
                             }
                             _ => Err("not here".to_owned()),
                         };
@@ -67,8 +74,11 @@ impl Rig {
     }
 
     pub(crate) async fn open(&mut self) -> (SessionId, Launch) {
-        let request =
-            OpenRequest { agent: "codex".to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
+        self.open_with("codex").await
+    }
+
+    pub(crate) async fn open_with(&mut self, agent: &str) -> (SessionId, Launch) {
+        let request = OpenRequest { agent: agent.to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
         let session = self.hub.open(request).await.unwrap().session_id;
         (session, self.launched().await)
     }

@@ -242,7 +242,7 @@ impl Agent {
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, mut requests, answers, works, ended, finished } =
+        let Output { mut said, mut lines, mut requests, answers, works, delegates, ended, finished } =
             std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
@@ -250,6 +250,9 @@ impl Agent {
                 self.began.insert(session);
             }
             self.outbox.say(session, draft);
+        }
+        for (session, call, wish) in delegates {
+            self.outbox.send(FromAnchor::Delegate { session, call, wish });
         }
         for (id, answer) in answers {
             match self.asked.remove(&id) {

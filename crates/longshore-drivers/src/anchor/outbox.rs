@@ -34,6 +34,7 @@ impl Outbox {
                 FromAnchor::Gone { session: other, .. } if *other == session => break,
                 FromAnchor::Said { .. }
                 | FromAnchor::Gone { .. }
+                | FromAnchor::Delegate { .. }
                 | FromAnchor::FoundPast { .. }
                 | FromAnchor::ReadPast { .. }
                 | FromAnchor::Answer { .. } => {}

@@ -189,6 +189,7 @@ impl Queries {
                     FromAnchor::Answer { answer, .. } => drop(answers.try_send(answer)),
                     FromAnchor::Said { .. }
                     | FromAnchor::Gone { .. }
+                    | FromAnchor::Delegate { .. }
                     | FromAnchor::FoundPast { .. }
                     | FromAnchor::ReadPast { .. } => {}
                 }

@@ -6,6 +6,7 @@ use std::fmt::Write;
 use super::Step;
 use longshore_model::approval::{AnswerAction, Decision, Subject};
 use longshore_model::command::AgentCommand;
+use longshore_model::delegation::ChildNews;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use longshore_model::item::{FileChange, ToolCall};
@@ -231,6 +232,14 @@ impl Narrator {
             AgentCommand::Rename(title) => format!("rename {}", quoted(title)),
             AgentCommand::Archive(true) => "archive".to_owned(),
             AgentCommand::Archive(false) => "take out of the archive".to_owned(),
+            AgentCommand::Child { call, news } => {
+                let news = match news {
+                    ChildNews::Opened { child, .. } => format!("opened {}", self.name("session", child)),
+                    ChildNews::Said { text } => format!("said {}", quoted(text)),
+                    ChildNews::Ended { outcome, text } => format!("{} {}", word(outcome), quoted(text)),
+                };
+                format!("child {call} {news}")
+            }
         }
     }
 

@@ -62,6 +62,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
+        memory_in_log: false,
         custom: BTreeMap::new(),
     }
 }
@@ -95,7 +96,7 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         }
         let id = native_id(launch);
         match &launch.start {
-            Start::New | Start::Told { .. } => say(&["--session-id", &id]),
+            Start::New | Start::Told { .. } | Start::Lines { .. } => say(&["--session-id", &id]),
             Start::Resume { native } => say(&["--resume", native]),
             Start::Fork { native } => say(&["--resume", native, "--fork-session", "--session-id", &id]),
         }
@@ -114,7 +115,7 @@ pub fn environment() -> Vec<(&'static str, &'static str)> {
 /// session and of the story, which is longer every time.
 pub fn native_id(launch: &Launch) -> String {
     match &launch.start {
-        Start::New | Start::Fork { .. } => launch.session.to_string(),
+        Start::New | Start::Lines { .. } | Start::Fork { .. } => launch.session.to_string(),
         Start::Resume { native } => native.clone(),
         Start::Told { story } => {
             let session = launch.session.0.as_bytes();

@@ -217,7 +217,7 @@ impl Player {
         };
         let known = match &start {
             Start::Resume { native } => self.sessions.get(native).copied(),
-            Start::New | Start::Told { .. } | Start::Fork { .. } => None,
+            Start::New | Start::Told { .. } | Start::Lines { .. } | Start::Fork { .. } => None,
         };
         let mode = match params["approvalPolicy"].as_str() {
             _ if plans => Mode::Plan,

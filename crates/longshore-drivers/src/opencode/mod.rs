@@ -45,6 +45,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
+        memory_in_log: false,
         custom: BTreeMap::new(),
     }
 }

@@ -27,7 +27,8 @@ impl Session {
         }
         let (finishes, readies) =
             (matches!(draft.body, Body::TurnFinished(_)), matches!(draft.body, Body::SessionReady(_)));
-        let (was_woken, from_log) = (self.woken, self.forgotten);
+        let from_log = self.forgotten || self.opened.capabilities.memory_in_log;
+        let was_woken = self.woken;
         self.record(draft, cx, out);
         if readies && was_woken {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);

@@ -87,6 +87,8 @@ pub enum Effect {
     Launch(Launch),
     /// Start the agent and tell it what the log holds: [`Start::Told`] with the story of this session.
     LaunchFromLog(Launch),
+    /// Start the agent and give it back what it said before: [`Start::Lines`] with the lines of this session.
+    LaunchFromLines(Launch),
     /// Tell the agent something.
     Tell(AgentCommand),
     /// Stop the agent.
@@ -335,9 +337,10 @@ impl Session {
             (None, None) => Start::New,
         };
         let launch = self.launch_from(start);
-        out.effects.push(match self.forgotten {
-            true => Effect::LaunchFromLog(launch),
-            false => Effect::Launch(launch),
+        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten) {
+            (true, _) => Effect::LaunchFromLines(launch),
+            (false, true) => Effect::LaunchFromLog(launch),
+            (false, false) => Effect::Launch(launch),
         });
     }
 

@@ -99,7 +99,7 @@ fn as_recorded_by_the_hub(command: &AgentCommand) -> Vec<Draft> {
         AgentCommand::SetModel(model) => vec![Draft::new(Body::ModelChanged { model: model.clone() })],
         AgentCommand::Rename(title) => vec![Draft::new(Body::TitleChanged).text(title)],
         AgentCommand::Archive(archived) => vec![Draft::new(Body::ArchiveChanged { archived: *archived })],
-        AgentCommand::Interrupt { .. } => Vec::new(),
+        AgentCommand::Interrupt { .. } | AgentCommand::Child { .. } => Vec::new(),
     }
 }
 

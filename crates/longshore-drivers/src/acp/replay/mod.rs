@@ -229,7 +229,7 @@ impl Player {
         };
         let known = match &start {
             Start::Resume { native } => self.sessions.get(native).copied(),
-            Start::New | Start::Told { .. } | Start::Fork { .. } => None,
+            Start::New | Start::Told { .. } | Start::Lines { .. } | Start::Fork { .. } => None,
         };
         let session = known.unwrap_or_else(|| SessionId(self.ids.next(self.now)));
         let launch = Launch {

@@ -54,6 +54,8 @@ impl Acp {
                 talk.renamed = true;
             }
             AgentCommand::Archive(_) => {}
+            // It delegates nothing through us.
+            AgentCommand::Child { .. } => {}
         }
     }
 

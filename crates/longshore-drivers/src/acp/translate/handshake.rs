@@ -126,7 +126,7 @@ impl Acp {
     /// Asks for the conversation that a session is to be.
     fn begin(&mut self, launch: Launch, logins: usize, cx: &mut Context<'_>, out: &mut Output) {
         match launch.start.clone() {
-            Start::New | Start::Told { .. } => {
+            Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 let params = place(&launch, None);
                 let call = Call::Open { launch: Box::new(launch), logins };
                 self.calls.send("session/new", params, call, cx, out);
@@ -174,7 +174,9 @@ impl Acp {
             Start::Fork { .. } | Start::Resume { .. } => {
                 (FaultCode::ResumeFailed, "go on with the conversation")
             }
-            Start::New | Start::Told { .. } => (FaultCode::StartFailed, "open a session"),
+            Start::New | Start::Told { .. } | Start::Lines { .. } => {
+                (FaultCode::StartFailed, "open a session")
+            }
         };
         let understood = match answer.map(serde_json::from_str::<Option<Opened>>) {
             Ok(Ok(opened)) => Ok(opened.unwrap_or_default()),

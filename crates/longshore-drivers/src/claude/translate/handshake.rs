@@ -66,7 +66,7 @@ impl Claude {
                 self.ledger.resumed = true;
                 None
             }
-            Start::New => None,
+            Start::New | Start::Lines { .. } => None,
         };
         self.talks.push(Talk::new(launch.session));
         self.home = Some(Home {

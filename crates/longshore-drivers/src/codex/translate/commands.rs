@@ -94,6 +94,8 @@ impl Codex {
                 let call = Call::Tell { session, vital: true };
                 self.calls.send(method, json!({"threadId": native}), call, cx, out);
             }
+            // It delegates to its own sub-agents and not through us.
+            AgentCommand::Child { .. } => {}
         }
     }
 

@@ -133,7 +133,7 @@ impl Codex {
     /// Asks for the thread that a session is to be.
     fn begin(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
         match &launch.start {
-            Start::New | Start::Told { .. } => {
+            Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 let params = thread_params(&launch, None);
                 self.calls.send("thread/start", params, Call::Open(Box::new(launch)), cx, out);
             }
@@ -173,7 +173,7 @@ impl Codex {
             Err(message) => {
                 let code = match launch.start {
                     Start::Fork { .. } | Start::Resume { .. } => FaultCode::ResumeFailed,
-                    Start::New | Start::Told { .. } => FaultCode::StartFailed,
+                    Start::New | Start::Told { .. } | Start::Lines { .. } => FaultCode::StartFailed,
                 };
                 self.not_opened(launch.session, code, message, Some(raw), out);
             }
@@ -228,7 +228,7 @@ impl Codex {
         thread.planning = collaboration_mode.is_some_and(|mode| mode.mode == "plan");
         thread.title = told.name;
         match launch.start {
-            Start::New => {}
+            Start::New | Start::Lines { .. } => {}
             Start::Told { story } => thread.story = Some(story),
             Start::Resume { .. } | Start::Fork { .. } => thread.recorded = true,
         }
@@ -313,7 +313,7 @@ fn thread_params(launch: &Launch, native: Option<&str>) -> Value {
 fn native_of(start: &Start) -> Option<&str> {
     match start {
         Start::Resume { native } | Start::Fork { native } => Some(native),
-        Start::New | Start::Told { .. } => None,
+        Start::New | Start::Told { .. } | Start::Lines { .. } => None,
     }
 }
 

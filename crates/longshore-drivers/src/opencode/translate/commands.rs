@@ -84,6 +84,8 @@ impl OpenCode {
                 let ask = Ask::patch(path, &chat.directory, json!({"time": {"archived": at}})).of(session);
                 self.calls.send(ask, Call::Tell { vital: false }, out);
             }
+            // It delegates to its own sub-agents and not through us.
+            AgentCommand::Child { .. } => {}
         }
     }
 

@@ -20,7 +20,7 @@ impl OpenCode {
         self.opening.push(session);
         let cwd = launch.cwd.clone();
         let ask = match &launch.start {
-            Start::New | Start::Told { .. } => {
+            Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 Ask::post("/session", &cwd, json!({"permission": modes::rules(launch.mode)}))
             }
             Start::Resume { native } => Ask::get(format!("/session/{native}"), &cwd),
@@ -47,7 +47,7 @@ impl OpenCode {
             Ok(theirs) => theirs,
             Err(why) => {
                 let (code, text) = match &launch.start {
-                    Start::New | Start::Told { .. } => {
+                    Start::New | Start::Told { .. } | Start::Lines { .. } => {
                         (FaultCode::StartFailed, format!("OpenCode did not begin a conversation: {why}"))
                     }
                     Start::Resume { native } | Start::Fork { native } => {
@@ -69,7 +69,7 @@ impl OpenCode {
         chat.tokens = theirs.tokens.unwrap_or_default();
         chat.since = theirs.time.created.unwrap_or_default();
         let is_new = match launch.start {
-            Start::New => true,
+            Start::New | Start::Lines { .. } => true,
             Start::Told { story } => {
                 chat.story = Some(story);
                 true

@@ -1,0 +1,302 @@
+//! Delegation: an agent hands work to another session, the child, and hears how it fares.
+//!
+//! The child is a session like all others, with its own log and cost; what it asks is in the same inbox. One task
+//! watches over it for as long as the call lasts. A child whose parent's agent is gone is stopped.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use longshore_log::WithRaw;
+use longshore_model::anchor::ToAnchor;
+use longshore_model::capability::Mode;
+use longshore_model::command::{AgentCommand, Command, Prompt, Reply};
+use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::event::{Body, Event};
+use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
+use longshore_model::lifecycle::TurnOutcome;
+use tokio::sync::oneshot;
+use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
+
+use crate::error::HubError;
+use crate::hub::{Hub, OpenRequest};
+use crate::subscription::Subscription;
+
+/// How deep delegation may go: the child of a child of a child delegates no further.
+const DEPTH: usize = 3;
+/// How many children of one session may work at once.
+const AT_ONCE: usize = 4;
+/// How often a parent hears what its child says. A parent that heard every word of every child would have no room left.
+const TELL_EVERY: Duration = Duration::from_millis(200);
+/// How long a child that was stopped may take to come to rest.
+const REST_WITHIN: Duration = Duration::from_secs(10);
+/// Who prompts a child.
+const BY: &str = "delegation";
+
+/// The calls that run, by the parent and its name for them.
+#[derive(Default)]
+pub(crate) struct Delegations {
+    running: Mutex<HashMap<(SessionId, String), oneshot::Sender<Recalled>>>,
+}
+
+/// Why a child is stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Recalled {
+    /// The parent's agent wants it no more.
+    ByAgent,
+    /// The parent's agent is gone, and nobody is left to be told.
+    Orphaned,
+}
+
+/// How a child ended.
+struct Ended {
+    outcome: TurnOutcome,
+    text: String,
+}
+
+impl Ended {
+    fn failed(text: impl ToString) -> Self {
+        Self { outcome: TurnOutcome::Failed, text: text.to_string() }
+    }
+}
+
+impl Delegations {
+    fn lock(&self) -> MutexGuard<'_, HashMap<(SessionId, String), oneshot::Sender<Recalled>>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self, parent: SessionId, call: &str) -> Result<oneshot::Receiver<Recalled>, Ended> {
+        let mut running = self.lock();
+        if running.keys().filter(|(of, _)| *of == parent).count() >= AT_ONCE {
+            return Err(Ended::failed(format!(
+                "{AT_ONCE} delegations are running already; wait for one of them to end"
+            )));
+        }
+        if running.contains_key(&(parent, call.to_owned())) {
+            return Err(Ended::failed(format!("the call {call} is running already")));
+        }
+        let (recall, recalled) = oneshot::channel();
+        running.insert((parent, call.to_owned()), recall);
+        Ok(recalled)
+    }
+}
+
+impl Hub {
+    /// What an agent wants of another session.
+    pub(crate) fn delegate(&self, parent: SessionId, call: String, wish: DelegateWish) {
+        match wish {
+            DelegateWish::Begin(task) => {
+                let hub = self.clone();
+                // On a task of its own: what the agent says next shall not wait for it.
+                tokio::spawn(async move { hub.watch_over(parent, call, task).await });
+            }
+            DelegateWish::Recall => {
+                if let Some(recall) = self.inner.delegations.lock().remove(&(parent, call)) {
+                    // It may have ended just now.
+                    let _ = recall.send(Recalled::ByAgent);
+                }
+            }
+        }
+    }
+
+    /// A session's agent is gone: nobody waits any more for what it delegated.
+    pub(crate) fn orphan_children(&self, parent: SessionId) {
+        let mut running = self.inner.delegations.lock();
+        for (_, recall) in running.extract_if(|(of, _), _| *of == parent) {
+            let _ = recall.send(Recalled::Orphaned);
+        }
+    }
+
+    async fn watch_over(&self, parent: SessionId, call: String, task: Task) {
+        let (ended, told) = match self.inner.delegations.begin(parent, &call) {
+            Ok(recalled) => {
+                let mut child = Child { hub: self, parent, call: &call, recalled, why: None };
+                let ended = child.work(task).await.unwrap_or_else(Ended::failed);
+                let told = child.why != Some(Recalled::Orphaned);
+                self.inner.delegations.lock().remove(&(parent, call.clone()));
+                (ended, told)
+            }
+            Err(ended) => (ended, true),
+        };
+        if told {
+            let Ended { outcome, text } = ended;
+            self.tell_parent(parent, &call, ChildNews::Ended { outcome, text }).await;
+        }
+    }
+
+    async fn tell_parent(&self, parent: SessionId, call: &str, news: ChildNews) {
+        let command = AgentCommand::Child { call: call.to_owned(), news };
+        self.inner.to_anchor(ToAnchor::Tell { session: parent, command }).await;
+    }
+
+    /// How many sessions stand above this one.
+    async fn depth(&self, session: SessionId) -> Result<usize, HubError> {
+        let mut above = self.session(session).await?.parent;
+        let mut depth = 0;
+        while let Some(session) = above.filter(|_| depth < DEPTH) {
+            depth += 1;
+            above = self.inner.log.session(session).await?.and_then(|info| info.parent);
+        }
+        Ok(depth)
+    }
+}
+
+/// One call at work.
+struct Child<'a> {
+    hub: &'a Hub,
+    parent: SessionId,
+    call: &'a str,
+    recalled: oneshot::Receiver<Recalled>,
+    /// Why it was recalled, if it was.
+    why: Option<Recalled>,
+}
+
+impl Child<'_> {
+    async fn work(&mut self, task: Task) -> Result<Ended, HubError> {
+        if self.hub.depth(self.parent).await? >= DEPTH {
+            return Ok(Ended::failed(format!("delegation goes {DEPTH} sessions deep and no further")));
+        }
+        let parent = self.hub.session(self.parent).await?;
+        let Task { agent, task, cwd, mode, model } = task;
+        let request = OpenRequest {
+            agent: agent.to_string(),
+            cwd: cwd.unwrap_or(parent.cwd),
+            title: None,
+            model,
+            mode: at_most(mode.unwrap_or(parent.mode), parent.mode),
+        };
+        let child = self.hub.open_child(request, Some(self.parent)).await?.session_id;
+        self.hub.tell_parent(self.parent, self.call, ChildNews::Opened { child, agent }).await;
+        let mut heard = self.hub.subscribe(child, Seq::ZERO, WithRaw::No).await?;
+        let prompt = Command::Prompt(Prompt { text: task, ..Prompt::default() });
+        let reply = self.hub.command(child, prompt, BY.to_owned()).await?;
+        let Reply::Prompted { turn, .. } = reply else {
+            return Ok(Ended::failed("the child did not take its task"));
+        };
+        let ended = self.listen(child, turn, &mut heard).await;
+        // Its agent has done what it was there for. Whoever wants to go on with it wakes it.
+        let info = self.hub.session(child).await?;
+        if info.turn.is_none() && info.queue.is_empty() {
+            self.hub.inner.to_anchor(ToAnchor::Stop { session: child }).await;
+        }
+        ended
+    }
+
+    /// Until the child's turn has ended.
+    async fn listen(
+        &mut self,
+        child: SessionId,
+        turn: TurnId,
+        heard: &mut Subscription,
+    ) -> Result<Ended, HubError> {
+        let mut speech = Speech::default();
+        let mut pace = interval(TELL_EVERY);
+        pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut rest_by: Option<Instant> = None;
+        loop {
+            let patience = rest_by.unwrap_or_else(|| Instant::now() + Duration::from_secs(86_400));
+            tokio::select! {
+                why = &mut self.recalled, if self.why.is_none() => {
+                    self.why = Some(why.unwrap_or(Recalled::Orphaned));
+                    rest_by = Some(Instant::now() + REST_WITHIN);
+                    // It may have ended just now.
+                    let _ = self.hub.command(child, Command::Interrupt, BY.to_owned()).await;
+                }
+                frames = timeout_at(patience, heard.next()) => {
+                    let Ok(frames) = frames else {
+                        if rest_by.is_some() {
+                            let text = "it was stopped, and did not come to rest in time".to_owned();
+                            return Ok(Ended { outcome: TurnOutcome::Interrupted, text });
+                        }
+                        continue;
+                    };
+                    let mut ended = None;
+                    for frame in frames?.iter() {
+                        let seq = frame.seq();
+                        let event = frame.event().map_err(|source| HubError::Unreadable { seq, source })?;
+                        ended = ended.or(speech.hear(event, turn));
+                    }
+                    if let Some(ended) = ended {
+                        self.tell(&mut speech).await;
+                        return Ok(ended);
+                    }
+                }
+                _ = pace.tick(), if !speech.unsaid.is_empty() => self.tell(&mut speech).await,
+            }
+        }
+    }
+
+    async fn tell(&self, speech: &mut Speech) {
+        let text = std::mem::take(&mut speech.unsaid);
+        if !text.is_empty() && self.why.is_none() {
+            self.hub.tell_parent(self.parent, self.call, ChildNews::Said { text }).await;
+        }
+    }
+}
+
+/// What a child has said.
+#[derive(Default)]
+struct Speech {
+    /// What the parent has not heard yet.
+    unsaid: String,
+    /// The message that grows.
+    speaking: Option<ItemId>,
+    spoke: bool,
+    last: String,
+}
+
+impl Speech {
+    fn hear(&mut self, event: &Event, turn: TurnId) -> Option<Ended> {
+        match &event.body {
+            Body::MessageDelta => {
+                self.begin(event.item);
+                self.unsaid.push_str(event.text());
+            }
+            Body::MessageDone { .. } => {
+                if self.speaking != event.item || event.item.is_none() {
+                    self.begin(event.item);
+                    self.unsaid.push_str(event.text());
+                }
+                event.text().clone_into(&mut self.last);
+            }
+            Body::TurnFinished(end) if event.turn == Some(turn) => {
+                let said = std::mem::take(&mut self.last);
+                let fault = event.text.clone().or_else(|| end.error.as_ref().map(|e| e.message.clone()));
+                let text = match (end.outcome, fault) {
+                    (TurnOutcome::Completed, _) | (TurnOutcome::Interrupted, None) => said,
+                    (TurnOutcome::Failed | TurnOutcome::Interrupted, Some(fault)) => fault,
+                    (TurnOutcome::Failed, None) => "it failed and did not say why".to_owned(),
+                };
+                return Some(Ended { outcome: end.outcome, text });
+            }
+            Body::SessionClosed => {
+                let text = "the session was closed".to_owned();
+                return Some(Ended { outcome: TurnOutcome::Interrupted, text });
+            }
+            _ => {}
+        }
+        None
+    }
+
+    /// Messages stand apart from each other.
+    fn begin(&mut self, item: Option<ItemId>) {
+        if self.speaking != item || item.is_none() {
+            if self.spoke {
+                self.unsaid.push_str("\n\n");
+            }
+            self.speaking = item;
+            self.spoke = true;
+        }
+    }
+}
+
+/// The stricter of two modes.
+fn at_most(wanted: Mode, allowed: Mode) -> Mode {
+    let rank = |mode| match mode {
+        Mode::Plan => 0,
+        Mode::Ask => 1,
+        Mode::AutoEdit => 2,
+        Mode::Full => 3,
+    };
+    if rank(wanted) <= rank(allowed) { wanted } else { allowed }
+}

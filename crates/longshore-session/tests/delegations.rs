@@ -1,0 +1,166 @@
+//! Work handed to other sessions: the child, what its parent hears of it, and what is refused.
+
+use std::sync::Arc;
+
+use longshore_log::MemoryLog;
+use longshore_model::anchor::{FromAnchor, Launch, ToAnchor};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::delegation::{ChildNews, DelegateWish, Task};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{SessionId, TurnId};
+use longshore_model::lifecycle::TurnOutcome;
+
+use crate::rig::Rig;
+
+fn task(agent: &str) -> Task {
+    Task { agent: agent.into(), task: "count the herons".to_owned(), cwd: None, mode: None, model: None }
+}
+
+async fn delegate(rig: &Rig, parent: SessionId, call: &str, wish: DelegateWish) {
+    rig.hub.deliver(FromAnchor::Delegate { session: parent, call: call.to_owned(), wish }).await;
+}
+
+async fn news(rig: &mut Rig, parent: SessionId, name: &str) -> ChildNews {
+    match rig.told().await {
+        ToAnchor::Tell { session, command: AgentCommand::Child { call, news } } => {
+            assert_eq!((session, call.as_str()), (parent, name));
+            news
+        }
+        other => panic!("instead of news: {other:?}"),
+    }
+}
+
+/// A parent with a child at work: the child's launch and its turn.
+async fn at_work(rig: &mut Rig) -> (SessionId, Launch, TurnId) {
+    let parent = rig.ready().await;
+    rig.prompt(parent, "supervise").await.unwrap();
+    rig.command().await;
+    delegate(rig, parent, "c1", DelegateWish::Begin(task("codex"))).await;
+    let (launch, child) = match (rig.told().await, rig.told().await) {
+        (ToAnchor::Open(launch), ToAnchor::Tell { command: AgentCommand::Child { news, .. }, .. }) => {
+            let ChildNews::Opened { child, .. } = news else { panic!("instead of a child: {news:?}") };
+            (launch, child)
+        }
+        other => panic!("instead of a launch and its news: {other:?}"),
+    };
+    assert_eq!(launch.session, child);
+    rig.is_ready_as(child, "thread-2").await;
+    match rig.command().await {
+        AgentCommand::Prompt { turn, text, .. } => {
+            assert_eq!(text, "count the herons");
+            (parent, launch, turn)
+        }
+        other => panic!("instead of the task: {other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn a_child_works_and_its_parent_hears_it() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    let child = launch.session;
+    assert_eq!((launch.cwd.as_str(), launch.mode), ("/w", Mode::Ask), "it works where its parent works");
+    assert_eq!(rig.hub.session(child).await.unwrap().parent, Some(parent));
+    let (first, second) = (rig.item(), rig.item());
+    let says = |item, body, text: &str| Draft::new(body).turn(turn).item(item).text(text);
+    let done = || Body::MessageDone { phase: None, partial: false };
+    let drafts = vec![
+        says(first, Body::MessageDelta, "One"),
+        says(first, Body::MessageDelta, "."),
+        says(first, done(), "One."),
+        says(second, done(), "Two."),
+    ];
+    rig.say(child, drafts).await;
+    rig.finish(child, turn, TurnOutcome::Completed).await;
+    let mut heard = String::new();
+    loop {
+        match news(&mut rig, parent, "c1").await {
+            ChildNews::Said { text } => heard.push_str(&text),
+            ChildNews::Ended { outcome, text } => {
+                assert_eq!((outcome, text.as_str()), (TurnOutcome::Completed, "Two."));
+                break;
+            }
+            ChildNews::Opened { .. } => panic!("it was opened before"),
+        }
+        if heard.ends_with("Two.") {
+            // Its agent is let go before its end is told.
+            assert_eq!(rig.told().await, ToAnchor::Stop { session: child });
+        }
+    }
+    assert_eq!(heard, "One.\n\nTwo.");
+}
+
+#[tokio::test]
+async fn a_child_that_is_recalled_is_interrupted() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    delegate(&rig, parent, "c1", DelegateWish::Recall).await;
+    assert_eq!(rig.command().await, AgentCommand::Interrupt { turn });
+    rig.finish(launch.session, turn, TurnOutcome::Interrupted).await;
+    assert_eq!(rig.told().await, ToAnchor::Stop { session: launch.session });
+    let ended = news(&mut rig, parent, "c1").await;
+    assert!(matches!(ended, ChildNews::Ended { outcome: TurnOutcome::Interrupted, .. }), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_child_whose_parent_is_gone_is_interrupted_and_nobody_is_told() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    rig.gone(parent).await;
+    assert_eq!(rig.command().await, AgentCommand::Interrupt { turn });
+    rig.finish(launch.session, turn, TurnOutcome::Interrupted).await;
+    assert_eq!(rig.told().await, ToAnchor::Stop { session: launch.session });
+    rig.hub.settle().await;
+    assert_eq!(rig.left(), []);
+}
+
+#[tokio::test]
+async fn what_cannot_be_done_is_told_to_the_parent() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    delegate(&rig, parent, "c1", DelegateWish::Begin(task("nobody"))).await;
+    let ChildNews::Ended { outcome, text } = news(&mut rig, parent, "c1").await else {
+        panic!("it cannot have begun")
+    };
+    assert_eq!(outcome, TurnOutcome::Failed);
+    assert!(text.contains("nobody"), "{text}");
+}
+
+#[tokio::test]
+async fn no_more_than_four_work_at_once_and_none_too_deep() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let mut parent = rig.ready().await;
+    for _ in 0..3 {
+        delegate(&rig, parent, "deeper", DelegateWish::Begin(task("codex"))).await;
+        parent = rig.launched().await.session;
+        let opened = rig.told().await;
+        assert!(matches!(opened, ToAnchor::Tell { .. }), "{opened:?}");
+    }
+    delegate(&rig, parent, "too-deep", DelegateWish::Begin(task("codex"))).await;
+    let refused = news(&mut rig, parent, "too-deep").await;
+    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("deep")), "{refused:?}");
+
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    for call in ["a", "b", "c", "d"] {
+        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+        rig.launched().await;
+        rig.told().await;
+    }
+    delegate(&rig, parent, "e", DelegateWish::Begin(task("codex"))).await;
+    let refused = news(&mut rig, parent, "e").await;
+    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("4")), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_child_may_do_no_more_than_its_parent() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    for (wanted, given) in [(Mode::Full, Mode::Ask), (Mode::Plan, Mode::Plan)] {
+        let wish = DelegateWish::Begin(Task { mode: Some(wanted), ..task("codex") });
+        delegate(&rig, parent, &wanted.to_string(), wish).await;
+        assert_eq!(rig.launched().await.mode, given);
+        rig.told().await;
+    }
+}
