@@ -424,6 +424,7 @@ impl Rig {
                 | FromAnchor::Gone { .. }
                 | FromAnchor::FoundPast { .. }
                 | FromAnchor::ReadPast { .. }
+                | FromAnchor::Delegate { .. }
                 | FromAnchor::Answer { .. } => {}
             }
         }

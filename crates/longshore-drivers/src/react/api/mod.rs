@@ -1,0 +1,262 @@
+//! The three APIs of models, pure: a neutral request becomes a JSON body, a stream of bytes becomes neutral events.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `sse` | server-sent events out of bytes that come in any pieces |
+//! | `chat`, `responses`, `messages` | one API each: its body, its stream |
+//! | `failure` | what went wrong, in a few kinds that a caller decides by |
+
+mod chat;
+mod failure;
+mod messages;
+mod responses;
+mod sse;
+mod text;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::usage::Usage;
+use serde_json::{Value, json};
+
+pub use failure::{Failure, FailureKind, retry_after};
+
+use super::history::{Item, Part};
+use super::settings::Api;
+use super::tools::Definition;
+
+/// What the model is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// Which model.
+    pub model: String,
+    /// What it is told about itself.
+    pub instructions: Arc<str>,
+    /// The conversation, in an order that every API takes.
+    pub history: Vec<Arc<Item>>,
+    /// The tools that it may call.
+    pub tools: Arc<[Definition]>,
+    /// How much it may write.
+    pub max_output: Option<u64>,
+    /// How hard it thinks.
+    pub effort: Option<String>,
+}
+
+/// What a model says while it answers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event<'a> {
+    /// More words.
+    Text(Cow<'a, str>),
+    /// The words are whole; what was streamed of them before is the same, or less.
+    TextDone(Cow<'a, str>),
+    /// More of a thought.
+    Reasoning(Cow<'a, str>),
+    /// A thought is whole.
+    ReasoningDone {
+        /// What of it can be shown; what was streamed of it counts when it is empty.
+        text: String,
+        /// What the service needs to know it again.
+        data: Value,
+    },
+    /// A call of a tool, all of it.
+    Call {
+        /// The model's name for it.
+        id: Option<String>,
+        /// The tool.
+        name: String,
+        /// JSON, if all went well.
+        arguments: String,
+    },
+    /// What the answer used.
+    Usage(Usage),
+    /// The answer is whole.
+    Ended(Finish),
+    /// It will not become whole.
+    Failed(Failure),
+}
+
+impl Event<'_> {
+    /// The same, without a lifetime.
+    pub fn into_owned(self) -> Event<'static> {
+        match self {
+            Event::Text(text) => Event::Text(Cow::Owned(text.into_owned())),
+            Event::TextDone(text) => Event::TextDone(Cow::Owned(text.into_owned())),
+            Event::Reasoning(text) => Event::Reasoning(Cow::Owned(text.into_owned())),
+            Event::ReasoningDone { text, data } => Event::ReasoningDone { text, data },
+            Event::Call { id, name, arguments } => Event::Call { id, name, arguments },
+            Event::Usage(usage) => Event::Usage(usage),
+            Event::Ended(finish) => Event::Ended(finish),
+            Event::Failed(failure) => Event::Failed(failure),
+        }
+    }
+}
+
+/// Why an answer ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Finish {
+    /// It said what it had to say, or wants its calls answered.
+    Done,
+    /// It may not write more.
+    Length,
+    /// The service did not let it go on.
+    Filtered,
+}
+
+/// The body of a request.
+pub fn body(api: Api, request: &Request) -> String {
+    match api {
+        Api::Chat => chat::body(request),
+        Api::Responses => responses::body(request),
+        Api::Messages => messages::body(request),
+    }
+    .to_string()
+}
+
+/// Reads one answer as it streams.
+#[derive(Debug)]
+pub struct Stream {
+    sse: sse::Events,
+    reader: Reader,
+    over: bool,
+}
+
+#[derive(Debug)]
+enum Reader {
+    Chat(chat::Reader),
+    Responses(responses::Reader),
+    Messages(messages::Reader),
+}
+
+impl Stream {
+    /// A stream that has not begun.
+    pub fn new(api: Api) -> Self {
+        let reader = match api {
+            Api::Chat => Reader::Chat(chat::Reader::default()),
+            Api::Responses => Reader::Responses(responses::Reader::default()),
+            Api::Messages => Reader::Messages(messages::Reader::default()),
+        };
+        Self { sse: sse::Events::default(), reader, over: false }
+    }
+
+    /// Whether the answer has ended, well or not: nothing more is said.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// More bytes, cut anywhere. What they say is told as it is found.
+    pub fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
+        let Self { sse, reader, over } = self;
+        let fed = sse.feed(bytes, |data| {
+            if !*over {
+                reader.read(data, &mut |event| told(event, over, &mut tell));
+            }
+        });
+        if let Err(failure) = fed {
+            told(Event::Failed(failure), over, &mut tell);
+        }
+    }
+
+    /// There are no more bytes.
+    pub fn end(&mut self, mut tell: impl FnMut(Event<'_>)) {
+        let Self { sse, reader, over } = self;
+        sse.end(|data| {
+            if !*over {
+                reader.read(data, &mut |event| told(event, over, &mut tell));
+            }
+        });
+        if !*over {
+            reader.end(&mut |event| told(event, over, &mut tell));
+        }
+        if !*over {
+            told(Event::Failed(Failure::cut()), over, &mut tell);
+        }
+    }
+}
+
+fn told(event: Event<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
+    if !*over {
+        *over = matches!(event, Event::Ended(_) | Event::Failed(_));
+        tell(event);
+    }
+}
+
+impl Reader {
+    fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        match self {
+            Reader::Chat(reader) => reader.read(data, tell),
+            Reader::Responses(reader) => reader.read(data, tell),
+            Reader::Messages(reader) => reader.read(data, tell),
+        }
+    }
+
+    /// The stream ended without saying so. Some services do that after all was said.
+    fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        match self {
+            Reader::Chat(reader) => reader.end(tell),
+            Reader::Responses(_) => {}
+            Reader::Messages(reader) => reader.end(tell),
+        }
+    }
+}
+
+/// The arguments of a call as an object: what the model wrote, or, when that is no object, what it wrote as a string.
+/// Some services read the arguments of past calls and refuse what is no JSON.
+fn arguments_of(arguments: &str) -> Value {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(object)) => Value::Object(object),
+        Ok(_) | Err(_) if arguments.trim().is_empty() => json!({}),
+        Ok(_) | Err(_) => json!({ "malformed_arguments": arguments }),
+    }
+}
+
+/// A name that every API takes, of whatever a model called.
+fn name_of(name: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+/// What of an attachment the model can look at.
+enum Look<'a> {
+    /// An image: its media type and its base64.
+    Image(&'a str, &'a str),
+    /// An image elsewhere.
+    ImageAt(&'a str),
+    /// Nothing; it is told where the thing is.
+    Mention(String),
+}
+
+fn look(attachment: &Attachment) -> Look<'_> {
+    let is_image = attachment.media_type.starts_with("image/");
+    let name = attachment.name.as_deref().unwrap_or("a file");
+    match &attachment.source {
+        AttachmentSource::Data(data) if is_image => Look::Image(&attachment.media_type, data),
+        AttachmentSource::Url(url) if is_image => Look::ImageAt(url),
+        AttachmentSource::Data(_) => Look::Mention(format!(
+            "[{name} of type {} was attached; it cannot be shown]",
+            attachment.media_type
+        )),
+        AttachmentSource::Url(url) => Look::Mention(format!("[attached: {url}]")),
+        AttachmentSource::Path(path) => Look::Mention(format!("[attached file: {path}]")),
+    }
+}
+
+/// The words of a message.
+fn words(content: &[Part]) -> String {
+    let words = content.iter().filter_map(|part| match part {
+        Part::InputText { text } | Part::OutputText { text } => Some(text.as_str()),
+        Part::Attached(_) => None,
+    });
+    words.collect::<Vec<_>>().join("\n")
+}
+
+/// How a summary is told.
+fn summary(text: &str) -> String {
+    format!("The conversation so far was long and is summed up here. Go on from it.\n\n{text}")
+}
+
+/// Reads JSON that borrows from its text, or says what is wrong.
+fn parse<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, Failure> {
+    serde_json::from_slice(data).map_err(|error| Failure::garbled(&error, data))
+}

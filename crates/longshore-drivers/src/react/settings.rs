@@ -1,0 +1,114 @@
+//! How the built-in agent is set: which model, where, and how much of it.
+
+use longshore_model::mcp::McpServer;
+use serde::{Deserialize, Serialize};
+
+/// The variable of its environment that tells the agent its settings, as JSON.
+pub const VARIABLE: &str = "LONGSHORE_REACT";
+/// The variable that tells it which other agents of this machine it may delegate to: names, separated by commas.
+pub const AGENTS_VARIABLE: &str = "LONGSHORE_REACT_AGENTS";
+
+/// How one speaks with a model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Api {
+    /// OpenAI Chat Completions: what nearly every server speaks.
+    Chat,
+    /// OpenAI Responses.
+    Responses,
+    /// Anthropic Messages.
+    Messages,
+}
+
+impl Api {
+    /// What comes after the address of the service.
+    pub fn path(self) -> &'static str {
+        match self {
+            Api::Chat => "/chat/completions",
+            Api::Responses => "/responses",
+            Api::Messages => "/messages",
+        }
+    }
+}
+
+/// What a person set.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    /// How one speaks with the model.
+    pub api: Api,
+    /// Where the service is: `https://api.openai.com/v1`.
+    pub base_url: String,
+    /// The model; none takes the first that the service lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// The NAME of the variable that holds the key. A server of one's own needs none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key_env: Option<String>,
+    /// What every request carries besides.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub headers: std::collections::BTreeMap<String, String>,
+    /// What the model is told about itself and its work, after what it is told by us.
+    pub instructions: String,
+    /// How hard it thinks, where the service takes a word for it: `low`, `medium`, `high`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
+    /// How much the model can hold at once, in tokens.
+    pub context_window: u64,
+    /// How much it may write in one answer, in tokens. The Messages API must be told; 16000 when nothing is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_output: Option<u64>,
+    /// How often the model is asked in one turn.
+    pub max_iterations: u32,
+    /// How many tokens a session may use; 0 is any number.
+    pub max_tokens: u64,
+    /// How much a session may cost; 0 is anything. Needs the prices.
+    pub max_cost_usd: f64,
+    /// What a million tokens cost that the model reads.
+    pub price_input: f64,
+    /// The same for those that come from its cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price_cached: Option<f64>,
+    /// What a million tokens cost that the model writes.
+    pub price_output: f64,
+    /// How often a request is tried again.
+    pub max_retries: u32,
+    /// How long the first wait before another try is, in milliseconds. Each wait is twice as long as the one before.
+    pub retry_ms: u64,
+    /// How long the service may be silent, in seconds.
+    pub patience_s: u64,
+    /// Whether commands may use the network.
+    pub network: bool,
+    /// What may run without being asked for, besides commands that only read.
+    pub allow: Vec<String>,
+    /// MCP servers for every session.
+    pub mcp: Vec<McpServer>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            api: Api::Chat,
+            base_url: String::new(),
+            model: None,
+            key_env: None,
+            headers: Default::default(),
+            instructions: String::new(),
+            effort: None,
+            context_window: 128_000,
+            max_output: None,
+            max_iterations: 200,
+            max_tokens: 0,
+            max_cost_usd: 0.0,
+            price_input: 0.0,
+            price_cached: None,
+            price_output: 0.0,
+            max_retries: 5,
+            retry_ms: 1_000,
+            patience_s: 300,
+            network: false,
+            allow: Vec::new(),
+            mcp: Vec::new(),
+        }
+    }
+}

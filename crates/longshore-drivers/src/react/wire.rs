@@ -1,0 +1,148 @@
+//! The wire of the built-in agent: the words of the waist, a JSON object a line. `docs/react.md` tells it to people.
+//!
+//! ```text
+//!  hub                                   agent
+//!  {"open": Launch}                ->         once, first
+//!                                  <-    {"draft": SessionReady}
+//!  {"tell":"prompt","with":{..}}   ->
+//!                                  <-    {"draft": .., "history": ..}    whatever happens
+//!                                  <-    {"delegate": {"call":..,"wish":"begin",..}}
+//!  {"tell":"child","with":{..}}    ->
+//!  {"models": id}                  ->         instead of an open
+//!                                  <-    {"models": {"id":..,"models":[..]}}
+//! ```
+
+use longshore_model::anchor::Launch;
+use longshore_model::capability::ModelInfo;
+use longshore_model::command::AgentCommand;
+use longshore_model::delegation::DelegateWish;
+use longshore_model::event::{Draft, Raw};
+use longshore_model::id::QueryId;
+use serde::{Deserialize, Serialize};
+
+use super::history::Item;
+
+/// A line to the agent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToAgent {
+    /// Begin this session.
+    Open(Box<Launch>),
+    /// The session tells it something.
+    Tell(AgentCommand),
+    /// Which models are there? Nothing else is asked of this process.
+    Models(QueryId),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Asked {
+    Open(Box<Launch>),
+    Models(QueryId),
+}
+
+impl ToAgent {
+    /// As it is written.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        match self {
+            ToAgent::Open(launch) => serde_json::to_string(&Asked::Open(launch.clone())),
+            ToAgent::Models(id) => serde_json::to_string(&Asked::Models(*id)),
+            ToAgent::Tell(command) => serde_json::to_string(command),
+        }
+    }
+
+    /// As it is read.
+    pub fn of_line(line: &str) -> Result<Self, serde_json::Error> {
+        match serde_json::from_str::<Asked>(line) {
+            Ok(Asked::Open(launch)) => Ok(ToAgent::Open(launch)),
+            Ok(Asked::Models(id)) => Ok(ToAgent::Models(id)),
+            Err(fault) => match serde_json::from_str(line) {
+                Ok(command) => Ok(ToAgent::Tell(command)),
+                Err(_) if line.starts_with("{\"open\"") || line.starts_with("{\"models\"") => Err(fault),
+                Err(fault) => Err(fault),
+            },
+        }
+    }
+}
+
+/// A line from the agent. Something of it is there; all of it may be.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Said {
+    /// What happened.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub draft: Option<Draft>,
+    /// What the model must be told again later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub history: Option<Item>,
+    /// What another session is to do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delegate: Option<Delegate>,
+    /// Which models there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub models: Option<Models>,
+}
+
+/// What another session is to do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Delegate {
+    /// The agent's name for the call.
+    pub call: String,
+    /// What it wants.
+    #[serde(flatten)]
+    pub wish: DelegateWish,
+}
+
+/// Which models there are, or why that is not known.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Models {
+    /// The question.
+    pub id: QueryId,
+    /// All of them.
+    #[serde(default)]
+    pub models: Vec<ModelInfo>,
+    /// Why it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Said {
+    /// Something happened.
+    pub fn draft(draft: Draft) -> Self {
+        Self { draft: Some(draft), ..Self::default() }
+    }
+
+    /// Something to remember.
+    pub fn history(item: Item) -> Self {
+        Self { history: Some(item), ..Self::default() }
+    }
+
+    /// With something to remember.
+    #[must_use]
+    pub fn remember(mut self, item: Item) -> Self {
+        self.history = Some(item);
+        self
+    }
+
+    /// What another session is to do.
+    pub fn delegate(call: &str, wish: DelegateWish) -> Self {
+        Self { delegate: Some(Delegate { call: call.to_owned(), wish }), ..Self::default() }
+    }
+
+    /// Which models there are.
+    pub fn models(id: QueryId, found: Result<Vec<ModelInfo>, String>) -> Self {
+        let (models, error) = match found {
+            Ok(models) => (models, None),
+            Err(error) => (Vec::new(), Some(error)),
+        };
+        Self { models: Some(Models { id, models, error }), ..Self::default() }
+    }
+
+    /// As it is written.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(self)
+    }
+
+    /// As it is read.
+    pub fn of_line(line: &Raw) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(line)
+    }
+}

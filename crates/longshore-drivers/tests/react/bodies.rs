@@ -1,0 +1,140 @@
+//! What each API is asked, of the same conversation.
+
+use std::sync::Arc;
+
+use longshore_drivers::react::api::{self, Request};
+use longshore_drivers::react::history::{History, Item, Output};
+use longshore_drivers::react::settings::Api;
+use longshore_drivers::react::tools::Definition;
+use longshore_model::command::{Attachment, AttachmentSource};
+use serde_json::{Value, json};
+
+fn image() -> Attachment {
+    let source = AttachmentSource::Data("QUJD".to_owned());
+    Attachment { name: None, media_type: "image/png".to_owned(), source }
+}
+
+fn call(step: u64, id: &str, name: &str, arguments: &str) -> Item {
+    let (call_id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
+    Item::FunctionCall { step, call_id, name, arguments }
+}
+
+fn body(api: Api, items: Vec<Item>) -> Value {
+    let mut history = History::default();
+    items.into_iter().for_each(|item| history.push(item));
+    let tool = Definition {
+        name: "shell".to_owned(),
+        description: "Runs a command".to_owned(),
+        parameters: json!({ "type": "object" }),
+        side_by_side: false,
+    };
+    let request = Request {
+        model: "m".to_owned(),
+        instructions: "Be good.".into(),
+        history: history.legal(),
+        tools: Arc::from([tool]),
+        max_output: None,
+        effort: None,
+    };
+    serde_json::from_str(&api::body(api, &request)).unwrap()
+}
+
+fn conversation() -> Vec<Item> {
+    let thought = |api, data| Item::Reasoning { step: 1, api, data };
+    let output = Output { content: "shown".to_owned(), success: true, images: vec![image()] };
+    vec![
+        Item::user(None, "look", &[image()]),
+        thought(Api::Responses, json!({ "type": "reasoning", "id": "rs" })),
+        thought(Api::Messages, json!({ "type": "thinking", "thinking": "hm", "signature": "s" })),
+        Item::assistant(1, "Looking."),
+        call(1, "a", "view_image", "{\"path\":\"x.png\"}"),
+        call(1, "b", "my.tool", "{broken"),
+        Item::FunctionCallOutput { call_id: "a".to_owned(), output },
+        Item::result("b", "no such tool", false),
+        Item::user(None, "and now?", &[]),
+    ]
+}
+
+#[test]
+fn chat() {
+    let body = body(Api::Chat, conversation());
+    let url = json!({ "type": "image_url", "image_url": { "url": "data:image/png;base64,QUJD" } });
+    let function = |name: &str, arguments: &str| json!({ "name": name, "arguments": arguments });
+    assert_eq!(
+        body["messages"],
+        json!([
+            { "role": "system", "content": "Be good." },
+            { "role": "user", "content": [{ "type": "text", "text": "look" }, url] },
+            { "role": "assistant", "content": "Looking.", "tool_calls": [
+                { "id": "a", "type": "function", "function": function("view_image", "{\"path\":\"x.png\"}") },
+                { "id": "b", "type": "function", "function": function("my_tool", "{\"malformed_arguments\":\"{broken\"}") },
+            ] },
+            { "role": "tool", "tool_call_id": "a", "content": "shown" },
+            { "role": "tool", "tool_call_id": "b", "content": "no such tool" },
+            { "role": "user", "content": [url] },
+            { "role": "user", "content": "and now?" },
+        ])
+    );
+    assert_eq!(body["tools"][0]["function"]["name"], "shell");
+    assert_eq!((&body["stream"], &body["stream_options"]["include_usage"]), (&json!(true), &json!(true)));
+}
+
+#[test]
+fn responses() {
+    let body = body(Api::Responses, conversation());
+    let shown = json!({ "type": "input_image", "image_url": "data:image/png;base64,QUJD" });
+    assert_eq!(
+        body["input"],
+        json!([
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "look" }, shown] },
+            { "type": "reasoning", "id": "rs" },
+            { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Looking." }] },
+            { "type": "function_call", "call_id": "a", "name": "view_image", "arguments": "{\"path\":\"x.png\"}" },
+            { "type": "function_call", "call_id": "b", "name": "my_tool", "arguments": "{\"malformed_arguments\":\"{broken\"}" },
+            { "type": "function_call_output", "call_id": "a", "output": [{ "type": "input_text", "text": "shown" }, shown] },
+            { "type": "function_call_output", "call_id": "b", "output": "no such tool" },
+            { "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "and now?" }] },
+        ])
+    );
+    assert_eq!((&body["store"], &body["instructions"]), (&json!(false), &json!("Be good.")));
+    assert_eq!(body["tools"][0]["name"], "shell");
+}
+
+#[test]
+fn messages() {
+    let body = body(Api::Messages, conversation());
+    let source = json!({ "type": "base64", "media_type": "image/png", "data": "QUJD" });
+    let shown = json!({ "type": "image", "source": source });
+    assert_eq!(
+        body["messages"],
+        json!([
+            { "role": "user", "content": [{ "type": "text", "text": "look" }, shown] },
+            { "role": "assistant", "content": [
+                { "type": "thinking", "thinking": "hm", "signature": "s" },
+                { "type": "text", "text": "Looking." },
+                { "type": "tool_use", "id": "a", "name": "view_image", "input": { "path": "x.png" } },
+                { "type": "tool_use", "id": "b", "name": "my_tool", "input": { "malformed_arguments": "{broken" } },
+            ] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "a", "content": [{ "type": "text", "text": "shown" }, shown] },
+                { "type": "tool_result", "tool_use_id": "b", "content": [{ "type": "text", "text": "no such tool" }], "is_error": true },
+                { "type": "text", "text": "and now?", "cache_control": { "type": "ephemeral" } },
+            ] },
+        ])
+    );
+    assert_eq!((&body["max_tokens"], &body["system"][0]["text"]), (&json!(16_000), &json!("Be good.")));
+}
+
+#[test]
+fn a_summary_takes_the_place_of_what_came_before() {
+    let mut items = conversation();
+    items.push(Item::Summary { text: "We looked.".to_owned() });
+    items.push(Item::user(None, "go on", &[]));
+    for (api, place) in [(Api::Chat, "messages"), (Api::Responses, "input"), (Api::Messages, "messages")] {
+        let told = body(api, items.clone())[place].to_string();
+        assert!(
+            told.contains("We looked.") && told.contains("go on") && !told.contains("Looking."),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,344 @@
+//! What services stream, as they stream it, and what it becomes: whole, in any pieces, and cut anywhere.
+
+use longshore_drivers::react::api::{Event, FailureKind, Finish, Stream};
+use longshore_drivers::react::settings::Api;
+use longshore_model::usage::Usage;
+use serde_json::{Value, json};
+
+/// The stream that these events make: comments and all.
+fn stream(events: &[Value]) -> String {
+    let mut text = ": keep-alive\n\n".to_owned();
+    for event in events {
+        match event {
+            Value::String(data) => text.push_str(&format!("data: {data}\n\n")),
+            other => {
+                let name = other["type"].as_str().map(|name| format!("event: {name}\n")).unwrap_or_default();
+                text.push_str(&format!("{name}data: {other}\n\n"));
+            }
+        }
+    }
+    text
+}
+
+fn read_pieces<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event<'static>> {
+    let mut stream = Stream::new(api);
+    let mut all = Vec::new();
+    for piece in pieces {
+        stream.feed(piece, |event| all.push(event.into_owned()));
+    }
+    stream.end(|event| all.push(event.into_owned()));
+    assert!(stream.is_over());
+    all
+}
+
+/// What a stream says; the same however its bytes arrive.
+fn read(api: Api, events: &[Value]) -> Vec<Event<'static>> {
+    let text = stream(events);
+    let whole = read_pieces(api, [text.as_bytes()]);
+    for size in [1, 2, 3, 7, 64] {
+        assert_eq!(read_pieces(api, text.as_bytes().chunks(size)), whole, "in pieces of {size}");
+    }
+    whole
+}
+
+fn calls<'a>(events: &'a [Event<'static>]) -> Vec<(Option<&'a str>, &'a str, &'a str)> {
+    let call = |event: &'a Event<'static>| match event {
+        Event::Call { id, name, arguments } => Some((id.as_deref(), name.as_str(), arguments.as_str())),
+        _ => None,
+    };
+    events.iter().filter_map(call).collect()
+}
+
+fn text(events: &[Event<'static>]) -> String {
+    let text = |event: &Event<'static>| match event {
+        Event::Text(text) => Some(text.to_string()),
+        _ => None,
+    };
+    events.iter().filter_map(text).collect()
+}
+
+fn delta(delta: Value) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] })
+}
+
+fn finish(reason: &str) -> Value {
+    json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] })
+}
+
+fn call_delta(call: Value) -> Value {
+    delta(json!({ "tool_calls": [call] }))
+}
+
+const DONE: Finish = Finish::Done;
+
+#[test]
+fn chat_puts_calls_together_by_their_index() {
+    let events = read(
+        Api::Chat,
+        &[
+            delta(json!({ "role": "assistant", "content": "" })),
+            delta(json!({ "content": "Let me \"see\".\n" })),
+            call_delta(
+                json!({ "index": 0, "id": "a", "type": "function", "function": { "name": "shell", "arguments": "" } }),
+            ),
+            call_delta(
+                json!({ "index": 1, "id": "b", "type": "function", "function": { "name": "read_file", "arguments": "{\"pa" } }),
+            ),
+            call_delta(json!({ "index": 0, "function": { "arguments": "{\"x\"" } })),
+            call_delta(json!({ "index": 1, "function": { "arguments": "th\":1}" } })),
+            call_delta(json!({ "index": 0, "function": { "arguments": ":2}" } })),
+            finish("tool_calls"),
+            json!({ "choices": [], "usage": { "prompt_tokens": 7, "completion_tokens": 3,
+                "prompt_tokens_details": { "cached_tokens": 2 } } }),
+            json!("[DONE]"),
+        ],
+    );
+    assert_eq!(text(&events), "Let me \"see\".\n");
+    assert_eq!(calls(&events), [(Some("a"), "shell", "{\"x\":2}"), (Some("b"), "read_file", "{\"path\":1}")]);
+    let usage = Usage { input: Some(7), cached_input: Some(2), output: Some(3), ..Usage::default() };
+    assert_eq!(events[events.len() - 2..], [Event::Usage(usage), Event::Ended(DONE)]);
+}
+
+#[test]
+fn chat_takes_what_backends_make_of_it() {
+    // Arguments whole and as an object, no ids, `stop` with calls, no [DONE], no usage.
+    let whole = read(
+        Api::Chat,
+        &[
+            call_delta(json!({ "index": 0, "function": { "name": "one", "arguments": "{\"n\":1}" } })),
+            call_delta(
+                json!({ "index": 1, "id": "", "function": { "name": "two", "arguments": { "n": 2 } } }),
+            ),
+            finish("stop"),
+        ],
+    );
+    assert_eq!(calls(&whole), [(None, "one", "{\"n\":1}"), (None, "two", "{\"n\":2}")]);
+    assert_eq!(whole.last(), Some(&Event::Ended(DONE)));
+
+    // Every call has the index 0, and its own id.
+    let zero = read(
+        Api::Chat,
+        &[
+            call_delta(json!({ "index": 0, "id": "a", "function": { "name": "one", "arguments": "{}" } })),
+            call_delta(json!({ "index": 0, "id": "b", "function": { "name": "two", "arguments": "{}" } })),
+            finish("tool_calls"),
+            json!("[DONE]"),
+        ],
+    );
+    assert_eq!(calls(&zero), [(Some("a"), "one", "{}"), (Some("b"), "two", "{}")]);
+
+    // No index at all; the id is said again with every piece.
+    let none = read(
+        Api::Chat,
+        &[
+            call_delta(json!({ "id": "a", "function": { "name": "one", "arguments": "{\"a\"" } })),
+            call_delta(json!({ "id": "a", "function": { "arguments": ":1}" } })),
+            call_delta(json!({ "id": "b", "function": { "name": "two", "arguments": "{}" } })),
+            finish("tool_calls"),
+        ],
+    );
+    assert_eq!(calls(&none), [(Some("a"), "one", "{\"a\":1}"), (Some("b"), "two", "{}")]);
+
+    // Content in parts, thoughts under both names, and nothing but [DONE] at the end.
+    let parts = read(
+        Api::Chat,
+        &[
+            delta(json!({ "reasoning": "hm", "reasoning_content": "hm" })),
+            delta(json!({ "content": [{ "type": "text", "text": "Yes" }], "reasoning": null })),
+            json!("[DONE]"),
+        ],
+    );
+    assert_eq!(parts, [Event::Reasoning("hm".into()), Event::Text("Yes".into()), Event::Ended(DONE)]);
+}
+
+#[test]
+fn chat_says_why_an_answer_ended() {
+    let ends = |events: &[Value]| read(Api::Chat, events).pop().unwrap();
+    assert_eq!(
+        ends(&[delta(json!({ "content": "x" })), finish("length"), json!("[DONE]")]),
+        Event::Ended(Finish::Length)
+    );
+    assert_eq!(ends(&[finish("content_filter"), json!("[DONE]")]), Event::Ended(Finish::Filtered));
+    let failed = |event: Event<'_>| match event {
+        Event::Failed(failure) => failure.kind,
+        other => panic!("instead of a failure: {other:?}"),
+    };
+    assert_eq!(failed(ends(&[delta(json!({ "content": "x" }))])), FailureKind::Cut);
+    assert_eq!(failed(ends(&[json!("no json")])), FailureKind::Garbled);
+    let error = json!({ "error": { "message": "slow down", "code": "rate_limit_exceeded" } });
+    assert_eq!(failed(ends(&[error])), FailureKind::RateLimited);
+}
+
+fn item(item: Value) -> Value {
+    json!({ "type": "response.output_item.done", "output_index": 0, "item": item })
+}
+
+#[test]
+fn responses_gives_every_item_as_soon_as_it_is_done() {
+    let reasoning = json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "xyz", "status": "completed",
+        "summary": [{ "type": "summary_text", "text": "Thinking" }] });
+    let events = read(
+        Api::Responses,
+        &[
+            json!({ "type": "response.created", "response": { "id": "r" } }),
+            json!({ "type": "response.reasoning_summary_text.delta", "delta": "Think" }),
+            item(reasoning),
+            json!({ "type": "response.output_text.delta", "delta": "He" }),
+            json!({ "type": "response.output_text.delta", "delta": "y" }),
+            item(
+                json!({ "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hey" }] }),
+            ),
+            item(json!({ "type": "function_call", "call_id": "c1", "name": "shell", "arguments": "{}" })),
+            item(
+                json!({ "type": "function_call", "call_id": "c2", "name": "shell", "arguments": "{\"a\":1}" }),
+            ),
+            item(json!({ "type": "web_search_call", "id": "w" })),
+            json!({ "type": "response.completed", "response": { "usage": {
+                "input_tokens": 5, "output_tokens": 6, "output_tokens_details": { "reasoning_tokens": 4 } } } }),
+        ],
+    );
+    let kept = json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "xyz",
+        "summary": [{ "type": "summary_text", "text": "Thinking" }] });
+    let call = |id: &str, arguments: &str| Event::Call {
+        id: Some(id.to_owned()),
+        name: "shell".to_owned(),
+        arguments: arguments.to_owned(),
+    };
+    let usage = Usage { input: Some(5), output: Some(6), reasoning: Some(4), ..Usage::default() };
+    assert_eq!(
+        events,
+        [
+            Event::Reasoning("Think".into()),
+            Event::ReasoningDone { text: "Thinking".to_owned(), data: kept },
+            Event::Text("He".into()),
+            Event::Text("y".into()),
+            Event::TextDone("Hey".into()),
+            call("c1", "{}"),
+            call("c2", "{\"a\":1}"),
+            Event::Usage(usage),
+            Event::Ended(DONE),
+        ]
+    );
+}
+
+#[test]
+fn responses_that_fail_or_are_cut_say_so() {
+    let last = |events: &[Value]| match read(Api::Responses, events).pop().unwrap() {
+        Event::Failed(failure) => Err((failure.kind, failure.message)),
+        Event::Ended(finish) => Ok(finish),
+        other => panic!("no end: {other:?}"),
+    };
+    let failed = json!({ "type": "response.failed", "response": { "error":
+        { "code": "context_length_exceeded", "message": "too much" } } });
+    assert_eq!(last(&[failed]), Err((FailureKind::TooLong, "too much".to_owned())));
+    let incomplete = |reason: &str| json!({ "type": "response.incomplete", "response": { "incomplete_details": { "reason": reason } } });
+    assert_eq!(last(&[incomplete("max_output_tokens")]), Ok(Finish::Length));
+    assert_eq!(last(&[incomplete("content_filter")]), Ok(Finish::Filtered));
+    let error = json!({ "type": "error", "code": "server_error", "message": "oops" });
+    assert_eq!(last(&[error]), Err((FailureKind::Unavailable, "oops".to_owned())));
+    let cut = last(&[json!({ "type": "response.output_text.delta", "delta": "He" })]);
+    assert!(matches!(cut, Err((FailureKind::Cut, _))), "{cut:?}");
+}
+
+fn begin(index: u64, block: Value) -> Value {
+    json!({ "type": "content_block_start", "index": index, "content_block": block })
+}
+
+fn grow(index: u64, delta: Value) -> Value {
+    json!({ "type": "content_block_delta", "index": index, "delta": delta })
+}
+
+fn stop(index: u64) -> Value {
+    json!({ "type": "content_block_stop", "index": index })
+}
+
+#[test]
+fn messages_puts_blocks_together() {
+    let events = read(
+        Api::Messages,
+        &[
+            json!({ "type": "message_start", "message": { "usage": {
+                "input_tokens": 10, "cache_read_input_tokens": 4, "cache_creation_input_tokens": 1, "output_tokens": 1 } } }),
+            begin(0, json!({ "type": "thinking", "thinking": "", "signature": "" })),
+            grow(0, json!({ "type": "thinking_delta", "thinking": "Let me" })),
+            grow(0, json!({ "type": "signature_delta", "signature": "sig" })),
+            stop(0),
+            json!({ "type": "ping" }),
+            begin(1, json!({ "type": "text", "text": "" })),
+            grow(1, json!({ "type": "text_delta", "text": "Hi" })),
+            stop(1),
+            begin(2, json!({ "type": "tool_use", "id": "t1", "name": "shell", "input": {} })),
+            grow(2, json!({ "type": "input_json_delta", "partial_json": "{\"a\"" })),
+            begin(3, json!({ "type": "tool_use", "id": "t2", "name": "list_dir", "input": { "path": "." } })),
+            grow(2, json!({ "type": "input_json_delta", "partial_json": ":1}" })),
+            stop(2),
+            stop(3),
+            json!({ "type": "message_delta", "delta": { "stop_reason": "tool_use" }, "usage": { "output_tokens": 9 } }),
+            json!({ "type": "message_stop" }),
+        ],
+    );
+    let data = json!({ "type": "thinking", "thinking": "Let me", "signature": "sig" });
+    let usage = Usage { input: Some(15), cached_input: Some(4), output: Some(9), ..Usage::default() };
+    assert_eq!(
+        events,
+        [
+            Event::Reasoning("Let me".into()),
+            Event::ReasoningDone { text: "Let me".to_owned(), data },
+            Event::Text("Hi".into()),
+            Event::TextDone("Hi".into()),
+            Event::Call {
+                id: Some("t1".to_owned()),
+                name: "shell".to_owned(),
+                arguments: "{\"a\":1}".to_owned()
+            },
+            Event::Call {
+                id: Some("t2".to_owned()),
+                name: "list_dir".to_owned(),
+                arguments: "{\"path\":\".\"}".to_owned()
+            },
+            Event::Usage(usage),
+            Event::Ended(DONE),
+        ]
+    );
+}
+
+#[test]
+fn messages_that_fail_or_are_cut_say_so() {
+    let last = |events: &[Value]| match read(Api::Messages, events).pop().unwrap() {
+        Event::Failed(failure) => Err(failure.kind),
+        Event::Ended(finish) => Ok(finish),
+        other => panic!("no end: {other:?}"),
+    };
+    let error = json!({ "type": "error", "error": { "type": "overloaded_error", "message": "later" } });
+    assert_eq!(last(&[error]), Err(FailureKind::Unavailable));
+    let ended = |reason: &str| json!({ "type": "message_delta", "delta": { "stop_reason": reason } });
+    assert_eq!(last(&[ended("max_tokens"), json!({ "type": "message_stop" })]), Ok(Finish::Length));
+    assert_eq!(last(&[ended("refusal")]), Ok(Finish::Filtered), "it had said why before it stopped");
+    let cut = begin(0, json!({ "type": "tool_use", "id": "t", "name": "shell", "input": {} }));
+    let arguments = grow(0, json!({ "type": "input_json_delta", "partial_json": "{\"comm" }));
+    let events = read(Api::Messages, &[cut, arguments]);
+    assert!(calls(&events).is_empty(), "half a call is no call");
+    assert!(matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == FailureKind::Cut));
+}
+
+#[test]
+fn nothing_that_is_streamed_makes_them_panic_or_go_on_for_ever() {
+    let texts = [
+        stream(&[delta(json!({ "content": "x" })), finish("stop"), json!("[DONE]")]),
+        stream(&[item(json!({ "type": "function_call", "name": "a", "arguments": "{}" }))]),
+        stream(&[begin(0, json!({ "type": "text", "text": "ü" })), stop(0)]),
+        "data: {\"type\":7}\n\ndata: null\n\ndata: []\n\ndata: \"x\"\n\n".to_owned(),
+    ];
+    for api in [Api::Chat, Api::Responses, Api::Messages] {
+        for text in &texts {
+            for cut in 0..text.len() {
+                let events = read_pieces(api, [&text.as_bytes()[..cut]]);
+                let ends = events.iter().filter(|event| matches!(event, Event::Ended(_) | Event::Failed(_)));
+                assert_eq!(ends.count(), 1, "{api:?} cut at {cut}: {events:?}");
+                let mut mangled = text.clone().into_bytes();
+                mangled[cut] = mangled[cut].wrapping_add(1);
+                read_pieces(api, [&mangled[..]]);
+            }
+        }
+    }
+}
