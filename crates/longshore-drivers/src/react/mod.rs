@@ -2,6 +2,7 @@
 
 pub mod api;
 pub mod history;
+pub mod machine;
 pub mod settings;
 pub mod tools;
 pub mod wire;

@@ -1,0 +1,258 @@
+//! An answer of the model: words and thoughts as they grow, calls as they are whole.
+
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::{Context, ItemId};
+use longshore_model::usage::Usage;
+use serde_json::Value;
+
+use super::turn::State;
+use super::{Effect, Effects, Machine};
+use crate::react::api::{Event, Failure, FailureKind, Finish};
+use crate::react::history::Item;
+use crate::react::wire::Said;
+
+/// An answer that grows.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) number: u64,
+    pub(super) step: u64,
+    words: Option<Growing>,
+    thought: Option<Growing>,
+    /// Something of it is whole and will be remembered.
+    kept: bool,
+    /// It said something, whole or not.
+    spoke: bool,
+    usage: Option<Usage>,
+}
+
+#[derive(Debug)]
+struct Growing {
+    item: ItemId,
+    text: String,
+}
+
+impl Answer {
+    pub(super) fn new(number: u64, step: u64) -> Self {
+        Self { number, step, words: None, thought: None, kept: false, spoke: false, usage: None }
+    }
+
+    /// What it has said so far; for a summary, which nobody sees grow.
+    pub(super) fn gather(&mut self, event: &Event<'_>, cx: &mut Context<'_>) {
+        let fresh = |cx: &mut Context<'_>| Growing { item: ItemId::mint(cx), text: String::new() };
+        match event {
+            Event::Text(text) => self.words.get_or_insert_with(|| fresh(cx)).text.push_str(text),
+            Event::TextDone(text) => {
+                (**text).clone_into(&mut self.words.get_or_insert_with(|| fresh(cx)).text)
+            }
+            Event::Usage(usage) => self.usage = Some(*usage),
+            Event::Reasoning(_)
+            | Event::ReasoningDone { .. }
+            | Event::Call { .. }
+            | Event::Ended(_)
+            | Event::Failed(_) => {}
+        }
+    }
+
+    pub(super) fn gathered(self) -> (String, Option<Usage>) {
+        (self.words.map(|words| words.text).unwrap_or_default(), self.usage)
+    }
+}
+
+impl Machine {
+    pub(super) fn model_said(
+        &mut self,
+        number: u64,
+        event: Event<'static>,
+        cx: &mut Context<'_>,
+        out: &mut Effects,
+    ) {
+        let Some(turn) = &mut self.turn else { return };
+        let answer = match &mut turn.state {
+            State::Asking(answer) if answer.number == number => answer,
+            State::Compacting(answer) if answer.number == number => return self.summed_up(event, cx, out),
+            // An answer that nobody waits for any more.
+            State::Asking(_) | State::Compacting(_) | State::Waiting { .. } | State::Acting => return,
+        };
+        let (id, step) = (turn.id, answer.step);
+        match event {
+            Event::Text(text) => {
+                if text.is_empty() {
+                    return;
+                }
+                answer.spoke = true;
+                self.close_thought(out);
+                let Some(answer) = self.asking() else { return };
+                let words = answer
+                    .words
+                    .get_or_insert_with(|| Growing { item: ItemId::mint(cx), text: String::new() });
+                words.text.push_str(&text);
+                let draft = Draft::new(Body::MessageDelta).turn(id).item(words.item).text(text);
+                self.say(Said::draft(draft), out);
+            }
+            Event::TextDone(text) => self.words_done(Some(&text), cx, out),
+            Event::Reasoning(text) => {
+                if text.is_empty() {
+                    return;
+                }
+                let thought = answer
+                    .thought
+                    .get_or_insert_with(|| Growing { item: ItemId::mint(cx), text: String::new() });
+                thought.text.push_str(&text);
+                let draft = Draft::new(Body::ReasoningDelta).turn(id).item(thought.item).text(text);
+                self.say(Said::draft(draft), out);
+            }
+            Event::ReasoningDone { text, data } => self.thought_done(&text, data, cx, out),
+            Event::Call { id, name, arguments } => {
+                answer.kept = true;
+                self.words_done(None, cx, out);
+                self.close_thought(out);
+                self.call(id, name, arguments, step, cx, out);
+            }
+            Event::Usage(usage) => answer.usage = Some(usage),
+            Event::Ended(finish) => self.answer_ended(finish, cx, out),
+            Event::Failed(failure) => self.answer_failed(failure, cx, out),
+        }
+    }
+
+    fn asking(&mut self) -> Option<&mut Answer> {
+        match &mut self.turn.as_mut()?.state {
+            State::Asking(answer) => Some(answer),
+            State::Compacting(_) | State::Waiting { .. } | State::Acting => None,
+        }
+    }
+
+    /// Words are whole: those that grew, unless it is said what all of them are.
+    fn words_done(&mut self, whole: Option<&str>, cx: &mut Context<'_>, out: &mut Effects) {
+        self.close_thought(out);
+        let Some(answer) = self.asking() else { return };
+        let grown = answer.words.take();
+        let text = whole.or(grown.as_ref().map(|words| words.text.as_str())).unwrap_or_default().to_owned();
+        if text.trim().is_empty() && grown.is_none() {
+            return;
+        }
+        answer.kept |= !text.trim().is_empty();
+        answer.spoke = true;
+        let (step, item) = (answer.step, grown.map_or_else(|| ItemId::mint(cx), |words| words.item));
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let body = Body::MessageDone { phase: None, partial: false };
+        let said = Said::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
+        self.say(
+            if text.trim().is_empty() { said } else { said.remember(Item::assistant(step, &text)) },
+            out,
+        );
+    }
+
+    /// A thought is whole, and comes with what the service needs to know it again.
+    fn thought_done(&mut self, text: &str, data: Value, cx: &mut Context<'_>, out: &mut Effects) {
+        let api = self.settings.api;
+        let Some(answer) = self.asking() else { return };
+        let grown = answer.thought.take();
+        let item = Item::Reasoning { step: answer.step, api, data };
+        let shown = match (&grown, text) {
+            (Some(grown), "") => grown.text.clone(),
+            (_, text) => text.to_owned(),
+        };
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        // What cannot be shown is remembered all the same.
+        if shown.is_empty() && grown.is_none() {
+            return self.say(Said::history(item), out);
+        }
+        let id = grown.map_or_else(|| ItemId::mint(cx), |thought| thought.item);
+        let body = Body::ReasoningDone { partial: false };
+        self.say(Said::draft(Draft::new(body).turn(turn).item(id).text(shown)).remember(item), out);
+    }
+
+    /// A thought ends where something else begins, at services that do not say so.
+    fn close_thought(&mut self, out: &mut Effects) {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let Some(Growing { item, text }) = self.asking().and_then(|answer| answer.thought.take()) else {
+            return;
+        };
+        let body = Body::ReasoningDone { partial: false };
+        self.say(Said::draft(Draft::new(body).turn(turn).item(item).text(text)), out);
+    }
+
+    fn answer_ended(&mut self, finish: Finish, cx: &mut Context<'_>, out: &mut Effects) {
+        self.words_done(None, cx, out);
+        let Some(answer) = self.asking() else { return };
+        let (usage, spoke) = (answer.usage.take(), answer.spoke || answer.kept);
+        if let Some(usage) = usage {
+            self.use_up(usage, out);
+        }
+        let Some(turn) = &mut self.turn else { return };
+        turn.retries = 0;
+        turn.state = State::Acting;
+        let calls = !turn.calls.is_empty();
+        turn.owes |= calls;
+        match finish {
+            Finish::Length => {
+                let text = "the model's answer was cut off: it may not write more at once (max_output)";
+                self.notice(NoticeLevel::Warning, text.to_owned(), out);
+            }
+            Finish::Filtered => {
+                let text = "the model's service did not let it say more";
+                self.notice(NoticeLevel::Warning, text.to_owned(), out);
+            }
+            Finish::Done if !spoke && !calls => {
+                self.notice(NoticeLevel::Warning, "the model answered nothing".to_owned(), out);
+            }
+            Finish::Done => {}
+        }
+        self.schedule(cx, out);
+    }
+
+    fn answer_failed(&mut self, failure: Failure, cx: &mut Context<'_>, out: &mut Effects) {
+        let kept = self.asking().is_some_and(|answer| answer.kept);
+        let usage = self.asking().and_then(|answer| answer.usage.take());
+        self.drop_growing(false, out);
+        if let Some(usage) = usage {
+            self.use_up(usage, out);
+        }
+        let Some(turn) = &mut self.turn else { return };
+        if !turn.calls.is_empty() && failure.kind.may_pass() && turn.retries < self.settings.max_retries {
+            // What was called is done and answered; the model goes on from there.
+            turn.retries += 1;
+            turn.owes = true;
+            turn.state = State::Acting;
+            self.notice(NoticeLevel::Warning, failure.message, out);
+            return self.schedule(cx, out);
+        }
+        if failure.kind == FailureKind::TooLong && !turn.has_just_compacted() {
+            return self.compact(cx, out);
+        }
+        if kept && failure.kind.may_pass() {
+            let said = Item::user(None, "Your last answer was cut off. Go on where it ended.", &[]);
+            self.say(Said::history(said), out);
+        }
+        self.failed(failure, false, cx, out);
+    }
+
+    /// Nobody waits for the answer any more. What it has said so far is kept, or not.
+    pub(super) fn hush(&mut self, keep: bool, out: &mut Effects) {
+        self.drop_growing(keep, out);
+        let Some(turn) = &mut self.turn else { return };
+        let number = match &turn.state {
+            State::Asking(answer) | State::Compacting(answer) => Some(answer.number),
+            State::Waiting { .. } | State::Acting => None,
+        };
+        turn.state = State::Acting;
+        out.extend(number.map(|number| Effect::Hush { number }));
+    }
+
+    /// Ends what grows.
+    fn drop_growing(&mut self, keep: bool, out: &mut Effects) {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let Some(answer) = self.asking() else { return };
+        let (step, words, thought) = (answer.step, answer.words.take(), answer.thought.take());
+        if let Some(Growing { item, text }) = thought {
+            let body = Body::ReasoningDone { partial: true };
+            self.say(Said::draft(Draft::new(body).turn(turn).item(item).text(text)), out);
+        }
+        if let Some(Growing { item, text }) = words {
+            let body = Body::MessageDone { phase: None, partial: true };
+            let said = Said::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
+            let remembered = keep && !text.trim().is_empty();
+            self.say(if remembered { said.remember(Item::assistant(step, &text)) } else { said }, out);
+        }
+    }
+}
