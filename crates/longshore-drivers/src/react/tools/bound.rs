@@ -1,7 +1,7 @@
 //! What the model is told of a long text: its beginning and its end, with what was left out between them.
 
 /// How many bytes of a result the model is told.
-pub const MODEL_LIMIT: usize = 16 * 1024;
+pub(super) const MODEL_LIMIT: usize = 16 * 1024;
 
 /// The text, or its first and its last lines with a line between them that says what is missing.
 pub(super) fn for_model(text: &str) -> String {
