@@ -1,7 +1,13 @@
 //! The tools of the built-in agent.
 
 mod bound;
+mod command;
+mod edits;
+mod exec;
 mod interface;
+mod patch;
+mod sandbox;
+mod shell;
 
 use longshore_model::capability::Mode;
 use longshore_model::item::{FileDiff, ToolCall, ToolKind};
