@@ -124,7 +124,13 @@ impl Edits {
     /// Makes the changes. When one cannot be made, those before it are taken back.
     pub(super) fn commit(&self) -> Result<(), String> {
         let mut made = Vec::new();
-        for touched in self.touched.iter().filter(|touched| touched.before != touched.after) {
+        let (written, deleted): (Vec<_>, Vec<_>) = self
+            .touched
+            .iter()
+            .filter(|touched| touched.before != touched.after)
+            .partition(|touched| touched.after.is_some());
+        // What goes goes last: it is what cannot be taken back whole.
+        for touched in written.into_iter().chain(deleted) {
             let folders = missing_folders(&touched.file);
             let done = touched.make();
             made.push((touched, folders));

@@ -5,8 +5,11 @@ mod command;
 mod edits;
 mod exec;
 mod interface;
+mod mcp;
 mod patch;
+mod read;
 mod sandbox;
+mod search;
 mod shell;
 
 use longshore_model::capability::Mode;
