@@ -93,6 +93,7 @@ async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
         mode: Default::default(),
         model: None,
         title: Some("look around".to_owned()),
+        mcp_servers: Vec::new(),
         capabilities: agent().capabilities,
         parent: Some(parent),
         forked_from: None,

@@ -349,6 +349,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             start,
         }
     }
@@ -442,6 +443,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             native: self.native.clone(),
             imported: self.imported,
             capabilities: self.opened.capabilities.clone(),

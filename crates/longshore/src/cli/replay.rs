@@ -118,6 +118,7 @@ fn as_recorded(capture: &Capture) -> Opened {
         mode: Mode::default(),
         model: None,
         title: Some(capture.scenario.clone()),
+        mcp_servers: Vec::new(),
         capabilities: Capabilities::default(),
         parent: None,
         forked_from: None,

@@ -126,6 +126,7 @@ impl Claude {
             mode: home.mode,
             model: home.model.clone(),
             title: None,
+            mcp_servers: Vec::new(),
             capabilities: child_capabilities(),
             parent: Some(parent),
             forked_from: None,

@@ -198,6 +198,7 @@ impl Codex {
             mode: of.mode,
             model: model.clone(),
             title: None,
+            mcp_servers: Vec::new(),
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,

@@ -118,6 +118,7 @@ impl OpenCode {
             mode: of.mode,
             model: of.model.clone(),
             title: title.clone(),
+            mcp_servers: Vec::new(),
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,
