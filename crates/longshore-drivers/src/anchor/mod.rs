@@ -162,3 +162,43 @@ impl Anchor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use longshore_model::anchor::Start;
+    use longshore_model::capability::Mode;
+    use longshore_model::id::{Context, Ids, SessionId};
+    use longshore_model::mcp::McpTransport;
+    use longshore_model::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_session_gets_its_own_servers_and_those_of_the_settings_with_their_secrets() {
+        let server = |name: &str, key: &str| McpServer {
+            name: name.to_owned(),
+            transport: McpTransport::Stdio {
+                command: "serve".to_owned(),
+                args: Vec::new(),
+                env: [("KEY".to_owned(), key.to_owned())].into(),
+            },
+        };
+        let config = AnchorConfig {
+            surroundings: Surroundings::of([("DOCS_KEY", "s3cret")]),
+            mcp_servers: vec![server("docs", "${DOCS_KEY}"), server("files", "of the settings")],
+            ..AnchorConfig::default()
+        };
+        let session = SessionId::mint(&mut Context { now: Timestamp::default(), ids: &mut Ids::seeded(1) });
+        let mut launch = Launch {
+            session,
+            agent: "codex".into(),
+            cwd: "/work".to_owned(),
+            mode: Mode::Ask,
+            model: None,
+            mcp_servers: vec![server("files", "of the session")],
+            start: Start::New,
+        };
+        config.equip(&mut launch);
+        assert_eq!(launch.mcp_servers, [server("files", "of the session"), server("docs", "s3cret")]);
+    }
+}

@@ -105,7 +105,7 @@ fn as_recorded_by_the_hub(command: &AgentCommand) -> Vec<Draft> {
 
 fn opened_by(draft: &Draft) -> Option<Opened> {
     match &draft.body {
-        Body::SessionOpened(opened) => Some(opened.clone()),
+        Body::SessionOpened(opened) => Some(Opened::clone(opened)),
         _ => None,
     }
 }

@@ -131,7 +131,7 @@ impl Claude {
             parent: Some(parent),
             forked_from: None,
         };
-        out.say(talk.session, Draft::new(Body::SessionOpened(opened)));
+        out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
             native: native.to_owned(),
             version: home.version.clone(),

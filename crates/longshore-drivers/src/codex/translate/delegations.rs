@@ -205,7 +205,7 @@ impl Codex {
         };
         let mut thread = Thread::new(session, of.cwd.clone(), of.mode, model.clone());
         thread.recorded = true;
-        out.say(session, Draft::new(Body::SessionOpened(opened)));
+        out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready =
             Ready { native: child.to_owned(), version: self.version.clone(), model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)));
