@@ -122,10 +122,6 @@ impl Collected {
             omitted => joined(&self.head, &format!("{omitted} bytes"), &tail),
         }
     }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.head.is_empty() && self.tail.is_empty()
-    }
 }
 
 #[cfg(test)]

@@ -139,7 +139,8 @@ fn gather(folder: &Path, prefix: &str, depth: usize, listed: &mut Vec<String>) -
         let kind = entry.file_type()?;
         if kind.is_dir() {
             listed.push(format!("{name}/"));
-            if depth > 1 {
+            // What git keeps is no more than noise.
+            if depth > 1 && entry.file_name() != ".git" {
                 // A folder that may not be read is listed all the same.
                 let _ = gather(&entry.path(), &format!("{name}/"), depth - 1, listed);
             }

@@ -90,7 +90,7 @@ async fn hold(
     tell: watch::Sender<bool>,
 ) {
     let (mut chunk, mut open, pid) = (vec![0; 4096], true, group.pid());
-    let mut keep = |chunk: &[u8], read: std::io::Result<usize>| {
+    let keep = |chunk: &[u8], read: std::io::Result<usize>| {
         let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
         words.lock().unwrap_or_else(PoisonError::into_inner).push(bytes, pid);
         !bytes.is_empty()
