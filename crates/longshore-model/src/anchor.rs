@@ -11,6 +11,7 @@ use crate::delegation::DelegateWish;
 use crate::event::{AgentName, Draft, Raw};
 use crate::id::{QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
+use crate::mcp::McpServer;
 use crate::time::Timestamp;
 
 /// From the hub.
@@ -118,6 +119,8 @@ pub struct Launch {
     pub mode: Mode,
     /// The model asked for.
     pub model: Option<String>,
+    /// The servers of tools that it is given.
+    pub mcp_servers: Vec<McpServer>,
     /// Where it starts from.
     pub start: Start,
 }

@@ -164,6 +164,7 @@ impl Child<'_> {
             title: None,
             model,
             mode: at_most(mode.unwrap_or(parent.mode), parent.mode),
+            mcp_servers: parent.mcp_servers,
         };
         let child = self.hub.open_child(request, Some(self.parent)).await?.session_id;
         self.hub.tell_parent(self.parent, self.call, ChildNews::Opened { child, agent }).await;

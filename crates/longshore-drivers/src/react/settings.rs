@@ -1,6 +1,5 @@
 //! How the built-in agent is set: which model, where, and how much of it.
 
-use longshore_model::mcp::McpServer;
 use serde::{Deserialize, Serialize};
 
 /// The variable of its environment that tells the agent its settings, as JSON.
@@ -81,8 +80,6 @@ pub struct Settings {
     pub network: bool,
     /// What may run without being asked for, besides commands that only read.
     pub allow: Vec<String>,
-    /// MCP servers for every session.
-    pub mcp: Vec<McpServer>,
 }
 
 impl Default for Settings {
@@ -108,7 +105,6 @@ impl Default for Settings {
             patience_s: 300,
             network: false,
             allow: Vec::new(),
-            mcp: Vec::new(),
         }
     }
 }

@@ -12,7 +12,7 @@ pub mod http;
 mod lines;
 mod outgoing;
 pub(crate) mod spawn;
-mod stderr;
+pub(crate) mod stderr;
 
 use std::process::ExitStatus;
 use std::time::Duration;

@@ -166,6 +166,8 @@ pub struct ToolSettings {
     pub cwd: PathBuf,
     /// Whether commands may use the network.
     pub network: bool,
+    /// Whether commands run in a sandbox where the system has one.
+    pub sandbox: bool,
     /// What may run without being asked for, besides commands that only read: the first words of commands
     /// (`cargo test`), and tools of MCP servers (`server.tool`, `server.*`).
     pub allow: Vec<String>,
@@ -178,6 +180,13 @@ pub struct ToolSettings {
 impl ToolSettings {
     /// Tools for a work tree, without network, rules or servers.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
-        Self { cwd: cwd.into(), network: false, allow: Vec::new(), secrets: Vec::new(), servers: Vec::new() }
+        Self {
+            cwd: cwd.into(),
+            network: false,
+            sandbox: true,
+            allow: Vec::new(),
+            secrets: Vec::new(),
+            servers: Vec::new(),
+        }
     }
 }

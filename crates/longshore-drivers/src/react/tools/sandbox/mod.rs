@@ -1,0 +1,129 @@
+//! The sandbox that commands run in: they write in the work tree and in temporary folders only, and reach no network.
+//!
+//! | what | how |
+//! |---|---|
+//! | writing, creating, deleting, renaming, linking outside of the writable folders | Landlock, from Linux 5.13 on |
+//! | TCP, UDP and every other socket than local ones | seccomp: no `socket` but `AF_UNIX`, no `io_uring`; Landlock besides, from 6.7 on |
+//! | signals to processes outside, abstract local sockets | Landlock, from 6.12 on |
+//!
+//! Not covered: reading, and local sockets that have a path, because builds need both.
+//!
+//! A domain of Landlock and a filter of seccomp belong to a thread and to what it starts. So a command is started from a
+//! thread that first locks itself in and then ends; nothing has to run between fork and exec.
+
+#[cfg(target_os = "linux")]
+mod linux;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a command may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Sandbox {
+    /// The folders that it may write in.
+    pub(super) writable: Vec<PathBuf>,
+    /// Whether it may use the network.
+    pub(super) network: bool,
+}
+
+impl Sandbox {
+    /// For a work tree, with the temporary folders of this machine.
+    pub(super) fn new(tree: Option<&Path>, network: bool) -> Self {
+        let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+        let mut writable: Vec<PathBuf> = tree.map(Path::to_owned).into_iter().collect();
+        for folder in temporary.into_iter().filter(|folder| folder.is_dir()) {
+            if !writable.contains(&folder) {
+                writable.push(folder);
+            }
+        }
+        Self { writable, network }
+    }
+
+    /// Starts something inside of it.
+    pub(super) fn start<T: Send>(&self, start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+        let runtime = tokio::runtime::Handle::current();
+        std::thread::scope(|scope| {
+            let thread = scope.spawn(|| {
+                self.enter()?;
+                let _runtime = runtime.enter();
+                start()
+            });
+            thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread of the sandbox panicked")))
+        })
+    }
+
+    #[cfg(target_os = "linux")]
+    fn enter(&self) -> io::Result<()> {
+        linux::enter(self)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn enter(&self) -> io::Result<()> {
+        Err(io::Error::other("there is no sandbox on this system"))
+    }
+
+    /// What the model is told when a command failed and the sandbox may be why.
+    pub(super) fn explain(&self, printed: &str) -> Option<String> {
+        let said = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
+        let network = !self.network && said(&NETWORK_SIGNS);
+        if !network && !said(&WRITE_SIGNS) {
+            return None;
+        }
+        let folders: Vec<String> = self.writable.iter().map(|folder| folder.display().to_string()).collect();
+        let reach = if self.network { "" } else { ", and it cannot use the network" };
+        Some(format!(
+            "[sandbox] The command ran in a sandbox, which may be why it failed: it can write only in {}{reach}. \
+             If it needs more, call the tool again with \"escalate\": true and a \"reason\"; a person is asked first.",
+            folders.join(", "),
+        ))
+    }
+}
+
+/// What programs print when they may not write.
+const WRITE_SIGNS: [&str; 6] = [
+    "Permission denied",
+    "permission denied",
+    "Operation not permitted",
+    "EACCES",
+    "EPERM",
+    "Read-only file system",
+];
+/// What programs print when they may not use the network.
+const NETWORK_SIGNS: [&str; 10] = [
+    "Permission denied",
+    "Operation not permitted",
+    "EACCES",
+    "EPERM",
+    "resolve host",
+    "name resolution",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "getaddrinfo",
+    "dns error",
+];
+
+/// Whether commands can be locked in here, or why not: a thread tries it.
+pub(super) fn available() -> Result<(), String> {
+    let sandbox = Sandbox::new(None, false);
+    let tried = std::thread::scope(|scope| scope.spawn(|| sandbox.enter()).join());
+    match tried {
+        Ok(entered) => entered.map_err(|error| error.to_string()),
+        Err(_) => Err("the thread of the sandbox panicked".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_is_explained_only_when_the_sandbox_may_be_why() {
+        let sandbox = Sandbox { writable: vec![PathBuf::from("/work")], network: false };
+        assert_eq!(sandbox.explain("error[E0308]: mismatched types"), None);
+        let told = sandbox.explain("touch: cannot touch '/etc/x': Permission denied").unwrap();
+        assert!(told.contains("only in /work, and it cannot use the network"), "{told}");
+        assert!(sandbox.explain("curl: (6) Could not resolve host: example.org").is_some());
+        let open = Sandbox { network: true, ..sandbox };
+        assert_eq!(open.explain("curl: (6) Could not resolve host: example.org"), None);
+    }
+}
