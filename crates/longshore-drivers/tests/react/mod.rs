@@ -1,5 +1,9 @@
 //! The built-in agent: its APIs, its history, its loop, its driver.
 
+mod anything;
 mod bodies;
+mod desk;
 mod histories;
+mod own;
 mod streams;
+mod turns;
