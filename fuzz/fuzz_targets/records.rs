@@ -1,0 +1,9 @@
+#![no_main]
+
+use longshore_drivers::past::claude::Transcripts;
+use longshore_drivers::past::codex::Rollouts;
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    longshore_fuzz::read(&Rollouts, data);
+    longshore_fuzz::read(&Transcripts, data);
+});
