@@ -1,3 +1,4 @@
+//! The readers of past conversations against lines that a fuzzer made.
 #![no_main]
 
 use longshore_drivers::past::claude::Transcripts;
