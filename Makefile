@@ -17,6 +17,7 @@ test: apt $(AGENTS)/installed ## every check and test
 bench: apt ## figures, beside a reference relay measured in the same run
 	cargo build --release -p longshore -p longshore-bench
 	"$${CARGO_TARGET_DIR:-target}/release/bench" $(BENCH)
+	$(if $(BENCH),,"$${CARGO_TARGET_DIR:-target}/release/south")
 
 fmt:
 	cargo fmt

