@@ -61,8 +61,9 @@ impl Reader<'_> {
                     self.end_command(true)?;
                 }
                 '>' => self.redirect()?,
-                '$' | '`' | '(' | ')' | '{' | '}' | '<' | '*' | '?' | '[' | ']' | '~' | '!' => return None,
-                '#' if self.word.is_none() => return None,
+                '$' | '`' | '(' | ')' | '{' | '}' | '<' | '*' | '?' | '[' | ']' => return None,
+                // Elsewhere in a word they mean nothing: HEAD~1.
+                '#' | '~' | '!' if self.word.is_none() => return None,
                 control if control.is_control() => return None,
                 other => self.push(other),
             }
@@ -160,7 +161,7 @@ mod tests {
             ("ls 2>/dev/null | wc -l 2>&1", vec![vec!["ls"], vec!["wc", "-l"]]),
             ("ls > /dev/null", vec![vec!["ls"]]),
             ("grep 'a;b|c>d$e`f`' x", vec![vec!["grep", "a;b|c>d$e`f`", "x"]]),
-            ("echo a#b", vec![vec!["echo", "a#b"]]),
+            ("echo a#b HEAD~1 x!", vec![vec!["echo", "a#b", "HEAD~1", "x!"]]),
         ] {
             assert_eq!(commands(line).unwrap_or_else(|| panic!("{line}")), words, "{line}");
         }

@@ -215,7 +215,7 @@ mod tests {
         );
         let text = |text: &str| text.to_owned();
         let hunk = Hunk {
-            at: 7,
+            at: 8,
             anchors: vec![text("fn x"), text(" y")],
             lines: vec![
                 Line::Keep(text("stays")),
@@ -237,13 +237,9 @@ mod tests {
 
     #[test]
     fn the_first_hunk_needs_no_mark_and_numbers_are_no_anchors() {
-        let [FilePatch::Update { hunks, .. }] =
-            parsed("*** Update File: a\n-x\n+y\n@@ -1,2 +3,4 @@ fn z()\n-p\n@@ -9 +9 @@\n-q")
-                .try_into()
-                .unwrap()
-        else {
-            panic!("no update")
-        };
+        let body = "*** Update File: a\n-x\n+y\n@@ -1,2 +3,4 @@ fn z()\n-p\n@@ -9 +9 @@\n-q";
+        let files = parsed(body);
+        let [FilePatch::Update { hunks, .. }] = files.as_slice() else { panic!("{files:?}") };
         let anchors: Vec<_> = hunks.iter().map(|hunk| hunk.anchors.clone()).collect();
         assert_eq!(anchors, [vec![], vec!["fn z()".to_owned()], vec![]]);
     }
