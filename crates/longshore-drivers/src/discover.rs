@@ -18,7 +18,7 @@ use crate::transport::{Happened, Limits, Line, Spawn, Stdio};
 
 /// What a person set for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct AgentSettings {
     /// Where the program is, when it is not where programs are.
     pub path: Option<PathBuf>,
@@ -32,6 +32,9 @@ pub struct AgentSettings {
     pub command: Vec<String>,
     /// Its name for people, for an agent that is not built in.
     pub title: Option<String>,
+    /// What only some agents have; those that know nothing of it refuse it.
+    #[serde(flatten)]
+    pub more: BTreeMap<String, serde_json::Value>,
 }
 
 /// The environment variables that a search looks at.

@@ -58,6 +58,21 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     /// What it can do.
     fn capabilities(&self) -> Capabilities;
 
+    /// The same agent, made for what the settings say of it. None when they say nothing that it need know; an error
+    /// when they say what it does not understand.
+    fn configured(&self, settings: &AgentSettings) -> Result<Option<Agent>, String> {
+        match settings.more.keys().next() {
+            Some(key) => Err(format!("unknown field `{key}`")),
+            None => Ok(None),
+        }
+    }
+
+    /// Whether it can hand work to other agents: its process is then told which of them are installed, in
+    /// [`crate::react::settings::AGENTS_VARIABLE`].
+    fn delegates(&self) -> bool {
+        false
+    }
+
     /// Where it is installed. Looks at the disk; called where that may take its time.
     fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding;
 

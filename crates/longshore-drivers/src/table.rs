@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::discover::AgentSettings;
 use crate::spec::Agent;
-use crate::{acp, claude, codex, opencode};
+use crate::{acp, claude, codex, opencode, react};
 
 /// The settings name an agent that cannot be.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -33,21 +33,51 @@ pub enum BadAgent {
     /// Its driver cannot be without a command.
     #[error("the agent `{0}` of the settings lacks its `command`, as in command = [\"my-agent\", \"--acp\"]")]
     NoCommand(String),
+    /// The settings say something of it that it does not understand.
+    #[error("the settings of the agent `{name}` cannot be understood: {fault}")]
+    Misunderstood {
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        fault: String,
+    },
 }
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    let mut agents: Vec<Agent> =
-        vec![Arc::new(codex::Spec), Arc::new(claude::Spec), Arc::new(opencode::Spec)];
+    let mut agents: Vec<Agent> = vec![
+        Arc::new(codex::Spec),
+        Arc::new(claude::Spec),
+        Arc::new(opencode::Spec),
+        Arc::new(react::Spec::default()),
+    ];
     agents.extend(acp::rows().iter().map(acp::Spec::known));
     agents
 }
 
-/// Makes an agent of what the settings say, under a name of theirs. Its command is not empty.
-type Maker = fn(name: &str, settings: &AgentSettings) -> Agent;
+/// Makes an agent of what the settings say, under a name of theirs.
+type Maker = fn(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent>;
 
 /// The drivers that can be given to agents of the settings, by what the settings call them.
-const MAKERS: &[(&str, Maker)] = &[(acp::NAME, acp::Spec::of_settings)];
+const MAKERS: &[(&str, Maker)] = &[(acp::NAME, make_acp), (react::NAME, make_react)];
+
+fn make_acp(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
+    if settings.command.is_empty() {
+        return Err(BadAgent::NoCommand(name.to_owned()));
+    }
+    let agent = acp::Spec::of_settings(name, settings);
+    agent.configured(settings).map_err(|fault| misunderstood(name, fault))?;
+    Ok(agent)
+}
+
+/// Without a command it is the built-in agent, with another model, say.
+fn make_react(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
+    react::Spec::of_settings(name, settings).map_err(|fault| misunderstood(name, fault))
+}
+
+fn misunderstood(name: &str, fault: String) -> BadAgent {
+    BadAgent::Misunderstood { name: name.to_owned(), fault }
+}
 
 /// Every agent that there is: those that are built in, then those that the settings add. One of the settings that has
 /// a driver takes the place of a built-in one with the same name.
@@ -58,7 +88,12 @@ pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, Bad
         match (&settings.driver, place) {
             (Some(driver), Some(place)) => agents[place] = make(name, driver, settings)?,
             (Some(driver), None) => agents.push(make(name, driver, settings)?),
-            (None, Some(_)) => {}
+            (None, Some(place)) => {
+                let made = agents[place].configured(settings).map_err(|fault| misunderstood(name, fault))?;
+                if let Some(agent) = made {
+                    agents[place] = agent;
+                }
+            }
             (None, None) => {
                 let known = agents.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");
                 return Err(BadAgent::Unknown { name: name.clone(), known });
@@ -74,10 +109,7 @@ fn make(name: &str, driver: &str, settings: &AgentSettings) -> Result<Agent, Bad
         let (name, driver) = (name.to_owned(), driver.to_owned());
         return Err(BadAgent::NoSuchDriver { name, driver, known });
     };
-    if settings.command.is_empty() {
-        return Err(BadAgent::NoCommand(name.to_owned()));
-    }
-    Ok(maker(name, settings))
+    maker(name, settings)
 }
 
 #[cfg(test)]
@@ -108,6 +140,21 @@ mod tests {
         let driver = AgentSettings { driver: Some("telepathy".to_owned()), ..AgentSettings::default() };
         let error = with("mine", driver).unwrap_err();
         assert!(matches!(error, BadAgent::NoSuchDriver { .. }), "{error}");
+    }
+
+    #[test]
+    fn what_an_agent_does_not_understand_is_refused() {
+        let more = |key: &str, value: serde_json::Value| AgentSettings {
+            more: [(key.to_owned(), value)].into(),
+            ..AgentSettings::default()
+        };
+        for (name, key) in [("codex", "base_url"), ("react", "base_ulr")] {
+            let error = with(name, more(key, "x".into())).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(key), "{error}");
+        }
+        assert!(with("react", more("base_url", "http://127.0.0.1:1/v1".into())).is_ok());
+        let local = AgentSettings { driver: Some("react".to_owned()), ..more("model", "qwen".into()) };
+        assert_eq!(with("local", local).unwrap().last().unwrap().title(), "local");
     }
 
     #[test]

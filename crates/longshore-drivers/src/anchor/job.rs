@@ -12,6 +12,7 @@ use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
+use crate::react::settings::AGENTS_VARIABLE;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
 use crate::transport::{Spawn, Stdio};
@@ -94,6 +95,18 @@ impl Job {
         Ran { ending, left }
     }
 
+    /// The other agents of this machine that are installed.
+    async fn neighbours(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        for agent in self.config.agents.iter().filter(|agent| agent.name() != self.agent.name()) {
+            let settings = self.config.settings_of(agent);
+            if discover::find(agent, &settings, &self.config.surroundings).await.path.is_some() {
+                names.push(agent.name().to_owned());
+            }
+        }
+        names
+    }
+
     async fn start(&mut self) -> Result<Started, Ending> {
         if let Some(predecessor) = self.predecessor.take() {
             tokio::select! {
@@ -111,6 +124,9 @@ impl Job {
             Purpose::Machine => (spec::Purpose::Machine, home()),
         };
         let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
+        if self.agent.delegates() {
+            env.insert(AGENTS_VARIABLE.to_owned(), self.neighbours().await.join(","));
+        }
         arguments.extend(settings.args);
         env.extend(settings.env);
         let limits = self.config.limits.clone();

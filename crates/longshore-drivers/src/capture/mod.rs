@@ -18,7 +18,7 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 
-use crate::{acp, claude, codex, opencode};
+use crate::{acp, claude, codex, opencode, react};
 
 /// The version of the format.
 const VERSION: u32 = 1;
@@ -198,6 +198,7 @@ pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
         codex::NAME => Ok(codex::replay::replay(capture)),
         claude::NAME => Ok(claude::replay::replay(capture)),
         opencode::NAME => Ok(opencode::replay::replay(capture)),
+        react::NAME => Ok(react::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),
     }
 }

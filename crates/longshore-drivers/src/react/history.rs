@@ -230,6 +230,11 @@ impl History {
         self.items.iter().rev().find(is_user).map(|item| &**item)
     }
 
+    /// All of it, in the order in which it happened.
+    pub fn into_items(self) -> Vec<Arc<Item>> {
+        self.items
+    }
+
     /// In the order that every API takes.
     pub fn legal(&self) -> Vec<Arc<Item>> {
         let mut results: HashMap<&str, &Arc<Item>> = HashMap::new();

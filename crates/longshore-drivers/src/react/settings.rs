@@ -34,9 +34,11 @@ impl Api {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// How one speaks with the model.
-    pub api: Api,
-    /// Where the service is: `https://api.openai.com/v1`.
+    /// How one speaks with the model; `chat` when nothing is said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub api: Option<Api>,
+    /// Where the service is, with its version: `https://api.openai.com/v1`. None takes the service whose key is in
+    /// the environment.
     pub base_url: String,
     /// The model; none takes the first that the service lists.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,14 +80,17 @@ pub struct Settings {
     pub patience_s: u64,
     /// Whether commands may use the network.
     pub network: bool,
-    /// What may run without being asked for, besides commands that only read.
+    /// Whether commands run in a sandbox where the system has one.
+    pub sandbox: bool,
+    /// What may run without being asked for, besides commands that only read: the first words of commands, and tools
+    /// of MCP servers (`server.tool`, `server.*`).
     pub allow: Vec<String>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         Self {
-            api: Api::Chat,
+            api: None,
             base_url: String::new(),
             model: None,
             key_env: None,
@@ -104,7 +109,70 @@ impl Default for Settings {
             retry_ms: 1_000,
             patience_s: 300,
             network: false,
+            sandbox: true,
             allow: Vec::new(),
         }
+    }
+}
+
+/// Services that are known by the variable that holds their key.
+const KNOWN: [(&str, Api, &str, &str); 2] = [
+    ("OPENAI_API_KEY", Api::Responses, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    ("ANTHROPIC_API_KEY", Api::Messages, "", "https://api.anthropic.com/v1"),
+];
+
+impl Settings {
+    /// How one speaks with the model.
+    pub fn api(&self) -> Api {
+        self.api.unwrap_or(Api::Chat)
+    }
+
+    /// With what nobody set, as far as the environment tells it. None when nothing says where a model is.
+    pub fn resolved(mut self, var: impl Fn(&str) -> Option<String>) -> Option<Self> {
+        if !self.base_url.is_empty() {
+            return Some(self);
+        }
+        let wanted = |api: Api| self.api.is_none_or(|set| set == api);
+        let (key, api, place, base) =
+            KNOWN.into_iter().find(|(key, api, ..)| wanted(*api) && var(key).is_some())?;
+        self.base_url = var(place).unwrap_or_else(|| base.to_owned());
+        self.api = Some(api);
+        self.key_env.get_or_insert_with(|| key.to_owned());
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolved(settings: Settings, vars: &[(&str, &str)]) -> Option<(Api, String, Option<String>)> {
+        let var =
+            |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        settings.resolved(var).map(|settings| (settings.api(), settings.base_url, settings.key_env))
+    }
+
+    #[test]
+    fn a_key_in_the_environment_is_enough() {
+        let found = |vars: &[(&str, &str)]| resolved(Settings::default(), vars);
+        assert_eq!(found(&[]), None);
+        let anthropic =
+            (Api::Messages, "https://api.anthropic.com/v1".to_owned(), Some("ANTHROPIC_API_KEY".to_owned()));
+        assert_eq!(found(&[("ANTHROPIC_API_KEY", "k")]), Some(anthropic.clone()));
+        let openai =
+            found(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("OPENAI_BASE_URL", "http://x/v1")]);
+        assert_eq!(
+            openai,
+            Some((Api::Responses, "http://x/v1".to_owned(), Some("OPENAI_API_KEY".to_owned())))
+        );
+        let wished = Settings { api: Some(Api::Messages), ..Settings::default() };
+        assert_eq!(resolved(wished, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), Some(anthropic));
+    }
+
+    #[test]
+    fn a_place_that_is_set_needs_no_key() {
+        let settings = Settings { base_url: "http://127.0.0.1:11434/v1".to_owned(), ..Settings::default() };
+        let expected = (Api::Chat, "http://127.0.0.1:11434/v1".to_owned(), None);
+        assert_eq!(resolved(settings, &[("OPENAI_API_KEY", "k")]), Some(expected));
     }
 }

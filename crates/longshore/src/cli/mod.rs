@@ -15,6 +15,7 @@ mod ls;
 mod model;
 mod prompt;
 mod reach;
+mod react;
 mod record;
 mod replay;
 mod run;
@@ -79,6 +80,9 @@ enum Verb {
     Record(record::Record),
     /// Show the events that a recorded wire becomes
     Replay(replay::Replay),
+    /// Be the built-in agent; the hub starts it
+    #[command(hide = true)]
+    React,
     /// Print completions for a shell
     Completions(completions::Completions),
 }
@@ -106,6 +110,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Model(verb) => verb.run().await,
         Verb::Record(verb) => verb.run().await,
         Verb::Replay(verb) => verb.run(json),
+        Verb::React => react::run().await,
         Verb::Completions(verb) => verb.run(),
     };
     done.unwrap_or_else(|error| exit::report(&error, json))

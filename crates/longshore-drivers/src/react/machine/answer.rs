@@ -144,7 +144,7 @@ impl Machine {
 
     /// A thought is whole, and comes with what the service needs to know it again.
     fn thought_done(&mut self, text: &str, data: Value, cx: &mut Context<'_>, out: &mut Effects) {
-        let api = self.settings.api;
+        let api = self.settings.api();
         let Some(answer) = self.asking() else { return };
         let grown = answer.thought.take();
         let item = Item::Reasoning { step: answer.step, api, data };

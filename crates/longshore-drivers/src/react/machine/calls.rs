@@ -133,11 +133,7 @@ impl Machine {
         match verdict {
             Verdict::Go => call.stage = Stage::Ready(Permit { mode, approved: false }),
             Verdict::Ask(ask) => self.ask_person(id, ask, preview, cx, out),
-            Verdict::Refuse(why) => {
-                let mut result = ToolResult::failed(why);
-                result.outcome.status = ToolStatus::Declined;
-                self.finish_call(id, result, out);
-            }
+            Verdict::Refuse(why) => self.finish_call(id, ToolResult::failed(why), out),
         }
         self.schedule(cx, out);
     }

@@ -1,0 +1,110 @@
+//! The built-in agent in the table: this program itself, once somebody said where a model is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use longshore_model::capability::Capabilities;
+use longshore_model::driver::Driver;
+use serde_json::Value;
+
+use super::settings::{Settings, VARIABLE};
+use super::{NAME, React, SET_UP, TITLE, VERB, capabilities};
+use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
+
+/// An agent that speaks our own wire: the built-in one, the same with other settings, or somebody's own program.
+#[derive(Clone, Debug)]
+pub struct Spec {
+    name: String,
+    title: String,
+    settings: Settings,
+    /// Somebody's own program, and its arguments.
+    command: Vec<String>,
+}
+
+impl Default for Spec {
+    fn default() -> Self {
+        Self {
+            name: NAME.to_owned(),
+            title: TITLE.to_owned(),
+            settings: Settings::default(),
+            command: Vec::new(),
+        }
+    }
+}
+
+impl Spec {
+    /// An agent of the settings: the built-in one with another name, or, with a command, somebody's own.
+    pub fn of_settings(name: &str, settings: &AgentSettings) -> Result<Agent, String> {
+        let more: serde_json::Map<String, Value> = settings.more.clone().into_iter().collect();
+        let own: Settings = serde_json::from_value(Value::Object(more)).map_err(|error| error.to_string())?;
+        let title = settings.title.clone().unwrap_or_else(|| match name {
+            NAME => TITLE.to_owned(),
+            other => other.to_owned(),
+        });
+        let (name, command) = (name.to_owned(), settings.command.clone());
+        Ok(Arc::new(Self { name, title, settings: own, command }))
+    }
+}
+
+impl AgentSpec for Spec {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn title(&self) -> &str {
+        &self.title
+    }
+
+    fn install(&self) -> &str {
+        SET_UP
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn configured(&self, settings: &AgentSettings) -> Result<Option<Agent>, String> {
+        Self::of_settings(&self.name, settings).map(Some)
+    }
+
+    fn delegates(&self) -> bool {
+        true
+    }
+
+    fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding {
+        if let Some(program) = self.command.first() {
+            let place = PathBuf::from(program);
+            return match place.is_absolute() && is_program(&place) {
+                true => Finding { path: Some(place), remark: None },
+                false => find_program(program, None, settings, around),
+            };
+        }
+        let around = around.with(&settings.env);
+        let var = |name: &str| around.var(name).and_then(|value| value.to_str().map(str::to_owned));
+        if self.settings.clone().resolved(var).is_none() {
+            return Finding { path: None, remark: None };
+        }
+        match settings.path.clone().map_or_else(std::env::current_exe, Ok) {
+            Ok(path) => Finding { path: Some(path), remark: None },
+            Err(error) => {
+                let remark = format!("this program does not know where it is: {error}");
+                Finding { path: None, remark: Some(remark) }
+            }
+        }
+    }
+
+    fn invocation(&self, _purpose: Purpose<'_>) -> Invocation {
+        let arguments = match self.command.split_first() {
+            Some((_, own)) => own.to_vec(),
+            None => vec![VERB.to_owned()],
+        };
+        // Settings are JSON by their nature; the name of the key's variable is in them, and never the key.
+        let settings = serde_json::to_string(&self.settings).unwrap_or_default();
+        Invocation { arguments, env: [(VARIABLE.to_owned(), settings)].into() }
+    }
+
+    fn driver(&self) -> Box<dyn Driver> {
+        Box::new(React::new())
+    }
+}

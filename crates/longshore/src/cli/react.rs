@@ -1,0 +1,12 @@
+//! `longshore react`: the built-in agent, as the hub starts it. It speaks the lines of `docs/react.md` and not to people.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use longshore_drivers::react;
+
+/// Runs until the hub hangs up.
+pub(super) async fn run() -> Result<ExitCode> {
+    react::run::run().await?;
+    Ok(ExitCode::SUCCESS)
+}
