@@ -7,6 +7,7 @@
 
 mod deltas;
 mod past;
+mod react;
 mod recordings;
 
 use anyhow::{Context, Result, bail};
@@ -38,6 +39,9 @@ fn main() -> Result<()> {
     for (agent, rate) in past::read(seconds)? {
         println!("| {agent}: a past conversation, read | {rate:.0} MB/s |");
     }
+    for (api, rate) in react::read(seconds)? {
+        println!("| react: a stream of {api}, read | {rate:.0} MB/s |");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
     let imported = runtime.block_on(past::import(megabytes))?;
     println!(
@@ -45,5 +49,11 @@ fn main() -> Result<()> {
         imported.listed, imported.conversations
     );
     println!("| codex: past conversations, in the log | {:.1} MB/s |", imported.rate);
+    let rounds = runtime.block_on(react::rounds())?;
+    for (name, part) in [("p50", 0.5), ("p99", 0.99)] {
+        let place = ((rounds.len() as f64 * part) as usize).min(rounds.len().saturating_sub(1));
+        let gap = rounds.get(place).copied().unwrap_or_default();
+        println!("| react: a round of the loop, {name} | {gap:.2} ms |");
+    }
     Ok(())
 }

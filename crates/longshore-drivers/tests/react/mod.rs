@@ -3,6 +3,7 @@
 mod anything;
 mod bodies;
 mod desk;
+mod driver;
 mod histories;
 mod own;
 mod streams;

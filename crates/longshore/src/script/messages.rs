@@ -167,7 +167,10 @@ impl Writer<'_> {
             self.delta(json!({"type": "input_json_delta", "partial_json": piece}));
             self.frames.extend(Frame::pause(call.arguments.delay()));
         }
-        self.stop(block(call.arguments_json()));
+        match call.unfinished {
+            true => self.content.push(block(call.arguments_json())),
+            false => self.stop(block(call.arguments_json())),
+        }
     }
 
     fn begin(&mut self, block: &Value) {

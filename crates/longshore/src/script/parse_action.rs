@@ -84,6 +84,7 @@ fn call(fields: &mut Fields) -> Result<Action, Fault> {
         namespace: fields.text("namespace")?,
         arguments: Chunks::cut(&arguments, cutting, delay),
         id: fields.text("id")?,
+        unfinished: fields.yes_or_no("unfinished")?.unwrap_or(false),
     }))
 }
 

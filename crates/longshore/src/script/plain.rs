@@ -13,6 +13,7 @@ pub(super) struct PlainCall<'a> {
     /// The arguments as JSON text, or as the broken text that the author wants to send.
     pub(super) arguments: Chunks,
     pub(super) id: &'a Option<String>,
+    pub(super) unfinished: bool,
 }
 
 impl<'a> PlainCall<'a> {
@@ -22,7 +23,8 @@ impl<'a> PlainCall<'a> {
             Some(namespace) => format!("{namespace}__{}", call.name),
             None => call.name.clone(),
         };
-        PlainCall { name, arguments: call.arguments.clone(), id: &call.id }
+        let (id, unfinished) = (&call.id, call.unfinished);
+        PlainCall { name, arguments: call.arguments.clone(), id, unfinished }
     }
 
     /// Free text becomes the argument `input`, cut at the same places.
@@ -31,7 +33,7 @@ impl<'a> PlainCall<'a> {
         let opening = ["{\"input\":\"".to_owned()];
         let pieces = opening.into_iter().chain(pieces).chain(["\"}".to_owned()]);
         let arguments = Chunks::exact(pieces.collect(), call.input.delay());
-        PlainCall { name: call.name.clone(), arguments, id: &call.id }
+        PlainCall { name: call.name.clone(), arguments, id: &call.id, unfinished: false }
     }
 
     /// The arguments where the API wants them as JSON. Broken ones stay the text that they are.

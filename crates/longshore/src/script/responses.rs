@@ -158,6 +158,9 @@ impl Writer<'_> {
 
         self.begin_item(&item, json!({"arguments": ""}));
         self.deltas(&place, "response.function_call_arguments.delta", &call.arguments);
+        if call.unfinished {
+            return;
+        }
         let done = json!({"name": call.name, "arguments": arguments});
         self.at(&place, "response.function_call_arguments.done", done);
         item["status"] = json!("completed");

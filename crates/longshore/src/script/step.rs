@@ -169,6 +169,8 @@ pub struct FunctionCall {
     pub arguments: Chunks,
     /// The id that joins call and result; made up when absent.
     pub id: Option<String>,
+    /// Whether it is left broken off, for a stream that is cut in the middle of the arguments.
+    pub unfinished: bool,
 }
 
 /// A call of a tool that takes free text.

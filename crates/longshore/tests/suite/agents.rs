@@ -67,10 +67,20 @@ stream_max_retries = 1
     );
     std::fs::write(folder.join("codex-acp/config.toml"), codex_acp).unwrap();
 
-    let longshore = format!(
+    let mut longshore = format!(
         "[agents.gemini]\nargs = [\"-m\", \"gemini-2.5-flash\"]\n[agents.codex-acp.env]\nCODEX_HOME = {:?}\n",
         folder.join("codex-acp")
     );
+    let apis = [("react", "chat"), ("react-responses", "responses"), ("react-messages", "messages")];
+    for (name, api) in apis {
+        let more = [("", ""), ("-small", "context_window = 3000")];
+        for (suffix, line) in more {
+            longshore.push_str(&format!(
+                "[agents.{name}{suffix}]\ndriver = \"react\"\napi = \"{api}\"\nbase_url = \"{base}\"\n\
+                 model = \"scripted\"\nretry_ms = 10\n{line}\n"
+            ));
+        }
+    }
     std::fs::create_dir_all(folder.join("longshore")).unwrap();
     std::fs::write(folder.join("longshore/config.toml"), longshore).unwrap();
 }

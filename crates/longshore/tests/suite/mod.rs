@@ -7,6 +7,8 @@ mod codex_turns;
 mod crash;
 mod mcp;
 mod past;
+mod react;
+mod react_team;
 mod rig;
 mod script;
 mod script_apis;

@@ -31,10 +31,17 @@ pub(super) struct Ways {
     tells_usage: bool,
     /// It can be resumed as soon as it has written its memory. Others find a conversation only after a while.
     remembers_at_once: bool,
+    /// It keeps a memory of its own. The log is the memory of those that do not.
+    keeps_memory: bool,
 }
 
-const ALL: Ways =
-    Ways { goes_on_after_no: true, tells_output: true, tells_usage: true, remembers_at_once: true };
+const ALL: Ways = Ways {
+    goes_on_after_no: true,
+    tells_output: true,
+    tells_usage: true,
+    remembers_at_once: true,
+    keeps_memory: true,
+};
 
 pub(super) const CODEX: Cast = Cast {
     name: "codex",
@@ -88,6 +95,17 @@ pub(super) const OPENCODE_ACP: Cast = Cast {
     ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
     ..OPENCODE
 };
+
+pub(super) const REACT: Cast = Cast {
+    name: "react",
+    run: |command| json!({ "call": "shell", "args": { "command": command } }),
+    write: |path, line| json!({ "call": "write_file", "args": { "path": path, "content": format!("{line}\n") } }),
+    ways: Ways { keeps_memory: false, ..ALL },
+};
+
+pub(super) const REACT_RESPONSES: Cast = Cast { name: "react-responses", ..REACT };
+
+pub(super) const REACT_MESSAGES: Cast = Cast { name: "react-messages", ..REACT };
 
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
 fn steps(story: Value) -> Value {
@@ -253,7 +271,9 @@ pub(super) async fn revive(cast: &Cast) {
     let (rig, mut talk, turn) = begin(cast, "ask", story, "remember a word").await;
     talk.until_turn_ends(turn).await;
     // An agent writes its memory in its own time; what is killed before that has nothing to remember.
-    rig.until_on_disk("The word is heron.").await;
+    if cast.ways.keeps_memory {
+        rig.until_on_disk("The word is heron.").await;
+    }
     let turn = talk.prompt("talk").await;
     talk.until("it speaks", |talk| {
         talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
@@ -309,3 +329,6 @@ story!(codex_acp, super::CODEX_ACP);
 story!(claude_code_acp, super::CLAUDE_CODE_ACP);
 story!(opencode, super::OPENCODE);
 story!(opencode_acp, super::OPENCODE_ACP);
+story!(react, super::REACT);
+story!(react_responses, super::REACT_RESPONSES);
+story!(react_messages, super::REACT_MESSAGES);
