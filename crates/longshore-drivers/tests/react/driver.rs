@@ -128,7 +128,7 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
         by: "owner".to_owned(),
     };
     for body in [
-        Body::SessionOpened(opened),
+        Body::SessionOpened(Box::new(opened)),
         Body::SessionClosed,
         Body::ApprovalDecided { approval: ApprovalId(Uuid::nil()), decision },
         Body::UserMessage { prompt: None, attachments: Vec::new(), by: None },
