@@ -80,13 +80,15 @@ impl Sandbox {
 }
 
 /// What programs print when they may not write.
-const WRITE_SIGNS: [&str; 6] = [
+const WRITE_SIGNS: [&str; 7] = [
     "Permission denied",
     "permission denied",
     "Operation not permitted",
     "EACCES",
     "EPERM",
     "Read-only file system",
+    // What Landlock makes of a link or a move across its border.
+    "cross-device link",
 ];
 /// What programs print when they may not use the network.
 const NETWORK_SIGNS: [&str; 10] = [
