@@ -141,6 +141,13 @@ async fn changes_ask_by_mode_and_show_what_they_change() {
     // Nobody is asked for what cannot be done.
     let wrong = json!({ "input": "*** Begin Patch\n*** Delete File: b\n*** End Patch" });
     assert_eq!(verdicts(&bench, "apply_patch", &wrong), "rrrr");
+    // And nobody is told what a file outside holds by guessing at it.
+    std::fs::write(bench.outside().join("secret"), "the secret\nguess\n").unwrap();
+    let guess = json!({ "input": "*** Begin Patch\n*** Update File: ../secret\n-x\n-guess\n*** End Patch" });
+    let Verdict::Refuse(told) = bench.tools.verdict(&call("apply_patch", guess), Mode::AutoEdit) else {
+        panic!("it is not refused")
+    };
+    assert!(told.contains("read it first") && !told.contains("the secret"), "{told}");
 }
 
 #[tokio::test]

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Patience, Setting};
 use crate::react::tools::Progress;
-use crate::react::tools::bound::{Collected, Decoder};
+use crate::react::tools::bound::{Collected, Decoder, floor};
 use crate::react::tools::command::{Script, Surroundings};
 use crate::react::tools::sandbox::Sandbox;
 use crate::transport::group::Group;
@@ -71,6 +71,10 @@ impl Session {
             error => io::Error::other(error),
         };
         let (pty, pts) = pty_process::open().map_err(other)?;
+        // Lines end with one character, as they do in pipes.
+        let mut modes = rustix::termios::tcgetattr(&pts)?;
+        modes.output_modes.remove(rustix::termios::OutputModes::ONLCR);
+        rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
         let process = pty_process::Command::from(script.process(&setting.cwd, surroundings));
         let start = move || process.spawn(pts).map_err(other);
@@ -94,7 +98,7 @@ impl Session {
 
     /// Types something into it.
     pub(super) async fn write(&self, input: &str, cancel: &CancellationToken) -> io::Result<()> {
-        if self.shared.said().ended.is_some() {
+        if self.has_ended() {
             return Err(io::Error::other("it has ended"));
         }
         let mut writer = self.writer.lock().await;
@@ -112,6 +116,10 @@ impl Session {
 
     pub(super) fn was_killed(&self) -> bool {
         self.shared.killed.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.shared.said().ended.is_some()
     }
 
     /// What was printed since the last time, and how it ended if it has. Waits for as long as the patience says.
@@ -135,7 +143,7 @@ impl Session {
                 let found = patience.until.as_ref().is_some_and(|until| {
                     // Only as much of the past as the words could begin in.
                     let kept = heard.len().saturating_sub(until.len());
-                    heard.drain(..heard.floor_char_boundary(kept));
+                    heard.drain(..floor(&heard, kept));
                     heard.push_str(&text);
                     heard.contains(until.as_str())
                 });
@@ -188,8 +196,7 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
 fn take(shared: &Shared, decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>) -> bool {
     let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
     let text = if bytes.is_empty() { decoder.finish() } else { decoder.decode(bytes) };
-    // Terminals end their lines with two characters.
-    shared.said().unread.push(&text.replace("\r\n", "\n"));
+    shared.said().unread.push(&text);
     shared.changed.notify_one();
     !bytes.is_empty()
 }

@@ -144,17 +144,28 @@ impl Ground<'_> {
         if self.mode == Mode::Plan {
             return self.planning("change files");
         }
-        // Nobody need be asked for what cannot be done.
-        if let Err(fault) = planned {
-            return Verdict::Refuse(fault);
-        }
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_owned());
         let places = paths.iter().filter_map(|path| locate(self.root, path).ok());
         let (mut outside, mut git) = (Vec::new(), false);
         for place in places {
-            git |= place.path.components().any(|part| part.as_os_str() == ".git");
+            let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
+            git |= within.components().any(|part| part.as_os_str() == ".git");
             if !place.inside {
                 outside.push(place.path);
             }
+        }
+        // Nobody need be asked for what cannot be done.
+        if let Err(fault) = planned {
+            return Verdict::Refuse(match outside.first() {
+                // What is in it may not be told yet.
+                Some(path) if self.mode != Mode::Full => {
+                    format!(
+                        "this does not fit, and {} is outside of the work tree; read it first",
+                        path.display()
+                    )
+                }
+                Some(_) | None => fault,
+            });
         }
         let mut risks = Vec::new();
         let mut reasons = Vec::new();

@@ -91,13 +91,14 @@ const WRITE_SIGNS: [&str; 7] = [
     "cross-device link",
 ];
 /// What programs print when they may not use the network.
-const NETWORK_SIGNS: [&str; 10] = [
+const NETWORK_SIGNS: [&str; 11] = [
     "Permission denied",
     "Operation not permitted",
     "EACCES",
     "EPERM",
     "resolve host",
     "name resolution",
+    "Name or service not known",
     "EAI_AGAIN",
     "ENOTFOUND",
     "getaddrinfo",
