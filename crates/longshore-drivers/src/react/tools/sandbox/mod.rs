@@ -121,10 +121,10 @@ mod tests {
 
     #[test]
     fn a_failure_is_explained_only_when_the_sandbox_may_be_why() {
-        let sandbox = Sandbox { writable: vec![PathBuf::from("/work")], network: false };
+        let sandbox = Sandbox { writable: vec![PathBuf::from("/home/dev")], network: false };
         assert_eq!(sandbox.explain("error[E0308]: mismatched types"), None);
         let told = sandbox.explain("touch: cannot touch '/etc/x': Permission denied").unwrap();
-        assert!(told.contains("only in /work, and it cannot use the network"), "{told}");
+        assert!(told.contains("only in /home/dev, and it cannot use the network"), "{told}");
         assert!(sandbox.explain("curl: (6) Could not resolve host: example.org").is_some());
         let open = Sandbox { network: true, ..sandbox };
         assert_eq!(open.explain("curl: (6) Could not resolve host: example.org"), None);
