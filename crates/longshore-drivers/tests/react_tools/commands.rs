@@ -1,9 +1,11 @@
 //! `shell`.
 
-use longshore_drivers::react::tools::Progress;
+use longshore_drivers::react::tools::{Permit, Progress, ToolSettings, Toolbox};
 use longshore_model::capability::Mode;
 use longshore_model::item::{ToolKind, ToolStatus};
 use serde_json::json;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::{Bench, call};
 use crate::rig::soon;
@@ -69,6 +71,46 @@ async fn gone(pid: i32) {
     let lives = || std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z "));
     while lives() {
         tokio::task::yield_now().await;
+    }
+}
+
+/// The test runs itself once more as the process that is killed.
+#[tokio::test]
+async fn commands_and_terminals_end_when_we_are_killed() {
+    const ROLE: &str = "TOOLS_TEST_TREE";
+    let command = |file: &str| format!("echo $$ > {file}.new && mv {file}.new {file}; exec sleep 600");
+    if let Ok(tree) = std::env::var(ROLE) {
+        let tools = std::sync::Arc::new(Toolbox::new(ToolSettings::new(tree)).await);
+        let run = async |name, arguments| {
+            let permit = Permit { mode: Mode::Full, approved: true };
+            tools.run(call(name, arguments), permit, mpsc::channel(1).0, CancellationToken::new()).await
+        };
+        run("unified_exec", json!({ "action": "start", "command": command("one"), "yield_ms": 0 })).await;
+        run("shell", json!({ "command": command("two") })).await;
+        panic!("it was not killed");
+    }
+    let bench = Bench::new().await;
+    let mut other = tokio::process::Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "react_tools::commands::commands_and_terminals_end_when_we_are_killed"])
+        .env(ROLE, bench.root())
+        .stdout(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let pids = soon("the pids", async {
+        let mut pace = tokio::time::interval(std::time::Duration::from_millis(5));
+        loop {
+            pace.tick().await;
+            let pid = |file: &str| std::fs::read_to_string(bench.root().join(file)).ok()?.trim().parse().ok();
+            if let (Some(one), Some(two)) = (pid("one"), pid("two")) {
+                return [one, two];
+            }
+        }
+    })
+    .await;
+    other.kill().await.unwrap();
+    for pid in pids {
+        soon("the end of a command", gone(pid)).await;
     }
 }
 

@@ -17,7 +17,7 @@ use super::{Patience, Setting};
 use crate::react::tools::Progress;
 use crate::react::tools::bound::{Collected, Decoder, floor};
 use crate::react::tools::command::{Script, Surroundings};
-use crate::react::tools::sandbox::Sandbox;
+use crate::react::tools::sandbox::{Keeper, Sandbox};
 use crate::transport::group::Group;
 use crate::work::terminals::exit_of;
 
@@ -36,6 +36,7 @@ pub(super) struct Session {
     writer: tokio::sync::Mutex<OwnedWritePty>,
     shared: Arc<Shared>,
     task: AbortHandle,
+    _keeper: Option<Keeper>,
 }
 
 #[derive(Debug)]
@@ -78,9 +79,9 @@ impl Session {
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
         let process = pty_process::Command::from(script.process(&setting.cwd, surroundings));
         let start = move || process.spawn(pts).map_err(other);
-        let child = match &setting.sandbox {
-            Some(sandbox) => sandbox.start(start)?,
-            None => start()?,
+        let (child, keeper) = match &setting.sandbox {
+            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
+            None => (start()?, None),
         };
         // The leader of a session leads its first process group, too.
         let group = Group::new(child)?;
@@ -93,7 +94,14 @@ impl Session {
         });
         let task = tokio::spawn(hold(group, reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
-        Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
+        Ok(Self {
+            name,
+            sandbox: setting.sandbox,
+            writer,
+            shared,
+            task: task.abort_handle(),
+            _keeper: keeper,
+        })
     }
 
     /// Types something into it.

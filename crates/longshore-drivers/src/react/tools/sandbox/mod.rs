@@ -9,13 +9,15 @@
 //! Not covered: reading, and local sockets that have a path, because builds need both.
 //!
 //! A domain of Landlock and a filter of seccomp belong to a thread and to what it starts. So a command is started from a
-//! thread that first locks itself in and then ends; nothing has to run between fork and exec.
+//! thread that first locks itself in; nothing of it has to run between fork and exec. The thread then waits for as long
+//! as somebody holds its [`Keeper`], because the leash ends what a thread started when the thread ends.
 
 #[cfg(target_os = "linux")]
 mod linux;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
 
 /// What a command may do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +26,12 @@ pub(super) struct Sandbox {
     pub(super) writable: Vec<PathBuf>,
     /// Whether it may use the network.
     pub(super) network: bool,
+}
+
+/// Keeps the thread that started something.
+#[derive(Debug)]
+pub(super) struct Keeper {
+    _thread: mpsc::Sender<()>,
 }
 
 impl Sandbox {
@@ -39,17 +47,27 @@ impl Sandbox {
         Self { writable, network }
     }
 
-    /// Starts something inside of it.
-    pub(super) fn start<T: Send>(&self, start: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
-        let runtime = tokio::runtime::Handle::current();
-        std::thread::scope(|scope| {
-            let thread = scope.spawn(|| {
-                self.enter()?;
+    /// Starts something inside of it, which ends with its keeper at the latest.
+    pub(super) fn start<T: Send + 'static>(
+        &self,
+        start: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> io::Result<(T, Keeper)> {
+        let (runtime, sandbox) = (tokio::runtime::Handle::current(), self.clone());
+        let (tell, told) = mpsc::sync_channel(1);
+        let (keep, kept) = mpsc::channel::<()>();
+        std::thread::Builder::new().name("sandbox".to_owned()).spawn(move || {
+            let started = sandbox.enter().and_then(|()| {
                 let _runtime = runtime.enter();
                 start()
             });
-            thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread of the sandbox panicked")))
-        })
+            let has_started = started.is_ok();
+            if tell.send(started).is_ok() && has_started {
+                // Nothing is ever said; it ends when nobody could any more.
+                let _ = kept.recv();
+            }
+        })?;
+        let started = told.recv().map_err(|_| io::Error::other("the thread of the sandbox panicked"))?;
+        Ok((started?, Keeper { _thread: keep }))
     }
 
     #[cfg(target_os = "linux")]
