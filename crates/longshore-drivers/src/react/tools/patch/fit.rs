@@ -257,4 +257,27 @@ mod tests {
         let fault = apply(content, &[hunk(&[], &["-nowhere"])]).unwrap_err();
         assert!(fault.contains("none of them is in the file"), "{fault}");
     }
+
+    proptest::proptest! {
+        /// A patch made of the difference of two texts makes one of the other.
+        #[test]
+        fn a_difference_makes_the_one_of_the_other(
+            before in proptest::collection::vec("[ab ]{0,3}", 0..12),
+            after in proptest::collection::vec("[ab ]{0,3}", 0..12),
+        ) {
+            let text = |lines: &[String]| -> String { lines.iter().map(|line| format!("{line}\n")).collect() };
+            let (before, after) = (text(&before), text(&after));
+            let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+            let lines = diff.iter_all_changes().map(|change| {
+                let line = change.value().trim_end_matches('\n').to_owned();
+                match change.tag() {
+                    similar::ChangeTag::Equal => Line::Keep(line),
+                    similar::ChangeTag::Delete => Line::Remove(line),
+                    similar::ChangeTag::Insert => Line::Add(line),
+                }
+            });
+            let hunk = Hunk { at: 1, anchors: Vec::new(), lines: lines.collect(), at_end: false };
+            proptest::prop_assert_eq!(apply(&before, &[hunk]), Ok(after));
+        }
+    }
 }
