@@ -86,6 +86,36 @@ async fn writing_outside_is_refused_and_explained() {
 }
 
 #[tokio::test]
+async fn a_work_tree_of_git_can_be_committed_in() {
+    let Some(bench) = locked(false).await else { return };
+    let git = |line: &str| {
+        let name = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+        let mut git = std::process::Command::new("git");
+        let done = git.args(name).args(line.split(' ')).current_dir(bench.outside()).output().unwrap();
+        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+    };
+    std::fs::remove_dir(bench.root()).unwrap();
+    git("init -q main");
+    git("-C main commit -q --allow-empty -m first");
+    git("-C main worktree add -q ../tree");
+    let commit = "touch a && git add a && git -c user.name=a -c user.email=a@example.org commit -qm second && git log --oneline | wc -l";
+    let done = bench.run("shell", json!({ "command": commit })).await;
+    // It also misses a lock that it could do without, and says so.
+    assert_eq!(done.content.lines().last().map(str::trim), Some("2"), "{}", done.content);
+    for file in ["hooks/pre-commit", "config"] {
+        let refused =
+            bench.run("shell", json!({ "command": format!("echo x >> ../main/.git/{file}") })).await;
+        assert!(!refused.success, "{file}: {}", refused.content);
+    }
+    // A work tree that names a folder which does not name it back gets nothing.
+    let victim = bench.outside().join("worktrees/victim");
+    std::fs::create_dir_all(&victim).unwrap();
+    bench.write(".git", &format!("gitdir: {}\n", victim.display()));
+    let refused = bench.run("shell", json!({ "command": format!("touch {}/x", victim.display()) })).await;
+    assert!(!refused.success && !victim.join("x").exists(), "{}", refused.content);
+}
+
+#[tokio::test]
 async fn leaving_the_sandbox_is_possible_when_it_is_allowed() {
     let Some(bench) = locked(false).await else { return };
     let file = bench.outside().join("file");

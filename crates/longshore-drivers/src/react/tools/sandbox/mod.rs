@@ -14,6 +14,7 @@
 
 #[cfg(target_os = "linux")]
 mod linux;
+mod worktree;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -35,10 +36,11 @@ pub(super) struct Keeper {
 }
 
 impl Sandbox {
-    /// For a work tree, with the temporary folders of this machine.
+    /// For a work tree, with what git keeps of it elsewhere and the temporary folders of this machine.
     pub(super) fn new(tree: Option<&Path>, network: bool) -> Self {
         let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
         let mut writable: Vec<PathBuf> = tree.map(Path::to_owned).into_iter().collect();
+        writable.extend(tree.map(worktree::git_folders).unwrap_or_default());
         for folder in temporary.into_iter().filter(|folder| folder.is_dir()) {
             if !writable.contains(&folder) {
                 writable.push(folder);
