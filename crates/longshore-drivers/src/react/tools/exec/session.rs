@@ -9,7 +9,7 @@ use longshore_model::work::Exit;
 use pty_process::{OwnedReadPty, OwnedWritePty, Size};
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -42,8 +42,8 @@ pub(super) struct Session {
 #[derive(Debug)]
 struct Shared {
     said: Mutex<Said>,
-    /// Something was printed, or it ended.
-    changed: Notify,
+    /// Counts what was printed, and its end.
+    changed: watch::Sender<u64>,
     kill: Notify,
     killed: AtomicBool,
 }
@@ -88,7 +88,7 @@ impl Session {
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
             said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None }),
-            changed: Notify::new(),
+            changed: watch::Sender::new(0),
             kill: Notify::new(),
             killed: AtomicBool::new(false),
         });
@@ -139,6 +139,7 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Option<Exit> {
         let deadline = tokio::time::Instant::now() + patience.time();
+        let mut changed = self.shared.changed.subscribe();
         let mut heard = String::new();
         loop {
             let (text, ended) = {
@@ -165,7 +166,8 @@ impl Session {
                 return ended;
             }
             tokio::select! {
-                () = self.shared.changed.notified() => {}
+                // The sender is ours.
+                _ = changed.changed() => {}
                 () = cancel.cancelled() => return None,
                 () = tokio::time::sleep_until(deadline) => return None,
             }
@@ -197,7 +199,7 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
     };
     let _ = tokio::time::timeout(LAST_WORDS_WITHIN, rest).await;
     shared.said().ended = Some(exit_of(status));
-    shared.changed.notify_one();
+    shared.changed.send_modify(|count| *count += 1);
 }
 
 /// Keeps what was read. Whether there is more to come: a terminal that nobody holds any more is a fault to read from.
@@ -205,6 +207,6 @@ fn take(shared: &Shared, decoder: &mut Decoder, chunk: &[u8], read: io::Result<u
     let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
     let text = if bytes.is_empty() { decoder.finish() } else { decoder.decode(bytes) };
     shared.said().unread.push(&text);
-    shared.changed.notify_one();
+    shared.changed.send_modify(|count| *count += 1);
     !bytes.is_empty()
 }
