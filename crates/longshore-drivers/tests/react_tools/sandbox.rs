@@ -128,9 +128,12 @@ async fn leaving_the_sandbox_is_possible_when_it_is_allowed() {
 async fn planning_writes_nothing_in_the_work_tree_either() {
     let Some(bench) = locked(false).await else { return };
     bench.write("a", "b\na\n");
-    // A command that only reads, but for what the list knows of it.
+    // Commands that only read go, also those that would like to write something down.
     let done = bench.run_in(Mode::Plan, "shell", json!({ "command": "sort a" })).await;
     assert_eq!(done.content, "a\nb\n");
+    std::process::Command::new("git").args(["init", "-q"]).current_dir(bench.root()).status().unwrap();
+    let status = bench.run_in(Mode::Plan, "shell", json!({ "command": "git status --short" })).await;
+    assert_eq!(status.content, "?? a\n");
     let refused = bench.run_in(Mode::Plan, "shell", json!({ "command": "sort a > c" })).await;
     assert!(!refused.success && refused.content.contains("the mode is plan"), "{}", refused.content);
 }

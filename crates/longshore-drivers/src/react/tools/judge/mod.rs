@@ -46,10 +46,11 @@ pub(super) struct Ground<'a> {
 /// Whether a call may run.
 pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
     match request {
-        Request::Read(arguments) => ground.look(&arguments.path),
-        Request::Fetch(arguments) | Request::Image(arguments) => ground.look(&arguments.path),
-        Request::List(arguments) => ground.look(&arguments.path),
-        Request::Search(arguments) => ground.look(&arguments.path),
+        Request::Read(arguments) => ground.look("read_file", &arguments.path),
+        Request::Fetch(arguments) => ground.look("fetch_file", &arguments.path),
+        Request::Image(arguments) => ground.look("view_image", &arguments.path),
+        Request::List(arguments) => ground.look("list_dir", &arguments.path),
+        Request::Search(arguments) => ground.look("search", &arguments.path),
         Request::Write(arguments) => {
             let mut edits = Edits::new(ground.root);
             let planned = edits.change(&arguments.path, arguments.content.clone());
@@ -118,7 +119,7 @@ impl Ground<'_> {
     }
 
     /// Looking at a file or a folder.
-    fn look(&self, path: &str) -> Verdict {
+    fn look(&self, tool: &str, path: &str) -> Verdict {
         let place = match locate(self.root, path) {
             Ok(place) => place,
             // Whoever reads it will say the same.
@@ -131,7 +132,7 @@ impl Ground<'_> {
                 reason: format!("{} is outside of the work tree.", place.path.display()),
                 risks: vec![Risk::Outside],
                 subject: Subject::Tool {
-                    name: "read_file".to_owned(),
+                    name: tool.to_owned(),
                     input: serde_json::json!({ "path": place.path.display().to_string() }),
                 },
                 always: Vec::new(),
