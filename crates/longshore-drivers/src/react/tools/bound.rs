@@ -2,22 +2,25 @@
 
 use std::collections::VecDeque;
 
+use crate::transport::stderr::plain;
+
 /// How many bytes of a result the model is told.
 pub(super) const MODEL_LIMIT: usize = 16 * 1024;
 /// How many bytes of a result are kept for the log. What is more was told while it was said.
 pub(super) const WHOLE_LIMIT: usize = 4 * 1024 * 1024;
 
-/// The text, or its first and its last lines with a line between them that says what is missing.
+/// The text without what only terminals understand; or its first and its last lines, with a line between them that says
+/// what is missing.
 pub(super) fn for_model(text: &str) -> String {
-    head_and_tail(text, MODEL_LIMIT)
+    head_and_tail(&plain(text), MODEL_LIMIT)
 }
 
 fn head_and_tail(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let head = text.floor_char_boundary(limit / 2);
-    let tail = text.ceil_char_boundary(text.len() - limit / 2);
+    let head = floor(text, limit / 2);
+    let tail = ceil(text, text.len() - limit / 2);
     // Whole lines, unless a line is very long.
     let head = match text[..head].rfind('\n') {
         Some(end) if end >= head / 2 => end + 1,
@@ -30,6 +33,16 @@ fn head_and_tail(text: &str, limit: usize) -> String {
     let lines = text[head..tail].matches('\n').count();
     let omitted = format!("{} bytes ({lines} lines)", tail - head);
     joined(&text[..head], &omitted, &text[tail..])
+}
+
+/// The last place between two characters that is not after `at`.
+pub(super) fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+/// The first place between two characters that is not before `at`.
+fn ceil(text: &str, at: usize) -> usize {
+    (at..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len())
 }
 
 fn joined(head: &str, omitted: &str, tail: &str) -> String {
@@ -94,7 +107,7 @@ impl Collected {
 
     pub(super) fn push(&mut self, text: &str) {
         let room = (self.limit / 2).saturating_sub(self.head.len());
-        let room = if self.tail.is_empty() { text.floor_char_boundary(room) } else { 0 };
+        let room = if self.tail.is_empty() { floor(text, room) } else { 0 };
         let (head, rest) = text.split_at(room);
         self.head.push_str(head);
         if rest.is_empty() {
@@ -104,7 +117,7 @@ impl Collected {
         self.tail.push_back(rest.to_owned());
         while self.tail_bytes > self.limit / 2 {
             let Some(mut first) = self.tail.pop_front() else { break };
-            let surplus = first.ceil_char_boundary((self.tail_bytes - self.limit / 2).min(first.len()));
+            let surplus = ceil(&first, self.tail_bytes - self.limit / 2);
             self.omitted += surplus;
             self.tail_bytes -= surplus;
             if surplus < first.len() {

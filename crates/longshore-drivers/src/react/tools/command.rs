@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::transport::leash;
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -44,7 +45,7 @@ impl Script {
         }
     }
 
-    /// The process, which does not run yet.
+    /// The process, which does not run yet. It ends with the thread that starts it.
     pub(super) fn process(&self, cwd: &Path, surroundings: &Surroundings) -> tokio::process::Command {
         let mut process = match self {
             Script::Line(line) => {
@@ -68,6 +69,7 @@ impl Script {
         process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
         process.env("GIT_TERMINAL_PROMPT", "0");
         process.current_dir(cwd);
+        leash::put_on(&mut process);
         process
     }
 }

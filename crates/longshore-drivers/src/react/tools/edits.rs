@@ -187,12 +187,8 @@ fn take_back(made: &[(&Touched, Vec<PathBuf>)], fault: &str) -> String {
             Some(content) => {
                 write_at(&touched.file, &touched.path, content).map_err(|fault| fault.to_string())
             }
-            None => match fs::remove_file(&touched.file) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    Err(format!("{}: {error}", touched.path))
-                }
-                Ok(()) | Err(_) => Ok(()),
-            },
+            None if touched.file.symlink_metadata().is_err() => Ok(()),
+            None => fs::remove_file(&touched.file).map_err(|error| format!("{}: {error}", touched.path)),
         };
         stuck.extend(undone.err());
         for folder in folders {

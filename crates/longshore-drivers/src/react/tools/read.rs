@@ -10,6 +10,7 @@ use longshore_model::item::ToolStatus;
 use serde::Deserialize;
 
 use super::ToolResult;
+use super::bound::floor;
 use crate::work::files::{bytes_of, text_of};
 
 /// How many lines of a file are read when nothing else is said.
@@ -74,7 +75,7 @@ pub(super) fn lines(file: &Path, arguments: &ReadArguments) -> ToolResult {
     }
     let (mut shown, mut told) = (String::new(), 0);
     for (number, line) in (1..).zip(text.lines()).skip(first - 1).take(arguments.limit.unwrap_or(LINES)) {
-        let cut = line.floor_char_boundary(LINE_LIMIT);
+        let cut = floor(line, LINE_LIMIT);
         let rest = line.len() - cut;
         // Writing to a string cannot fail.
         let _ = write!(shown, "{number:>6}\t{}", &line[..cut]);

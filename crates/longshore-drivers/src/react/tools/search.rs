@@ -10,6 +10,7 @@ use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
 
 use super::ToolResult;
+use super::bound::floor;
 
 /// How many matching lines are told when nothing else is said.
 const MATCHES: usize = 200;
@@ -124,7 +125,7 @@ impl Found {
     fn tell(&mut self, sign: char, number: Option<u64>, line: &[u8]) {
         let line = String::from_utf8_lossy(line);
         let line = line.trim_end();
-        let cut = line.floor_char_boundary(LINE_LIMIT);
+        let cut = floor(line, LINE_LIMIT);
         let rest = if cut < line.len() { " [...]" } else { "" };
         let number = number.unwrap_or_default();
         self.text.push_str(&format!("{}{sign}{number}{sign}{}{rest}\n", self.name, &line[..cut]));

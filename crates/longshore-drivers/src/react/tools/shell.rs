@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::bound::{Collected, Decoder, WHOLE_LIMIT};
 use super::command::{Script, Surroundings, explain};
-use super::sandbox::Sandbox;
+use super::sandbox::{Keeper, Sandbox};
 use super::{Progress, ToolResult};
 use crate::transport::group::Group;
 use crate::work::terminals::exit_of;
@@ -70,7 +70,7 @@ pub(super) async fn run(
     cancel: CancellationToken,
 ) -> ToolResult {
     let began = Instant::now();
-    let (group, pipe) = match start(&run, surroundings) {
+    let (group, pipe, _keeper) = match start(&run, surroundings) {
         Ok(started) => started,
         Err(error) => return ToolResult::failed(explain(&run.script, &error)),
     };
@@ -80,17 +80,17 @@ pub(super) async fn run(
 }
 
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
-fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
+fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver, Option<Keeper>)> {
     let (reader, writer) = io::pipe()?;
     let mut process = run.script.process(&run.cwd, surroundings);
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     // The process is dropped with our ends of the pipe that only the child may hold.
     let mut start = move || process.spawn();
-    let child = match &run.sandbox {
-        Some(sandbox) => sandbox.start(start)?,
-        None => start()?,
+    let (child, keeper) = match &run.sandbox {
+        Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
+        None => (start()?, None),
     };
-    Ok((Group::new(child)?, pipe::Receiver::from_owned_fd(reader.into())?))
+    Ok((Group::new(child)?, pipe::Receiver::from_owned_fd(reader.into())?, keeper))
 }
 
 async fn hear(

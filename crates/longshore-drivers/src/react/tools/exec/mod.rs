@@ -175,6 +175,10 @@ impl Terminals {
     ) -> Result<Arc<Session>, String> {
         let mut open = self.lock();
         if open.sessions.len() >= SESSIONS_LIMIT {
+            // Those that have ended can only be read.
+            open.sessions.retain(|_, session| !session.has_ended());
+        }
+        if open.sessions.len() >= SESSIONS_LIMIT {
             let names: Vec<&str> = open.sessions.keys().map(String::as_str).collect();
             return Err(format!(
                 "{SESSIONS_LIMIT} sessions are open already ({}); kill one of them first",

@@ -9,15 +9,15 @@ use longshore_model::work::Exit;
 use pty_process::{OwnedReadPty, OwnedWritePty, Size};
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Patience, Setting};
 use crate::react::tools::Progress;
-use crate::react::tools::bound::{Collected, Decoder};
+use crate::react::tools::bound::{Collected, Decoder, floor};
 use crate::react::tools::command::{Script, Surroundings};
-use crate::react::tools::sandbox::Sandbox;
+use crate::react::tools::sandbox::{Keeper, Sandbox};
 use crate::transport::group::Group;
 use crate::work::terminals::exit_of;
 
@@ -36,13 +36,14 @@ pub(super) struct Session {
     writer: tokio::sync::Mutex<OwnedWritePty>,
     shared: Arc<Shared>,
     task: AbortHandle,
+    _keeper: Option<Keeper>,
 }
 
 #[derive(Debug)]
 struct Shared {
     said: Mutex<Said>,
-    /// Something was printed, or it ended.
-    changed: Notify,
+    /// Counts what was printed, and its end.
+    changed: watch::Sender<u64>,
     kill: Notify,
     killed: AtomicBool,
 }
@@ -71,30 +72,41 @@ impl Session {
             error => io::Error::other(error),
         };
         let (pty, pts) = pty_process::open().map_err(other)?;
+        // Lines end with one character, as they do in pipes.
+        let mut modes = rustix::termios::tcgetattr(&pts)?;
+        modes.output_modes.remove(rustix::termios::OutputModes::ONLCR);
+        rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
         let process = pty_process::Command::from(script.process(&setting.cwd, surroundings));
         let start = move || process.spawn(pts).map_err(other);
-        let child = match &setting.sandbox {
-            Some(sandbox) => sandbox.start(start)?,
-            None => start()?,
+        let (child, keeper) = match &setting.sandbox {
+            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
+            None => (start()?, None),
         };
         // The leader of a session leads its first process group, too.
         let group = Group::new(child)?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
             said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None }),
-            changed: Notify::new(),
+            changed: watch::Sender::new(0),
             kill: Notify::new(),
             killed: AtomicBool::new(false),
         });
         let task = tokio::spawn(hold(group, reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
-        Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
+        Ok(Self {
+            name,
+            sandbox: setting.sandbox,
+            writer,
+            shared,
+            task: task.abort_handle(),
+            _keeper: keeper,
+        })
     }
 
     /// Types something into it.
     pub(super) async fn write(&self, input: &str, cancel: &CancellationToken) -> io::Result<()> {
-        if self.shared.said().ended.is_some() {
+        if self.has_ended() {
             return Err(io::Error::other("it has ended"));
         }
         let mut writer = self.writer.lock().await;
@@ -114,6 +126,10 @@ impl Session {
         self.shared.killed.load(Ordering::Relaxed)
     }
 
+    pub(super) fn has_ended(&self) -> bool {
+        self.shared.said().ended.is_some()
+    }
+
     /// What was printed since the last time, and how it ended if it has. Waits for as long as the patience says.
     pub(super) async fn hear(
         &self,
@@ -123,6 +139,7 @@ impl Session {
         cancel: &CancellationToken,
     ) -> Option<Exit> {
         let deadline = tokio::time::Instant::now() + patience.time();
+        let mut changed = self.shared.changed.subscribe();
         let mut heard = String::new();
         loop {
             let (text, ended) = {
@@ -135,7 +152,7 @@ impl Session {
                 let found = patience.until.as_ref().is_some_and(|until| {
                     // Only as much of the past as the words could begin in.
                     let kept = heard.len().saturating_sub(until.len());
-                    heard.drain(..heard.floor_char_boundary(kept));
+                    heard.drain(..floor(&heard, kept));
                     heard.push_str(&text);
                     heard.contains(until.as_str())
                 });
@@ -149,7 +166,8 @@ impl Session {
                 return ended;
             }
             tokio::select! {
-                () = self.shared.changed.notified() => {}
+                // The sender is ours.
+                _ = changed.changed() => {}
                 () = cancel.cancelled() => return None,
                 () = tokio::time::sleep_until(deadline) => return None,
             }
@@ -181,15 +199,14 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
     };
     let _ = tokio::time::timeout(LAST_WORDS_WITHIN, rest).await;
     shared.said().ended = Some(exit_of(status));
-    shared.changed.notify_one();
+    shared.changed.send_modify(|count| *count += 1);
 }
 
 /// Keeps what was read. Whether there is more to come: a terminal that nobody holds any more is a fault to read from.
 fn take(shared: &Shared, decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>) -> bool {
     let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
     let text = if bytes.is_empty() { decoder.finish() } else { decoder.decode(bytes) };
-    // Terminals end their lines with two characters.
-    shared.said().unread.push(&text.replace("\r\n", "\n"));
-    shared.changed.notify_one();
+    shared.said().unread.push(&text);
+    shared.changed.send_modify(|count| *count += 1);
     !bytes.is_empty()
 }

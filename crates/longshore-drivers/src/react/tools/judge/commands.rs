@@ -1,10 +1,11 @@
 //! Whether a command may run.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use longshore_model::approval::Subject;
 use longshore_model::capability::Mode;
 
+use super::words::Simple;
 use super::{Ground, reading, words};
 use crate::react::tools::command::Script;
 use crate::react::tools::{Ask, Risk, Verdict};
@@ -31,13 +32,19 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
     let line = wish.script.line();
     // What cannot be understood may do anything.
     let commands = understood(wish.script);
-    let only_reads = commands.as_ref().is_some_and(|all| all.iter().all(|words| reading::only_reads(words)));
-    let strays = match &commands {
-        Some(commands) => commands.iter().any(|words| strays(words, &place.path, ground.root)),
-        None => rough_words(&line).any(|word| leads_out(word, &place.path, ground.root)),
+    let (there, rest) = match commands.as_deref() {
+        Some(commands) => elsewhere(commands, &place.path),
+        None => (place.path.clone(), &[][..]),
     };
+    let is_understood = commands.is_some();
+    let only_reads = is_understood && rest.iter().all(|command| reading::only_reads(&command.words));
+    let strays = match is_understood {
+        true => rest.iter().any(|command| strays(&command.words, &there, ground.root)),
+        false => rough_words(&line).any(|word| leads_out(word, &place.path, ground.root)),
+    };
+    let strays = strays || there.to_str().is_none_or(|there| leads_out(there, &place.path, ground.root));
     let outside = !place.inside || strays;
-    let allowed = only_reads || is_allowed(&line, commands.as_deref(), ground.rules);
+    let allowed = only_reads || is_allowed(&line, is_understood.then_some(rest), ground.rules);
     let free = allowed && !outside && !wish.escalate && ground.sandbox;
     match ground.mode {
         Mode::Full => return Verdict::Go,
@@ -69,17 +76,30 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
     Verdict::Ask(Ask { reason: reasons.join(" "), risks, subject, always })
 }
 
+/// Where commands run that follow a `cd FOLDER &&`, and which these are.
+fn elsewhere<'a>(commands: &'a [Simple], cwd: &Path) -> (PathBuf, &'a [Simple]) {
+    match commands {
+        [Simple { words, and: true }, rest @ ..] => match words.as_slice() {
+            [cd, folder] if cd == "cd" && !folder.starts_with('-') && cwd.join(folder).is_dir() => {
+                (cwd.join(folder), rest)
+            }
+            _ => (cwd.to_owned(), commands),
+        },
+        _ => (cwd.to_owned(), commands),
+    }
+}
+
 /// The simple commands that a script is made of.
-fn understood(script: &Script) -> Option<Vec<Vec<String>>> {
+fn understood(script: &Script) -> Option<Vec<Simple>> {
     match (script, script.inner()) {
         (Script::Line(line), _) => words::commands(line),
         (Script::Words(_), Some(line)) => words::commands(line),
-        (Script::Words(words), None) => Some(vec![words.clone()]),
+        (Script::Words(words), None) => Some(vec![Simple { words: words.clone(), and: false }]),
     }
 }
 
 /// Whether a rule is this very line, or every command begins as a rule does or only reads.
-fn is_allowed(line: &str, commands: Option<&[Vec<String>]>, rules: &[String]) -> bool {
+fn is_allowed(line: &str, commands: Option<&[Simple]>, rules: &[String]) -> bool {
     if rules.iter().any(|rule| rule == line) {
         return true;
     }
@@ -89,7 +109,8 @@ fn is_allowed(line: &str, commands: Option<&[Vec<String>]>, rules: &[String]) ->
             rule.split_whitespace().all(|word| rest.next().is_some_and(|other| other == word))
         })
     };
-    commands.is_some_and(|all| all.iter().all(|words| reading::only_reads(words) || ruled(words)))
+    let may = |command: &Simple| reading::only_reads(&command.words) || ruled(&command.words);
+    commands.is_some_and(|all| all.iter().all(may))
 }
 
 /// Whether a command names something outside of the work tree. Words that name nothing are no paths.

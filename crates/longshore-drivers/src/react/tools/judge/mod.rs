@@ -46,10 +46,11 @@ pub(super) struct Ground<'a> {
 /// Whether a call may run.
 pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
     match request {
-        Request::Read(arguments) => ground.look(&arguments.path),
-        Request::Fetch(arguments) | Request::Image(arguments) => ground.look(&arguments.path),
-        Request::List(arguments) => ground.look(&arguments.path),
-        Request::Search(arguments) => ground.look(&arguments.path),
+        Request::Read(arguments) => ground.look("read_file", &arguments.path),
+        Request::Fetch(arguments) => ground.look("fetch_file", &arguments.path),
+        Request::Image(arguments) => ground.look("view_image", &arguments.path),
+        Request::List(arguments) => ground.look("list_dir", &arguments.path),
+        Request::Search(arguments) => ground.look("search", &arguments.path),
         Request::Write(arguments) => {
             let mut edits = Edits::new(ground.root);
             let planned = edits.change(&arguments.path, arguments.content.clone());
@@ -118,7 +119,7 @@ impl Ground<'_> {
     }
 
     /// Looking at a file or a folder.
-    fn look(&self, path: &str) -> Verdict {
+    fn look(&self, tool: &str, path: &str) -> Verdict {
         let place = match locate(self.root, path) {
             Ok(place) => place,
             // Whoever reads it will say the same.
@@ -131,7 +132,7 @@ impl Ground<'_> {
                 reason: format!("{} is outside of the work tree.", place.path.display()),
                 risks: vec![Risk::Outside],
                 subject: Subject::Tool {
-                    name: "read_file".to_owned(),
+                    name: tool.to_owned(),
                     input: serde_json::json!({ "path": place.path.display().to_string() }),
                 },
                 always: Vec::new(),
@@ -144,17 +145,28 @@ impl Ground<'_> {
         if self.mode == Mode::Plan {
             return self.planning("change files");
         }
-        // Nobody need be asked for what cannot be done.
-        if let Err(fault) = planned {
-            return Verdict::Refuse(fault);
-        }
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_owned());
         let places = paths.iter().filter_map(|path| locate(self.root, path).ok());
         let (mut outside, mut git) = (Vec::new(), false);
         for place in places {
-            git |= place.path.components().any(|part| part.as_os_str() == ".git");
+            let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
+            git |= within.components().any(|part| part.as_os_str() == ".git");
             if !place.inside {
                 outside.push(place.path);
             }
+        }
+        // Nobody need be asked for what cannot be done.
+        if let Err(fault) = planned {
+            return Verdict::Refuse(match outside.first() {
+                // What is in it may not be told yet.
+                Some(path) if self.mode != Mode::Full => {
+                    format!(
+                        "this does not fit, and {} is outside of the work tree; read it first",
+                        path.display()
+                    )
+                }
+                Some(_) | None => fault,
+            });
         }
         let mut risks = Vec::new();
         let mut reasons = Vec::new();

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     fn all_read(line: &str) -> bool {
-        commands(line).is_some_and(|commands| commands.iter().all(|words| only_reads(words)))
+        commands(line).is_some_and(|all| all.iter().all(|command| only_reads(&command.words)))
     }
 
     #[test]

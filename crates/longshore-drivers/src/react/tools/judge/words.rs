@@ -6,19 +6,28 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// The words of each simple command of a line; none when it is anything more.
-pub(super) fn commands(line: &str) -> Option<Vec<Vec<String>>> {
+/// A simple command of a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Simple {
+    pub(super) words: Vec<String>,
+    /// Whether the next one runs only if this one went well: `&&`.
+    pub(super) and: bool,
+}
+
+/// The simple commands of a line; none when it is anything more.
+pub(super) fn commands(line: &str) -> Option<Vec<Simple>> {
     let mut reader = Reader {
         chars: line.chars().peekable(),
         word: None,
+        quoted: false,
         words: Vec::new(),
         commands: Vec::new(),
         open: false,
     };
     reader.read()?;
     // An assignment, or a word of the shell's own language.
-    let odd = |command: &Vec<String>| {
-        command.first().is_none_or(|program| program.contains('=') || KEYWORDS.contains(&program.as_str()))
+    let odd = |Simple { words, .. }: &Simple| {
+        words.first().is_none_or(|program| program.contains('=') || KEYWORDS.contains(&program.as_str()))
     };
     if reader.commands.is_empty() || reader.commands.iter().any(odd) {
         return None;
@@ -34,8 +43,10 @@ const KEYWORDS: [&str; 21] = [
 struct Reader<'a> {
     chars: Peekable<Chars<'a>>,
     word: Option<String>,
+    /// Whether some of the word was quoted.
+    quoted: bool,
     words: Vec<String>,
-    commands: Vec<Vec<String>>,
+    commands: Vec<Simple>,
     /// Whether another command must follow.
     open: bool,
 }
@@ -45,20 +56,21 @@ impl Reader<'_> {
         while let Some(c) = self.chars.next() {
             match c {
                 ' ' | '\t' => self.end_word(),
-                '\n' | ';' => self.end_command(false)?,
+                '\n' | ';' => self.end_command(false, false)?,
                 '\'' => self.single()?,
                 '"' => self.double()?,
                 '\\' => {
                     let next = self.chars.next().filter(|next| *next != '\n')?;
+                    self.quoted = true;
                     self.push(next);
                 }
                 '|' => {
                     self.chars.next_if_eq(&'|');
-                    self.end_command(true)?;
+                    self.end_command(true, false)?;
                 }
                 '&' => {
                     self.chars.next_if_eq(&'&')?;
-                    self.end_command(true)?;
+                    self.end_command(true, true)?;
                 }
                 '>' => self.redirect()?,
                 '$' | '`' | '(' | ')' | '{' | '}' | '<' | '*' | '?' | '[' | ']' => return None,
@@ -70,7 +82,7 @@ impl Reader<'_> {
         }
         self.end_word();
         if !self.words.is_empty() {
-            self.commands.push(std::mem::take(&mut self.words));
+            self.commands.push(Simple { words: std::mem::take(&mut self.words), and: false });
             return Some(());
         }
         // Nothing may follow a `;`, but something must follow a `|`.
@@ -83,22 +95,24 @@ impl Reader<'_> {
 
     fn end_word(&mut self) {
         self.words.extend(self.word.take());
+        self.quoted = false;
     }
 
     /// None when there is no command to end.
-    fn end_command(&mut self, another: bool) -> Option<()> {
+    fn end_command(&mut self, another: bool, and: bool) -> Option<()> {
         self.end_word();
         if self.words.is_empty() {
             // Empty lines are none.
             return (!another && !self.open).then_some(());
         }
-        self.commands.push(std::mem::take(&mut self.words));
+        self.commands.push(Simple { words: std::mem::take(&mut self.words), and });
         self.open = another;
         Some(())
     }
 
     fn single(&mut self) -> Option<()> {
         self.word.get_or_insert_default();
+        self.quoted = true;
         loop {
             match self.chars.next()? {
                 '\'' => return Some(()),
@@ -109,6 +123,7 @@ impl Reader<'_> {
 
     fn double(&mut self) -> Option<()> {
         self.word.get_or_insert_default();
+        self.quoted = true;
         loop {
             match self.chars.next()? {
                 '"' => return Some(()),
@@ -133,7 +148,7 @@ impl Reader<'_> {
     fn redirect(&mut self) -> Option<()> {
         match self.word.as_deref() {
             None => {}
-            Some("1" | "2") => self.word = None,
+            Some("1" | "2") if !self.quoted => self.word = None,
             Some(_) => return None,
         }
         let mut target = String::new();
@@ -163,7 +178,9 @@ mod tests {
             ("grep 'a;b|c>d$e`f`' x", vec![vec!["grep", "a;b|c>d$e`f`", "x"]]),
             ("echo a#b HEAD~1 x!", vec![vec!["echo", "a#b", "HEAD~1", "x!"]]),
         ] {
-            assert_eq!(commands(line).unwrap_or_else(|| panic!("{line}")), words, "{line}");
+            let read = commands(line).unwrap_or_else(|| panic!("{line}"));
+            let read: Vec<Vec<String>> = read.into_iter().map(|command| command.words).collect();
+            assert_eq!(read, words, "{line}");
         }
     }
 
@@ -177,6 +194,8 @@ mod tests {
             "ls >out",
             "ls 2>err",
             "ls 3>/dev/null",
+            "ls '2'>/dev/null",
+            "ls a2>/dev/null",
             "ls >/dev/null/../../tmp/x",
             "ls >&out",
             "ls &> out",
@@ -210,6 +229,27 @@ mod tests {
             "ls\u{0}x",
         ] {
             assert_eq!(commands(line), None, "{line}");
+        }
+    }
+
+    proptest::proptest! {
+        /// What is understood is what a real shell makes of it, and writes nothing.
+        #[test]
+        fn a_real_shell_reads_the_same_words(rest in "([a-d ]|[ab'\"\\\\$`;&|<>(){}*?~!#=\\[\\] \t\n-]|/dev/null|2>&1){0,12}") {
+            let line = format!("printf '<%s>' {rest}");
+            let understood = commands(&line).unwrap_or_default();
+            let [Simple { words, .. }] = understood.as_slice() else { return Ok(()) };
+            let folder = tempfile::tempdir().unwrap();
+            let shell = std::process::Command::new("bash").args(["-c", &line]).current_dir(folder.path()).output();
+            let output = shell.unwrap();
+            let silent = line.contains('>') && output.stdout.is_empty();
+            let printed = String::from_utf8(output.stdout).unwrap();
+            let expected: String = match words.get(2..) {
+                Some([]) | None => "<>".to_owned(),
+                Some(words) => words.iter().map(|word| format!("<{word}>")).collect(),
+            };
+            proptest::prop_assert!(silent || printed == expected, "{line:?}: {printed:?}, not {expected:?}");
+            proptest::prop_assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{:?} wrote", line);
         }
     }
 }

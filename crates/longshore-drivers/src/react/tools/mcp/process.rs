@@ -12,6 +12,7 @@ use tokio::task::AbortHandle;
 
 use super::Setting;
 use crate::transport::group::Group;
+use crate::transport::leash;
 use crate::transport::spawn::is_private;
 use crate::transport::stderr::Stderr;
 
@@ -44,6 +45,7 @@ impl Process {
             }
         }
         command.envs(env);
+        leash::put_on(&mut command);
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 format!("{program} was not found; install it, or give its whole path")

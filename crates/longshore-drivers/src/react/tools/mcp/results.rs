@@ -28,8 +28,9 @@ pub(super) fn of(result: CallToolResult) -> ToolResult {
         }
     }
     let data = result.structured_content.unwrap_or_default();
-    if texts.is_empty() && !data.is_null() {
-        texts.push(data.to_string());
+    if texts.is_empty() {
+        // Some model APIs take no result that is empty.
+        texts.push(if data.is_null() { "[no output]".to_owned() } else { data.to_string() });
     }
     let status = if result.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Completed };
     ToolResult {

@@ -25,7 +25,7 @@ fn plain(c: char) -> char {
 
 /// The content with all hunks in it, or which one does not fit.
 pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
-    let ends = if content.lines().next().is_some() && content.contains("\r\n") { "\r" } else { "" };
+    let ends = if content.contains("\r\n") { "\r" } else { "" };
     let open_end = !content.is_empty() && !content.ends_with('\n');
     let lines: Vec<&str> = match content {
         "" => Vec::new(),
@@ -38,21 +38,7 @@ pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
             .map_err(|fault| format!("hunk {} (line {} of the patch): {fault}", number + 1, hunk.at))?;
         made.extend(lines.get(done..place.from).unwrap_or_default().iter().map(|line| (*line).to_owned()));
         done = place.from;
-        let olds = hunk.lines.iter().filter(|line| !matches!(line, Line::Add(_))).count();
-        let mut dropped = olds - place.olds;
-        for line in hunk
-            .lines
-            .iter()
-            .rev()
-            .skip_while(|line| {
-                let drop = dropped > 0 && matches!(line, Line::Keep(_));
-                dropped -= usize::from(drop);
-                drop
-            })
-            .collect::<Vec<_>>()
-            .into_iter()
-            .rev()
-        {
+        for line in place.lines {
             match line {
                 Line::Keep(_) => {
                     made.extend(lines.get(done).map(|line| (*line).to_owned()));
@@ -72,23 +58,19 @@ pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
 }
 
 /// Where a hunk begins.
-struct Place {
+struct Place<'a> {
     from: usize,
-    /// How many of its lines the file has: an empty one at its end may be missing.
-    olds: usize,
+    /// The lines of it that count: an empty one at its end may be missing in the file.
+    lines: &'a [Line],
 }
 
-impl Place {
-    fn of(hunk: &Hunk, lines: &[&str], done: usize) -> Result<Self, String> {
+impl<'a> Place<'a> {
+    fn of(hunk: &'a Hunk, lines: &[&str], done: usize) -> Result<Self, String> {
         let mut from = done;
         for anchor in &hunk.anchors {
-            let found = find(lines, &[anchor.as_str()], from, false);
-            from = found.map(|at| at + 1).ok_or_else(|| {
-                let before = match find(lines, &[anchor.as_str()], 0, false) {
-                    Some(at) => format!(
-                        "; it is line {}, before the hunk above: put hunks in the order of the file",
-                        at + 1
-                    ),
+            from = find_anchor(lines, anchor, from).map(|at| at + 1).ok_or_else(|| {
+                let before = match find_anchor(lines, anchor, 0) {
+                    Some(at) => format!("; it is line {}, {LATER}", at + 1),
                     None => String::new(),
                 };
                 format!("the line `{anchor}` after @@ was not found {}{before}", after(from))
@@ -104,27 +86,40 @@ impl Place {
             .collect();
         if olds.is_empty() {
             let from = if hunk.anchors.is_empty() { lines.len() } else { from };
-            return Ok(Self { from, olds: 0 });
+            return Ok(Self { from, lines: &hunk.lines });
         }
         if let Some(from) = find(lines, &olds, from, hunk.at_end) {
-            return Ok(Self { from, olds: olds.len() });
+            return Ok(Self { from, lines: &hunk.lines });
         }
-        let shorter = match (olds.split_last(), hunk.lines.last()) {
-            (Some((last, shorter)), Some(Line::Keep(_))) if last.is_empty() && !shorter.is_empty() => shorter,
-            (_, _) => return Err(missing(lines, &olds, from)),
-        };
-        match find(lines, shorter, from, hunk.at_end) {
-            Some(from) => Ok(Self { from, olds: shorter.len() }),
-            None => Err(missing(lines, &olds, from)),
+        if let (Some((Line::Keep(last), shorter)), [olds @ .., _]) =
+            (hunk.lines.split_last(), olds.as_slice())
+            && last.is_empty()
+            && !olds.is_empty()
+            && let Some(from) = find(lines, olds, from, hunk.at_end)
+        {
+            return Ok(Self { from, lines: shorter });
         }
+        Err(missing(lines, &olds, from))
     }
 }
+
+/// What is told of a hunk that comes too late.
+const LATER: &str = "before the hunk above: put hunks in the order of the file";
 
 fn after(from: usize) -> String {
     match from {
         0 => "in the file".to_owned(),
         line => format!("after line {line} of the file"),
     }
+}
+
+/// The line that an anchor names, or of which it names a part.
+fn find_anchor(lines: &[&str], anchor: &str, from: usize) -> Option<usize> {
+    let part = || {
+        let rest = lines.iter().skip(from);
+        rest.take_while(|line| !line.contains(anchor.trim())).count() + from
+    };
+    find(lines, &[anchor], from, false).or_else(|| Some(part()).filter(|at| *at < lines.len()))
 }
 
 /// Where these lines follow one another.
@@ -152,11 +147,7 @@ fn missing(lines: &[&str], wanted: &[&str], from: usize) -> String {
         let _ = writeln!(fault, "    [... {} more]", wanted.len() - 12);
     }
     if let Some(at) = find(lines, wanted, 0, false) {
-        let _ = write!(
-            fault,
-            "  they are at line {}, before the hunk above: put hunks in the order of the file",
-            at + 1
-        );
+        let _ = write!(fault, "  they are at line {}, {LATER}", at + 1);
         return fault;
     }
     let same = |at: usize| {
@@ -227,6 +218,11 @@ mod tests {
     #[test]
     fn additions_go_after_their_anchor_or_to_the_end() {
         assert_eq!(apply("a\nb\n", &[hunk(&["a"], &["+x"])]).unwrap(), "a\nx\nb\n");
+        // An anchor may be a part of its line, if no line is just that.
+        assert_eq!(
+            apply("fn ab()\nfn b()\nb\n", &[hunk(&["fn b("], &["+x"])]).unwrap(),
+            "fn ab()\nfn b()\nx\nb\n"
+        );
         assert_eq!(apply("a\nb\n", &[hunk(&[], &["+x"])]).unwrap(), "a\nb\nx\n");
     }
 
@@ -256,5 +252,28 @@ mod tests {
         }
         let fault = apply(content, &[hunk(&[], &["-nowhere"])]).unwrap_err();
         assert!(fault.contains("none of them is in the file"), "{fault}");
+    }
+
+    proptest::proptest! {
+        /// A patch made of the difference of two texts makes one of the other.
+        #[test]
+        fn a_difference_makes_the_one_of_the_other(
+            before in proptest::collection::vec("[ab ]{0,3}", 0..12),
+            after in proptest::collection::vec("[ab ]{0,3}", 0..12),
+        ) {
+            let text = |lines: &[String]| -> String { lines.iter().map(|line| format!("{line}\n")).collect() };
+            let (before, after) = (text(&before), text(&after));
+            let diff = similar::TextDiff::from_lines(before.as_str(), after.as_str());
+            let lines = diff.iter_all_changes().map(|change| {
+                let line = change.value().trim_end_matches('\n').to_owned();
+                match change.tag() {
+                    similar::ChangeTag::Equal => Line::Keep(line),
+                    similar::ChangeTag::Delete => Line::Remove(line),
+                    similar::ChangeTag::Insert => Line::Add(line),
+                }
+            });
+            let hunk = Hunk { at: 1, anchors: Vec::new(), lines: lines.collect(), at_end: false };
+            proptest::prop_assert_eq!(apply(&before, &[hunk]), Ok(after));
+        }
     }
 }

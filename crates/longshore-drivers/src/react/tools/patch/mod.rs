@@ -16,7 +16,8 @@
 //!
 //! How the lines of a hunk are found, in this order, each from where the hunk before it ended:
 //!
-//! 1. Every `@@ text` names a line that comes before the hunk. Numbers of unified diffs (`@@ -1,2 +1,3 @@`) are ignored.
+//! 1. Every `@@ text` names a line that comes before the hunk, or a part of it. Numbers of unified diffs
+//!    (`@@ -1,2 +1,3 @@`) are ignored.
 //! 2. The lines that stay and go must follow one another in the file. They are compared as they are; then without
 //!    blanks at the end of lines; then without blanks at both ends; then with typographic dashes, quotes and blanks as
 //!    plain ones. The first place that fits exactly is taken before any that fits loosely.

@@ -84,3 +84,24 @@ fn filter(calls: Calls) -> Result<BpfProgram, seccompiler::BackendError> {
     let denied = SeccompAction::Errno(libc::EACCES.unsigned_abs());
     SeccompFilter::new(calls, SeccompAction::Allow, denied, std::env::consts::ARCH.try_into()?)?.try_into()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::available;
+    use super::*;
+
+    /// A kernel that has none answers as this filter does.
+    #[test]
+    fn a_kernel_without_landlock_is_noticed() {
+        let told = std::thread::spawn(|| {
+            let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+            let calls = Calls::from([(libc::SYS_landlock_create_ruleset, Vec::new())]);
+            let arch = std::env::consts::ARCH.try_into().unwrap();
+            let filter = SeccompFilter::new(calls, SeccompAction::Allow, missing, arch).unwrap();
+            seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+            available()
+        });
+        let fault = told.join().unwrap().unwrap_err();
+        assert!(fault.starts_with("the sandbox: "), "{fault}");
+    }
+}
