@@ -1,5 +1,6 @@
 //! The built-in agent on all three APIs: the whole program, the real tools, a scripted model.
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use longshore_model::event::{Body, Event};
@@ -7,8 +8,9 @@ use longshore_model::id::{Seq, TurnId};
 use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 
-use super::rig::{Rig, Talk};
+use super::rig::{Rig, Talk, WITHIN};
 
 async fn begin(agent: &str, mode: &str, steps: Value, prompt: &str) -> (Rig, Talk, TurnId) {
     let rig = Rig::with(steps).await;
@@ -153,7 +155,7 @@ async fn a_minute_interrupted(agent: &str) {
             pace.tick().await;
         }
     };
-    tokio::time::timeout(super::rig::WITHIN, gone).await.expect("the command still runs");
+    tokio::time::timeout(WITHIN, gone).await.expect("the command still runs");
 }
 
 /// Whether a process with these arguments runs somewhere.
@@ -308,21 +310,49 @@ on_every_api!(many_steps three_at_once malformed failing a_minute_interrupted cu
     compaction killed_between_call_and_result steered asked forked);
 
 #[tokio::test]
-async fn it_tells_its_models_and_is_not_there_when_nothing_says_where_a_model_is() {
+async fn it_tells_its_models() {
     let rig = Rig::with(json!({ "models": ["scripted", "other"], "steps": [] })).await;
-    let known: Value = rig.client().await.call("agents", json!({})).await.unwrap();
-    let agents = known["agents"].as_array().unwrap();
-    let react = agents.iter().find(|agent| agent["name"] == "react").unwrap();
-    let models: Vec<&str> =
-        react["models"].as_array().unwrap().iter().filter_map(|model| model["id"].as_str()).collect();
-    assert_eq!(models, ["scripted", "other"], "{react}");
-    assert_eq!(react["capabilities"]["memoryInLog"], true);
+    let settings = json!({ "base_url": format!("{}/v1", rig.root), "model": "other" });
+    let mut agent = rig
+        .longshore()
+        .arg("react")
+        .env("LONGSHORE_REACT", settings.to_string())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let id = "01990000-0000-7000-8000-000000000001";
+    let mut stdin = agent.stdin.take().unwrap();
+    stdin.write_all(format!("{}\n", json!({ "models": id })).as_bytes()).await.unwrap();
+    let mut lines = BufReader::new(agent.stdout.take().unwrap()).lines();
+    let line = tokio::time::timeout(WITHIN, lines.next_line()).await.unwrap().unwrap().unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let models: Vec<&str> = said["models"]["models"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|model| model["id"].as_str())
+        .collect();
+    assert_eq!(
+        (&said["models"]["id"], models),
+        (&json!(id), vec!["other", "scripted"]),
+        "the one that is set is first"
+    );
+    drop(stdin);
+    let ended = tokio::time::timeout(WITHIN, agent.wait()).await.unwrap().unwrap();
+    assert!(ended.success(), "it ends when the hub hangs up: {ended}");
+}
 
-    let config = rig.folder.path().join("longshore/config.toml");
-    std::fs::write(&config, "").unwrap();
+#[tokio::test]
+async fn it_is_not_there_when_nothing_says_where_a_model_is() {
+    let rig = Rig::with(json!([])).await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), "").unwrap();
     let doctor = rig.longshore().arg("doctor").env_remove("ANTHROPIC_API_KEY").output().await.unwrap();
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
     assert!(said.contains("[agents.react]"), "{said}");
+    let lost = rig.longshore().arg("react").env_remove("ANTHROPIC_API_KEY").output().await.unwrap();
+    let said = String::from_utf8_lossy(&lost.stderr).into_owned();
+    assert!(!lost.status.success() && said.contains("nothing says where a model is"), "{said}");
 }
 
 #[tokio::test]

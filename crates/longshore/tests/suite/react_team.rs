@@ -29,7 +29,7 @@ async fn inbox(talk: &mut Talk) -> Vec<OpenApproval> {
     let waiting = async {
         loop {
             pace.tick().await;
-            let inbox: Value = talk.client.call("inbox", json!({})).await.unwrap();
+            let inbox: Value = talk.client.call("approvals", json!({})).await.unwrap();
             let open: Vec<OpenApproval> = serde_json::from_value(inbox["approvals"].clone()).unwrap();
             if !open.is_empty() {
                 return open;

@@ -31,7 +31,7 @@ pub(crate) struct Rig {
     pub(crate) model: Model,
     pub(crate) url: String,
     /// Where the model listens, without `/v1`.
-    root: String,
+    pub(crate) root: String,
     hub: Option<Child>,
     _serving: oneshot::Sender<()>,
 }
