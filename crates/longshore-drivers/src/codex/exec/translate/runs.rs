@@ -1,0 +1,93 @@
+//! How a process is started, for what a session says.
+
+use longshore_model::anchor::Start;
+use longshore_model::capability::Mode;
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::driver::{Output, Run};
+use longshore_model::event::NoticeLevel;
+use longshore_model::id::TurnId;
+
+use super::Talk;
+use super::turns::Running;
+
+/// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
+const NO_WORDS: &str = "(see what is attached)";
+
+/// Something that a session said.
+#[derive(Debug)]
+pub(super) struct Prompted {
+    /// The turn that it begins.
+    pub(super) turn: TurnId,
+    pub(super) text: String,
+    pub(super) attachments: Vec<Attachment>,
+}
+
+impl Talk {
+    /// Starts a process for a prompt, once the one before is gone.
+    pub(super) fn prompt(&mut self, said: Prompted, out: &mut Output) {
+        if self.running.is_some() {
+            self.next = Some(said);
+            return;
+        }
+        let Prompted { turn, text, attachments } = said;
+        self.running = Some(Running::new(turn, self.used.take()));
+        let mut words = Vec::new();
+        if let Start::Told { story } = &self.launch.start {
+            words.push(story.clone());
+        }
+        if !text.trim().is_empty() {
+            words.push(text);
+        }
+        let mut arguments = vec!["-s".to_owned(), sandbox(self.launch.mode).to_owned()];
+        if let Some(model) = &self.launch.model {
+            arguments.extend(["-m".to_owned(), model.clone()]);
+        }
+        for attachment in attachments {
+            self.attach(attachment, &mut arguments, &mut words, out);
+        }
+        match &self.launch.start {
+            Start::Resume { native } => arguments.extend(["resume".to_owned(), native.clone()]),
+            Start::Fork { native } => arguments.extend(["fork".to_owned(), native.clone()]),
+            Start::New | Start::Told { .. } => {}
+        }
+        arguments.push("-".to_owned());
+        let input = if words.is_empty() { NO_WORDS.to_owned() } else { words.join("\n\n") };
+        out.run = Some(Run { arguments, input });
+    }
+
+    /// Images of its own machine go onto the command line, other files of it and addresses into the words.
+    fn attach(
+        &self,
+        attachment: Attachment,
+        arguments: &mut Vec<String>,
+        words: &mut Vec<String>,
+        out: &mut Output,
+    ) {
+        let Attachment { name, media_type, source } = attachment;
+        let is_image = media_type.starts_with("image/");
+        match source {
+            // It takes a comma for the end of a path.
+            AttachmentSource::Path(path) if is_image && !path.contains(',') => {
+                arguments.push(format!("--image={path}"));
+            }
+            AttachmentSource::Path(path) | AttachmentSource::Url(path) => {
+                words.push(format!("Attached: {path}"));
+            }
+            AttachmentSource::Data(_) => {
+                let name = name.unwrap_or(media_type);
+                let text = format!("codex exec takes files of its own machine; {name} was not passed on.");
+                self.notice(NoticeLevel::Warning, text, None, out);
+            }
+        }
+    }
+}
+
+/// What a mode is to a codex that never asks.
+fn sandbox(mode: Mode) -> &'static str {
+    match mode {
+        // There is no such session as one that asks; were there one, it might do nothing unasked.
+        Mode::Plan | Mode::Ask => "read-only",
+        Mode::AutoEdit => "workspace-write",
+        Mode::Full => "danger-full-access",
+    }
+}
