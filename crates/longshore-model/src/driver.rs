@@ -142,8 +142,21 @@ impl Method {
 pub struct Run {
     /// Its arguments, after those that every process of the agent has.
     pub arguments: Vec<String>,
+    /// Files that it needs. They are laid down for it, and gone when it is.
+    pub files: Vec<RunFile>,
     /// All that it is told; then its input ends.
     pub input: String,
+}
+
+/// A file for a process, which it finds by an argument ahead of its own ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFile {
+    /// What that argument begins with, before the path: `--image=`.
+    pub flag: String,
+    /// How its name ends: `png`.
+    pub extension: String,
+    /// What is in it, in base64.
+    pub data: String,
 }
 
 /// What a driver wants done about it, in order.

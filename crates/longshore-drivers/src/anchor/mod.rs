@@ -17,6 +17,7 @@
 mod agent;
 mod dispatch;
 mod ending;
+mod files;
 mod job;
 mod outbox;
 mod process;

@@ -4,7 +4,8 @@ use longshore_model::driver::Run;
 use rustix::process::Signal;
 use tokio::task::JoinHandle;
 
-use crate::transport::{Ended, Happened, Limits, Line, Spawn, SpawnError, Stdio};
+use super::files::Folder;
+use crate::transport::{Ended, Happened, Limits, Line, Spawn, Stdio};
 
 /// What can happen to it.
 pub(crate) enum News {
@@ -23,6 +24,8 @@ pub(crate) enum News {
 
 pub(crate) struct Process {
     stdio: Option<Stdio>,
+    /// The files of the process of a turn.
+    files: Option<Folder>,
     /// How each turn gets one; none when there is one for all of the driver's life.
     turns: Option<Turns>,
     /// It is being stopped, and there will be no other.
@@ -37,7 +40,7 @@ struct Turns {
 }
 
 struct Starting {
-    spawned: JoinHandle<Result<Stdio, SpawnError>>,
+    spawned: JoinHandle<Result<(Stdio, Option<Folder>), String>>,
     input: String,
     /// It is to be stopped as soon as it runs.
     halted: bool,
@@ -46,23 +49,29 @@ struct Starting {
 impl Process {
     /// One that runs already.
     pub(crate) fn for_life(stdio: Stdio) -> Self {
-        Self { stdio: Some(stdio), turns: None, stopping: false }
+        Self { stdio: Some(stdio), files: None, turns: None, stopping: false }
     }
 
     /// One for each turn; none yet.
     pub(crate) fn for_turns(spawn: Spawn, limits: Limits) -> Self {
-        Self { stdio: None, turns: Some(Turns { spawn, limits, starting: None }), stopping: false }
+        let turns = Some(Turns { spawn, limits, starting: None });
+        Self { stdio: None, files: None, turns, stopping: false }
     }
 
     /// Starts the process of a turn. One that still runs is killed: its driver is done with it.
     pub(crate) fn run(&mut self, run: Run) {
         let Some(turns) = self.turns.as_mut().filter(|_| !self.stopping) else { return };
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
-        spawn.arguments.extend(run.arguments);
+        let Run { arguments, files, input } = run;
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits));
-        turns.starting = Some(Starting { spawned, input: run.input, halted: false });
-        self.stdio = None;
+        let spawned = tokio::task::spawn_blocking(move || {
+            let (folder, found) = Folder::of(&files)?;
+            spawn.arguments.extend(found.into_iter().chain(arguments));
+            let stdio = Stdio::spawn(&spawn, limits).map_err(|error| error.to_string())?;
+            Ok((stdio, folder))
+        });
+        turns.starting = Some(Starting { spawned, input, halted: false });
+        self.is_over();
     }
 
     /// Stops the process of a turn.
@@ -84,6 +93,7 @@ impl Process {
     /// All lines of the process of a turn were taken.
     pub(crate) fn is_over(&mut self) {
         self.stdio = None;
+        self.files = None;
     }
 
     pub(crate) fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
@@ -108,15 +118,14 @@ impl Process {
             let spawned = (&mut starting.spawned).await;
             let (input, halted) = (std::mem::take(&mut starting.input), starting.halted);
             turns.starting = None;
-            let spawned = spawned.map_err(|error| error.to_string());
-            match spawned.and_then(|spawned| spawned.map_err(|error| error.to_string())) {
-                Ok(mut stdio) => {
+            match spawned.unwrap_or_else(|error| Err(error.to_string())) {
+                Ok((mut stdio, files)) => {
                     stdio.end_on(Signal::INT);
                     stdio.tell_all(&input);
                     if halted || self.stopping {
                         stdio.stop();
                     }
-                    self.stdio = Some(stdio);
+                    (self.stdio, self.files) = (Some(stdio), files);
                 }
                 Err(reason) => return News::TurnEnded(Err(reason)),
             }

@@ -68,7 +68,7 @@ impl Driver for Turning {
                 out.say(launch.session, Draft::new(Body::SessionReady(ready)));
             }
             Input::Tell { command: AgentCommand::Prompt { text, .. }, .. } => {
-                out.run = Some(Run { arguments: vec![text], input: "said\n".to_owned() });
+                out.run = Some(Run { arguments: vec![text], input: "said\n".to_owned(), ..Run::default() });
             }
             Input::Tell { command: AgentCommand::Interrupt { .. }, .. } => out.halt = true,
             Input::Line(raw) => {

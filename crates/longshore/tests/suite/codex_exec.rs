@@ -4,7 +4,7 @@ use longshore_model::event::Body;
 use longshore_model::id::Seq;
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::{FaultCode, TurnOutcome};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::rig::Rig;
 
@@ -131,20 +131,25 @@ async fn an_interrupt_leaves_no_command_behind() {
 
 #[tokio::test]
 async fn images_reach_the_model() {
-    let rig = Rig::with(json!([{ "do": [{ "say": "A dot." }] }])).await;
-    let image = rig.work().join("dot.png");
-    std::fs::write(&image, DOT).unwrap();
+    let rig = Rig::with(json!([{ "do": [{ "say": "Two dots." }] }])).await;
+    let file = rig.work().join("dot.png");
+    std::fs::write(&file, DOT).unwrap();
     let mut talk = rig.open_with(AGENT, "plan").await;
-    let image = json!({ "type": "attachment", "mediaType": "image/png", "path": image });
-    let content = json!([{ "type": "text", "text": "look" }, image]);
+    let content = json!([
+        { "type": "text", "text": "look" },
+        { "type": "attachment", "mediaType": "image/png", "path": file },
+        { "type": "attachment", "mediaType": "image/png", "data": DOT_IN_BASE64 },
+    ]);
     let said = talk.call("prompt", json!({ "content": content })).await.unwrap();
     let turn = serde_json::from_value(said["turn"].clone()).unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
-    let heard: Value = serde_json::from_str(&rig.last_heard_by_model()).unwrap();
-    assert!(heard.to_string().contains("input_image"), "{heard}");
+    let heard = rig.last_heard_by_model();
+    assert_eq!(heard.matches(DOT_IN_BASE64).count(), 2, "{heard}");
 }
 
 /// A picture of one dot.
+const DOT_IN_BASE64: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const DOT: &[u8] = &[
     0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0x00, 0x00, 0x00, 0x0d, 0x49, 0x48, 0x44, 0x52, 0x00,
     0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1f, 0x15, 0xc4, 0x89, 0x00,

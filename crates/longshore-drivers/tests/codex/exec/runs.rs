@@ -3,7 +3,7 @@
 use longshore_model::anchor::{Query, Start};
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
-use longshore_model::driver::{Input, Output};
+use longshore_model::driver::{Input, Output, RunFile};
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::id::{Ids, QueryId};
 use longshore_model::lifecycle::{FaultCode, Ready};
@@ -78,7 +78,7 @@ fn a_mode_in_which_it_would_ask_is_refused_with_those_that_it_has() {
 }
 
 #[test]
-fn images_of_its_machine_are_given_to_it_and_the_rest_is_named() {
+fn images_are_given_to_it_and_the_rest_is_named() {
     let of = |media_type: &str, source| Attachment { name: None, media_type: media_type.to_owned(), source };
     let path = |path: &str| AttachmentSource::Path(path.to_owned());
     let mut desk = Desk::ready(Mode::Plan, Start::New);
@@ -88,9 +88,12 @@ fn images_of_its_machine_are_given_to_it_and_the_rest_is_named() {
         of("text/plain", path("/w/notes.txt")),
         of("image/png", AttachmentSource::Url("https://example.org/c.png".to_owned())),
         of("text/plain", AttachmentSource::Data("aGk=".to_owned())),
+        of("image/webp", AttachmentSource::Data("aGk=".to_owned())),
     ];
     let (turn, out) = desk.prompt_with("look", attachments);
     assert_eq!(arguments(&out), "-s read-only --image=/w/a.png -");
+    let (flag, extension, data) = ("--image=".to_owned(), "webp".to_owned(), "aGk=".to_owned());
+    assert_eq!(out.run.as_ref().unwrap().files, [RunFile { flag, extension, data }]);
     let words =
         "look\n\nAttached: /w/a,b.png\n\nAttached: /w/notes.txt\n\nAttached: https://example.org/c.png";
     assert_eq!(input(&out), words);

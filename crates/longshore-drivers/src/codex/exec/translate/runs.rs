@@ -3,7 +3,7 @@
 use longshore_model::anchor::Start;
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::driver::{Output, Run};
+use longshore_model::driver::{Output, Run, RunFile};
 use longshore_model::event::NoticeLevel;
 use longshore_model::id::TurnId;
 
@@ -12,6 +12,9 @@ use super::turns::Running;
 
 /// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
 const NO_WORDS: &str = "(see what is attached)";
+
+/// What it finds an image by.
+const IMAGE: &str = "--image=";
 
 /// Something that a session said.
 #[derive(Debug)]
@@ -42,40 +45,39 @@ impl Talk {
         if let Some(model) = &self.launch.model {
             arguments.extend(["-m".to_owned(), model.clone()]);
         }
+        let mut run = Run { arguments, ..Run::default() };
         for attachment in attachments {
-            self.attach(attachment, &mut arguments, &mut words, out);
+            self.attach(attachment, &mut run, &mut words, out);
         }
         match &self.launch.start {
-            Start::Resume { native } => arguments.extend(["resume".to_owned(), native.clone()]),
-            Start::Fork { native } => arguments.extend(["fork".to_owned(), native.clone()]),
+            Start::Resume { native } => run.arguments.extend(["resume".to_owned(), native.clone()]),
+            Start::Fork { native } => run.arguments.extend(["fork".to_owned(), native.clone()]),
             Start::New | Start::Told { .. } => {}
         }
-        arguments.push("-".to_owned());
-        let input = if words.is_empty() { NO_WORDS.to_owned() } else { words.join("\n\n") };
-        out.run = Some(Run { arguments, input });
+        run.arguments.push("-".to_owned());
+        run.input = if words.is_empty() { NO_WORDS.to_owned() } else { words.join("\n\n") };
+        out.run = Some(run);
     }
 
-    /// Images of its own machine go onto the command line, other files of it and addresses into the words.
-    fn attach(
-        &self,
-        attachment: Attachment,
-        arguments: &mut Vec<String>,
-        words: &mut Vec<String>,
-        out: &mut Output,
-    ) {
+    /// Images go onto the command line, other files of its own machine and addresses into the words.
+    fn attach(&self, attachment: Attachment, run: &mut Run, words: &mut Vec<String>, out: &mut Output) {
         let Attachment { name, media_type, source } = attachment;
-        let is_image = media_type.starts_with("image/");
-        match source {
+        let image = media_type.strip_prefix("image/");
+        match (source, image) {
             // It takes a comma for the end of a path.
-            AttachmentSource::Path(path) if is_image && !path.contains(',') => {
-                arguments.push(format!("--image={path}"));
+            (AttachmentSource::Path(path), Some(_)) if !path.contains(',') => {
+                run.arguments.push(format!("{IMAGE}{path}"));
             }
-            AttachmentSource::Path(path) | AttachmentSource::Url(path) => {
+            (AttachmentSource::Data(data), Some(kind)) => {
+                run.files.push(RunFile { flag: IMAGE.to_owned(), extension: kind.to_owned(), data });
+            }
+            (AttachmentSource::Path(path) | AttachmentSource::Url(path), _) => {
                 words.push(format!("Attached: {path}"));
             }
-            AttachmentSource::Data(_) => {
+            (AttachmentSource::Data(_), None) => {
                 let name = name.unwrap_or(media_type);
-                let text = format!("codex exec takes files of its own machine; {name} was not passed on.");
+                let text =
+                    format!("Codex takes images and files of its own machine; {name} was not passed on.");
                 self.notice(NoticeLevel::Warning, text, None, out);
             }
         }
