@@ -6,6 +6,7 @@ mod codex_control;
 mod codex_exec;
 mod codex_turns;
 mod crash;
+mod mcp;
 mod past;
 mod rig;
 mod script;

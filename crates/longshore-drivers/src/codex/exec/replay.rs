@@ -158,7 +158,8 @@ impl Player {
         let (cwd, model) = (SOMEWHERE.to_owned(), flag(["-m", "--model"]));
         self.driver = Some(Exec::new());
         self.stderr.clear();
-        self.feed(Input::Open(Launch { session, agent: name(), cwd, mode, model, start }));
+        let mcp_servers = Vec::new();
+        self.feed(Input::Open(Launch { session, agent: name(), cwd, mode, model, mcp_servers, start }));
         let turn = TurnId(self.ids.next(self.now));
         let prompt = PromptId(self.ids.next(self.now));
         self.tell(session, AgentCommand::Prompt { turn, prompt, text, attachments: Vec::new() });

@@ -4,6 +4,7 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use super::{Exec, NAME, TITLE, capabilities};
+use crate::account::Account;
 use crate::codex;
 use crate::discover::{AgentSettings, Finding, Surroundings};
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
@@ -27,6 +28,10 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         codex::Spec.login()
+    }
+
+    fn account(&self) -> Option<Account> {
+        codex::Spec.account()
     }
 
     fn resume(&self) -> Option<&str> {

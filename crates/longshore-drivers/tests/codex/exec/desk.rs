@@ -10,6 +10,7 @@ use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::Body;
 use longshore_model::id::{Context, Ids, PromptId, SessionId, TurnId};
 use longshore_model::lifecycle::Sleep;
+use longshore_model::mcp::McpServer;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -55,8 +56,12 @@ impl Desk {
     }
 
     pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {
+        self.open_with(mode, start, Vec::new())
+    }
+
+    pub(crate) fn open_with(&mut self, mode: Mode, start: Start, mcp_servers: Vec<McpServer>) -> Output {
         let (session, cwd, model) = (self.session, "/w".to_owned(), None);
-        self.handle(Input::Open(Launch { session, agent: name(), cwd, mode, model, start }))
+        self.handle(Input::Open(Launch { session, agent: name(), cwd, mode, model, mcp_servers, start }))
     }
 
     pub(crate) fn line(&mut self, line: &Value) -> Output {

@@ -7,6 +7,7 @@ use longshore_model::driver::{Input, Output, RunFile};
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::id::{Ids, QueryId};
 use longshore_model::lifecycle::{FaultCode, Ready};
+use longshore_model::mcp::{McpServer, McpTransport};
 use longshore_model::time::Timestamp;
 
 use super::desk::{Desk, THREAD, bodies, only_text};
@@ -100,6 +101,27 @@ fn images_are_given_to_it_and_the_rest_is_named() {
     assert!(matches!(bodies(&out)[..], [Body::Notice { level: NoticeLevel::Warning }]));
     assert_eq!(out.said[0].1.turn, Some(turn));
     assert!(only_text(&out).contains("text/plain was not passed on"));
+}
+
+#[test]
+fn servers_of_tools_are_settings_on_the_command_line() {
+    let pair = |name: &str, value: &str| [(name.to_owned(), value.to_owned())].into();
+    let stdio = McpTransport::Stdio {
+        command: "node".to_owned(),
+        args: vec!["a \"b\".mjs".to_owned(), "-x".to_owned()],
+        env: pair("KEY", "v"),
+    };
+    let http = McpTransport::Http { url: "http://localhost/m".to_owned(), headers: pair("X-A", "é") };
+    let named = |name: &str, transport| McpServer { name: name.to_owned(), transport };
+    let mut desk = Desk::new();
+    desk.open_with(Mode::Plan, Start::New, vec![named("demo", stdio), named("web", http)]);
+    let (_, out) = desk.prompt("go");
+    let words = &out.run.as_ref().unwrap().arguments;
+    assert_eq!(words[2], "-c");
+    let demo =
+        r#"mcp_servers.demo={ command = "node", args = ["a \"b\".mjs", "-x"], env = { "KEY" = "v" } }"#;
+    assert_eq!(words[3], demo);
+    assert_eq!(words[5], r#"mcp_servers.web={ url = "http://localhost/m", http_headers = { "X-A" = "é" } }"#);
 }
 
 #[test]

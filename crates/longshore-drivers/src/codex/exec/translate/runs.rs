@@ -1,11 +1,14 @@
 //! How a process is started, for what a session says.
 
+use std::collections::BTreeMap;
+
 use longshore_model::anchor::Start;
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::driver::{Output, Run, RunFile};
 use longshore_model::event::NoticeLevel;
 use longshore_model::id::TurnId;
+use longshore_model::mcp::{McpServer, McpTransport};
 
 use super::Talk;
 use super::turns::Running;
@@ -45,6 +48,9 @@ impl Talk {
         if let Some(model) = &self.launch.model {
             arguments.extend(["-m".to_owned(), model.clone()]);
         }
+        for server in &self.launch.mcp_servers {
+            arguments.extend(["-c".to_owned(), setting(server)]);
+        }
         let mut run = Run { arguments, ..Run::default() };
         for attachment in attachments {
             self.attach(attachment, &mut run, &mut words, out);
@@ -82,6 +88,30 @@ impl Talk {
             }
         }
     }
+}
+
+/// A server of tools, as a line of `config.toml`: by its path, so that those of the person's own stay.
+fn setting(server: &McpServer) -> String {
+    let fields = match &server.transport {
+        McpTransport::Stdio { command, args, env } => {
+            let args = args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(", ");
+            format!("command = {}, args = [{args}], env = {}", quoted(command), table(env))
+        }
+        McpTransport::Http { url, headers } => {
+            format!("url = {}, http_headers = {}", quoted(url), table(headers))
+        }
+    };
+    format!("mcp_servers.{}={{ {fields} }}", server.name)
+}
+
+fn table(values: &BTreeMap<String, String>) -> String {
+    let pairs = values.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value)));
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+/// A text in quotes, which TOML reads as JSON does.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// What a mode is to a codex that never asks.
