@@ -1,7 +1,7 @@
 //! One story, told with every agent: the same steps, the same expectations, each agent's own tools.
 
 use longshore_model::capability::Mode;
-use longshore_model::event::Body;
+use longshore_model::event::{Body, Event};
 use longshore_model::id::TurnId;
 use longshore_model::item::{FileChange, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
@@ -146,17 +146,18 @@ async fn refuses_to_ask(cast: &Cast, story: Value) {
     assert!(!rig.work().join("made.txt").exists());
 }
 
-/// Waits until the agent is at work on a turn.
-async fn until_at_work(cast: &Cast, talk: &mut Talk, turn: TurnId) {
-    let streams = cast.ways.streams;
-    talk.until("it is at work", |talk| {
-        talk.events.iter().filter(|event| event.turn == Some(turn)).any(|event| match &event.body {
-            Body::MessageDelta => streams,
-            Body::Raw { kind, .. } => !streams && kind == "turn.started",
-            _ => false,
+/// Waits until the agent is at work on a turn, which is its `count`th.
+async fn until_at_work(cast: &Cast, rig: &Rig, talk: &mut Talk, turn: TurnId, count: usize) {
+    if cast.ways.streams {
+        talk.until("it speaks", |talk| {
+            let speaks = |event: &Event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta);
+            talk.events.iter().any(speaks)
         })
-    })
-    .await;
+        .await;
+    } else {
+        // Nothing of what it does shows before it has done it.
+        rig.heard_by_model(count).await;
+    }
 }
 
 /// Says yes to whatever is asked until the turn ends.
@@ -271,8 +272,8 @@ pub(super) async fn interrupt(cast: &Cast) {
         { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
         { "do": [{ "say": "Next." }] },
     ]);
-    let (_rig, mut talk, turn) = begin(cast, story, "talk").await;
-    until_at_work(cast, &mut talk, turn).await;
+    let (rig, mut talk, turn) = begin(cast, story, "talk").await;
+    until_at_work(cast, &rig, &mut talk, turn, 1).await;
     talk.call("interrupt", json!({})).await.unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
     let turn = talk.prompt("go on").await;
@@ -316,7 +317,7 @@ pub(super) async fn revive(cast: &Cast) {
     // An agent writes its memory in its own time; what is killed before that has nothing to remember.
     rig.until_on_disk("The word is heron.").await;
     let turn = talk.prompt("talk").await;
-    until_at_work(cast, &mut talk, turn).await;
+    until_at_work(cast, &rig, &mut talk, turn, 2).await;
     rig.kill_agents();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
     let turn = talk.prompt("what was the word?").await;
