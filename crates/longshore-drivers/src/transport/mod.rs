@@ -27,6 +27,7 @@ pub use lines::{Line, Lines};
 pub use spawn::{Spawn, SpawnError};
 
 use group::Group;
+use leash::Leash;
 use outgoing::Outgoing;
 use stderr::Stderr;
 
@@ -109,6 +110,8 @@ pub struct Ended {
 pub struct Stdio {
     limits: Limits,
     group: Group,
+    /// Dropped after the group, which it would otherwise end in its own way.
+    _leash: Leash,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr_pipe: Option<ChildStderr>,
@@ -140,10 +143,11 @@ struct Exit {
 impl Stdio {
     /// Starts a child.
     pub fn spawn(spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
-        let spawned = spawn.start()?;
+        let (spawned, leash) = leash::start(spawn)?;
         tracing::debug!(pid = spawned.group.pid(), program = %spawn.program.display(), "agent process started");
         Ok(Self {
             group: spawned.group,
+            _leash: leash,
             stdin: Some(spawned.stdin),
             stdout: Some(spawned.stdout),
             stderr_pipe: Some(spawned.stderr),
