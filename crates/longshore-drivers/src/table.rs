@@ -37,8 +37,12 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    let mut agents: Vec<Agent> =
-        vec![Arc::new(codex::Spec), Arc::new(claude::Spec), Arc::new(opencode::Spec)];
+    let mut agents: Vec<Agent> = vec![
+        Arc::new(codex::Spec),
+        Arc::new(codex::exec::Spec),
+        Arc::new(claude::Spec),
+        Arc::new(opencode::Spec),
+    ];
     agents.extend(acp::rows().iter().map(acp::Spec::known));
     agents
 }
