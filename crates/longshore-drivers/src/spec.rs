@@ -99,6 +99,9 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 pub enum Channel {
     /// In lines, over its pipes.
     Lines,
+    /// In lines, over the pipes of a process that there is for each turn: its driver says when and how it is started.
+    /// It is told all at once, and stopped with a SIGINT.
+    Turns,
     /// Over HTTP, on a port of loopback that it names in a line; its events come as server-sent events.
     Http(Server),
 }

@@ -47,6 +47,7 @@ pub enum BadAgent {
 pub fn built_in() -> Vec<Agent> {
     let mut agents: Vec<Agent> = vec![
         Arc::new(codex::Spec),
+        Arc::new(codex::exec::Spec),
         Arc::new(claude::Spec),
         Arc::new(opencode::Spec),
         Arc::new(react::Spec::default()),

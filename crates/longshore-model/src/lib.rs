@@ -23,6 +23,7 @@ pub mod approval;
 pub mod capability;
 pub mod command;
 pub mod delegation;
+pub mod describe;
 pub mod driver;
 pub mod event;
 pub mod frame;

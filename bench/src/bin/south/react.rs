@@ -11,6 +11,8 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::process::Command;
 
+use crate::cpu::Cpu;
+
 /// What a read of a socket gives.
 const CHUNK: usize = 16 << 10;
 /// The pieces of one answer.
@@ -26,7 +28,7 @@ pub(crate) fn read(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
 
 fn read_one(api: Api, seconds: f64) -> Result<f64> {
     let answer = answer(api);
-    let (began, before, mut bytes) = (Instant::now(), cpu_seconds()?, 0);
+    let (began, cpu, mut bytes) = (Instant::now(), Cpu::of_thread(), 0);
     while began.elapsed() < Duration::from_secs_f64(seconds) {
         let (mut stream, mut pieces, mut ended) = (Stream::new(api), 0, false);
         for chunk in answer.as_bytes().chunks(CHUNK) {
@@ -39,14 +41,7 @@ fn read_one(api: Api, seconds: f64) -> Result<f64> {
         ensure!(pieces == PIECES && ended, "{api:?}: {pieces} pieces were read");
         bytes += answer.len();
     }
-    Ok(bytes as f64 / 1e6 / (cpu_seconds()? - before))
-}
-
-/// How long this thread has run: on a busy machine, what it could do on a core of its own.
-fn cpu_seconds() -> Result<f64> {
-    let stat = std::fs::read_to_string("/proc/thread-self/schedstat")?;
-    let nanos: f64 = stat.split_whitespace().next().context("an empty schedstat")?.parse()?;
-    Ok(nanos / 1e9)
+    Ok(bytes as f64 / 1e6 / cpu.seconds())
 }
 
 /// An answer as the services stream it: many small pieces, each with all that they say around it.

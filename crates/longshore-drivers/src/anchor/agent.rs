@@ -21,11 +21,12 @@ use tokio::time::{Instant, sleep_until};
 use super::ending::{Cause, Ending};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
+use super::process::{News, Process};
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
-use crate::transport::{Ended, Happened, Line, Stdio};
+use crate::transport::{Ended, Line};
 use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
@@ -52,7 +53,7 @@ pub(crate) struct Agent {
     /// How long a process for many stays when it hosts nobody, and since when it does.
     linger: Option<Duration>,
     idle_since: Instant,
-    stdio: Stdio,
+    process: Process,
     http: Option<Http>,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
@@ -75,7 +76,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { stdio, http, translator } = started;
+        let Started { process, http, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -85,7 +86,7 @@ impl Agent {
             asked: HashMap::new(),
             linger,
             idle_since: Instant::now(),
-            stdio,
+            process,
             http,
             workshop: Workshop::new(),
             translator,
@@ -113,8 +114,8 @@ impl Agent {
             if self.outbox.is_empty() {
                 self.heard = 0;
             }
-            let full = self.stdio.is_full() || self.http.as_ref().is_some_and(Http::is_full);
-            let reads = self.outbox.is_empty() && !self.stdio.is_full() && !self.workshop.is_full();
+            let full = self.process.is_full() || self.http.as_ref().is_some_and(Http::is_full);
+            let reads = self.outbox.is_empty() && !self.process.is_full() && !self.workshop.is_full();
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
             let leaves = self.leaves_at();
@@ -147,13 +148,14 @@ impl Agent {
                         Spoke::Lost(why) => self.stop(Cause::Lost(why)),
                     }
                 }
-                happened = self.stdio.next(reads) => {
+                news = self.process.next(reads) => {
                     self.take_lines();
-                    match happened {
-                        Happened::Spoke => {}
-                        Happened::Stuck => self.stop(Cause::Stuck),
-                        Happened::HungUp => self.stop(Cause::HungUp),
-                        Happened::Ended(ended) => return ended,
+                    match news {
+                        News::Spoke => {}
+                        News::Stuck => self.stop(Cause::Stuck),
+                        News::HungUp => self.stop(Cause::HungUp),
+                        News::TurnEnded(ended) => self.turn_ended(ended),
+                        News::Ended(ended) => return ended,
                     }
                 }
             }
@@ -218,7 +220,7 @@ impl Agent {
     }
 
     fn take_lines(&mut self) {
-        while let Some(line) = self.stdio.line() {
+        while let Some(line) = self.process.line() {
             let (text, fault) = match line {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
@@ -239,11 +241,31 @@ impl Agent {
         }
     }
 
+    /// The process of a turn is gone; the driver is not.
+    fn turn_ended(&mut self, ended: Result<Ended, String>) {
+        self.process.is_over();
+        let Ending { sleep, reason } = match ended {
+            Ok(ended) => Ending::of(&self.title, ended, None, true),
+            Err(reason) => Ending::not_started(reason),
+        };
+        self.translate(Input::Ended { sleep, reason });
+    }
+
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, mut requests, answers, works, delegates, ended, finished } =
-            std::mem::take(&mut self.out);
+        let Output {
+            mut said,
+            mut lines,
+            run,
+            halt,
+            mut requests,
+            answers,
+            works,
+            delegates,
+            ended,
+            finished,
+        } = std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
             if listens(&draft.body) {
@@ -262,7 +284,13 @@ impl Agent {
             }
             self.idle_since = Instant::now();
         }
-        self.stdio.tell(lines.drain(..));
+        if let Some(run) = run {
+            self.process.run(run);
+        }
+        if halt {
+            self.process.halt();
+        }
+        self.process.tell(lines.drain(..));
         for work in works {
             self.workshop.begin(work);
         }
@@ -304,7 +332,7 @@ impl Agent {
     /// Begins to stop the process; the first cause is the one that counts.
     fn stop(&mut self, cause: Cause) {
         self.cause.get_or_insert(cause);
-        self.stdio.stop();
+        self.process.stop();
     }
 
     fn next_tick(&self) -> Option<Instant> {

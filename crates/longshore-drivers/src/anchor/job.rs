@@ -8,6 +8,7 @@ use longshore_model::id::QueryId;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
@@ -16,6 +17,7 @@ use crate::react::settings::AGENTS_VARIABLE;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
 use crate::transport::{Spawn, Stdio};
+use rustix::process::Signal;
 
 /// What a process is started for.
 #[derive(Clone, Debug)]
@@ -44,7 +46,7 @@ pub(crate) struct Job {
 
 /// A process that was started.
 pub(crate) struct Started {
-    pub(crate) stdio: Stdio,
+    pub(crate) process: Process,
     pub(crate) http: Option<Http>,
     pub(crate) translator: Translator,
 }
@@ -131,7 +133,7 @@ impl Job {
         env.extend(settings.env);
         let limits = self.config.limits.clone();
         let http = match self.agent.channel() {
-            Channel::Lines => None,
+            Channel::Lines | Channel::Turns => None,
             Channel::Http(server) => {
                 let password = password().map_err(Ending::not_started)?;
                 env.insert(server.password.to_owned(), password.clone());
@@ -140,14 +142,17 @@ impl Job {
         };
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
         let spawn = Spawn { program, arguments, env, cwd };
+        if matches!(self.agent.channel(), Channel::Turns) {
+            return Ok(Started { process: Process::for_turns(spawn, limits), http, translator });
+        }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
-            stdio.end_on_term();
+            stdio.end_on(Signal::TERM);
         }
-        Ok(Started { stdio, http, translator })
+        Ok(Started { process: Process::for_life(stdio), http, translator })
     }
 }
 

@@ -78,7 +78,11 @@ impl Driver for React {
             Input::Garbled { text, fault } => self.keep("garbled", Some(fault), text, out),
             Input::Tell { command, .. } => Self::write(&ToAgent::Tell(command), out),
             // Its session is all that its process is for, and it wants nothing done by others.
-            Input::Close { .. } | Input::Http(_) | Input::WorkDone { .. } | Input::Tick => {}
+            Input::Close { .. }
+            | Input::Ended { .. }
+            | Input::Http(_)
+            | Input::WorkDone { .. }
+            | Input::Tick => {}
         }
     }
 

@@ -3,6 +3,7 @@
 mod agents;
 mod cli;
 mod codex_control;
+mod codex_exec;
 mod codex_turns;
 mod crash;
 mod mcp;

@@ -345,7 +345,8 @@ async fn it_tells_its_models() {
 
 #[tokio::test]
 async fn it_is_not_there_when_nothing_says_where_a_model_is() {
-    let rig = Rig::with(json!([])).await;
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
     std::fs::write(rig.folder.path().join("longshore/config.toml"), "").unwrap();
     let doctor = rig.longshore().arg("doctor").env_remove("ANTHROPIC_API_KEY").output().await.unwrap();
     let said = String::from_utf8_lossy(&doctor.stdout).into_owned();

@@ -285,7 +285,7 @@ impl Machine {
         let mut all = tools;
         all.extend(own::definitions(&agents));
         let ready = Ready {
-            native: launch.session.to_string(),
+            native: Some(launch.session.to_string()),
             version: Some(version),
             model: model.clone(),
             transcript: None,
