@@ -81,7 +81,8 @@ impl AgentSpec for Spec {
     }
 
     fn tested(&self) -> Option<&str> {
-        Some("2.1.197")
+        // Of a command with arguments the version is not known: it may be that of an interpreter.
+        self.own.as_ref().is_none_or(|own| own.arguments.is_empty()).then_some("2.1.197")
     }
 
     fn capabilities(&self) -> Capabilities {
