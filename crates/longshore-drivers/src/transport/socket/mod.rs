@@ -196,6 +196,7 @@ impl Socket {
             self.heard.came_back();
             tracing::debug!("a program called again");
         }
+        self.hang_up();
         let Call { said, told, arrived } = call;
         (self.line, self.arrived) = (Some(told), Some(arrived));
         self.incoming.push_back(said);
@@ -203,8 +204,16 @@ impl Socket {
         (self.called, self.closed, self.calls_by) = (true, false, None);
     }
 
+    /// The line that it has is none any more. What has arrived over it has arrived.
+    fn hang_up(&mut self) {
+        self.line = None;
+        if let Some(arrived) = self.arrived.take() {
+            self.told.arrived(*arrived.borrow());
+        }
+    }
+
     fn broke(&mut self) {
-        (self.line, self.arrived) = (None, None);
+        self.hang_up();
         self.calls_by = Some(Instant::now() + self.limits.attach);
     }
 
