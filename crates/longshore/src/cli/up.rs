@@ -15,6 +15,7 @@ use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
 use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
+use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::net::TcpListener;
@@ -166,7 +167,13 @@ fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig
         // What would be forgotten at once need not be taken in.
         oldest: (config.retention_days > 0).then(|| day * config.retention_days),
     };
-    Ok(AnchorConfig { past, reception, ..AnchorConfig::of(config.agents.clone())? })
+    let named = |(name, transport): (&String, &McpTransport)| McpServer {
+        name: name.clone(),
+        transport: transport.clone(),
+    };
+    let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
+    mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
+    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
 }
 
 fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
