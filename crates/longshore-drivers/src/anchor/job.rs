@@ -138,7 +138,10 @@ impl Job {
             }
         }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
+        let mut spawn = Spawn { program, arguments, env, cwd };
+        if socket.is_some() {
+            spawn = spawn.guarded(limits.after_eof + limits.after_term * 2);
+        }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;

@@ -9,6 +9,7 @@
 //! agent waits.
 
 pub(crate) mod group;
+mod guarded;
 pub mod http;
 mod lines;
 mod outgoing;
