@@ -21,6 +21,7 @@ pub mod approval;
 pub mod callback;
 pub mod capability;
 pub mod command;
+pub mod describe;
 pub mod driver;
 pub mod event;
 pub mod frame;

@@ -11,6 +11,7 @@
 pub(crate) mod group;
 mod guarded;
 pub mod http;
+mod leash;
 mod lines;
 mod outgoing;
 pub mod socket;
