@@ -34,8 +34,8 @@ pub struct AgentSettings {
     pub title: Option<String>,
 }
 
-/// The environment variables that a search looks at.
-#[derive(Clone, Debug, Default)]
+/// The environment variables that a search looks at, and that agents get.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     vars: BTreeMap<OsString, OsString>,
 }
@@ -49,6 +49,11 @@ impl Surroundings {
     /// Those that are given, and no others.
     pub fn of<K: Into<OsString>, V: Into<OsString>>(vars: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// All of them.
+    pub fn vars(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        self.vars.iter()
     }
 
     /// A variable that is set to something.
@@ -149,7 +154,7 @@ impl Versions {
     ) -> AgentInfo {
         let found = find(agent, settings, around).await;
         let version = match &found.path {
-            Some(path) => self.version(agent.name(), path, settings).await,
+            Some(path) => self.version(agent.name(), path, settings, around).await,
             None => None,
         };
         let is_there = found.path.is_some();
@@ -169,7 +174,13 @@ impl Versions {
         }
     }
 
-    async fn version(&self, agent: &str, path: &Path, settings: &AgentSettings) -> Option<String> {
+    async fn version(
+        &self,
+        agent: &str,
+        path: &Path,
+        settings: &AgentSettings,
+        around: &Surroundings,
+    ) -> Option<String> {
         let changed = tokio::fs::metadata(path).await.and_then(|file| file.modified()).ok();
         if let Some(known) = self.known.lock().await.get(agent)
             && known.path == path
@@ -177,7 +188,7 @@ impl Versions {
         {
             return known.version.clone();
         }
-        let version = ask_version(path, settings).await;
+        let version = ask_version(path, settings, around).await;
         let known = Known { path: path.to_owned(), changed, version: version.clone() };
         self.known.lock().await.insert(agent.to_owned(), known);
         version
@@ -220,10 +231,11 @@ fn is_newer(version: &str, than: &str) -> bool {
 const VERSION_DEADLINE: Duration = Duration::from_secs(3);
 
 /// The version in the first line of `--version`.
-async fn ask_version(path: &Path, settings: &AgentSettings) -> Option<String> {
+async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surroundings) -> Option<String> {
     let spawn = Spawn {
         program: path.to_owned(),
         arguments: vec!["--version".to_owned()],
+        around: around.clone(),
         env: settings.env.clone(),
         cwd: None,
     };

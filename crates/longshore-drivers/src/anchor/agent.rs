@@ -23,6 +23,7 @@ use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
 use crate::transport::{Ended, Happened, Line, Stdio};
@@ -54,6 +55,7 @@ pub(crate) struct Agent {
     idle_since: Instant,
     stdio: Stdio,
     http: Option<Http>,
+    wire: Wire,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
     translator: Translator,
@@ -75,7 +77,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { stdio, http, translator } = started;
+        let Started { stdio, http, wire, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -87,6 +89,7 @@ impl Agent {
             idle_since: Instant::now(),
             stdio,
             http,
+            wire,
             workshop: Workshop::new(),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
@@ -142,7 +145,10 @@ impl Agent {
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
-                        Spoke::Said(said) => self.translate(Input::Http(said)),
+                        Spoke::Said(said) => {
+                            self.wire.said(&said);
+                            self.translate(Input::Http(said));
+                        }
                         Spoke::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
                         Spoke::Lost(why) => self.stop(Cause::Lost(why)),
                     }
@@ -153,7 +159,10 @@ impl Agent {
                         Happened::Spoke => {}
                         Happened::Stuck => self.stop(Cause::Stuck),
                         Happened::HungUp => self.stop(Cause::HungUp),
-                        Happened::Ended(ended) => return ended,
+                        Happened::Ended(ended) => {
+                            self.wire.ended(&ended);
+                            return ended;
+                        }
                     }
                 }
             }
@@ -223,6 +232,7 @@ impl Agent {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
+            self.wire.heard(&text);
             if let Some(http) = &mut self.http {
                 http.line(&text);
             }
@@ -259,10 +269,12 @@ impl Agent {
             }
             self.idle_since = Instant::now();
         }
+        self.wire.told(&lines);
         self.stdio.tell(lines.drain(..));
         for work in works {
             self.workshop.begin(work);
         }
+        self.wire.asked(&requests);
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }

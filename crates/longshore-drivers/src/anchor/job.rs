@@ -10,6 +10,7 @@ use super::agent::{Agent, stopped};
 use super::ending::Ending;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
@@ -45,6 +46,7 @@ pub(crate) struct Job {
 pub(crate) struct Started {
     pub(crate) stdio: Stdio,
     pub(crate) http: Option<Http>,
+    pub(crate) wire: Wire,
     pub(crate) translator: Translator,
 }
 
@@ -123,15 +125,19 @@ impl Job {
             }
         };
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
+        let around = self.config.surroundings.clone();
+        let spawn = Spawn { program, arguments, around, env, cwd };
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let started = spawn.clone();
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
             stdio.end_on_term();
         }
-        Ok(Started { stdio, http, translator })
+        let wire = Wire::new(self.config.tape.clone(), http.is_some());
+        wire.spawned(&started, stdio.pid());
+        Ok(Started { stdio, http, wire, translator })
     }
 }
 

@@ -21,6 +21,7 @@ mod outbox;
 mod query;
 mod routes;
 mod translator;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -31,6 +32,7 @@ use longshore_model::anchor::{FromAnchor, ToAnchor};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
@@ -53,12 +55,14 @@ pub struct AnchorConfig {
     pub agents: Vec<Agent>,
     /// What a person set for them, by name.
     pub settings: BTreeMap<String, AgentSettings>,
-    /// Where it looks for them.
+    /// Where it looks for them, and what they have for their environment.
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
+    /// Where all that passes between it and its agents is written down, if anywhere.
+    pub tape: Option<Tape>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -75,6 +79,7 @@ impl Default for AnchorConfig {
             surroundings: Surroundings::of_this_process(),
             limits: Limits::default(),
             past: WatchPast::default(),
+            tape: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),

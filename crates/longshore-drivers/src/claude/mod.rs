@@ -5,12 +5,14 @@
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
 //! | `spec` | how it is found and started |
+//! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 //!
 //! One process is one conversation, and what it resumes is said on its command line: so [`arguments`] needs the launch.
 //! Two processes may resume one conversation at once and nothing of theirs minds; that there is one process per
 //! session is for the anchor to see to.
 
+pub(crate) mod offline;
 pub mod replay;
 mod spec;
 pub mod translate;

@@ -3,8 +3,9 @@
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment};
+use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program};
+use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
@@ -40,6 +41,10 @@ impl AgentSpec for Spec {
 
     fn tested(&self) -> Option<&str> {
         Some("2.1.197")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
     }
 
     fn capabilities(&self) -> Capabilities {
