@@ -67,6 +67,7 @@ impl Hub {
                 mode: Mode::Ask,
                 model: None,
                 title: None,
+                mcp_servers: Vec::new(),
                 capabilities: self.capabilities.clone(),
                 parent: None,
                 forked_from: None,

@@ -107,7 +107,7 @@ impl Session {
                 }
             }
 
-            Body::SessionOpened(opened) => self.opened = opened.clone(),
+            Body::SessionOpened(opened) => self.opened = (**opened).clone(),
             Body::SessionReady(ready) => {
                 self.link = Link::Ready;
                 self.woken = true;

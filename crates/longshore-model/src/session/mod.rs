@@ -191,7 +191,7 @@ impl Session {
     /// A new session and its first event.
     pub fn open(id: SessionId, opened: Opened, cx: &mut Context<'_>, out: &mut Outcome) -> Self {
         let mut session = Self::blank(id, opened.clone(), cx.now);
-        session.record(Draft::new(Body::SessionOpened(opened)), cx, out);
+        session.record(Draft::new(Body::SessionOpened(Box::new(opened))), cx, out);
         session
     }
 
@@ -200,7 +200,7 @@ impl Session {
         let mut events = events.into_iter();
         let first = events.next()?;
         let Body::SessionOpened(opened) = &first.body else { return None };
-        let mut session = Self::blank(first.session, opened.clone(), first.at);
+        let mut session = Self::blank(first.session, Opened::clone(opened), first.at);
         session.apply(first);
         for event in events {
             session.apply(event);
@@ -349,6 +349,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             start,
         }
     }
@@ -442,6 +443,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             native: self.native.clone(),
             imported: self.imported,
             capabilities: self.opened.capabilities.clone(),
