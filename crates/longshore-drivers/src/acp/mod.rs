@@ -20,6 +20,7 @@ mod spec;
 pub mod translate;
 pub mod wire;
 
+pub use offline::{COPILOT_CALLS, GEMINI_CALLS};
 pub use rows::{Row, row, rows};
 pub use spec::Spec;
 pub use translate::Acp;

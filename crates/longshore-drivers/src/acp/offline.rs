@@ -5,6 +5,18 @@ use serde_json::json;
 use crate::offline::{Calls, Offline, Place, env};
 use crate::{claude, codex, opencode};
 
+/// How Gemini's model has it do things.
+pub const GEMINI_CALLS: Calls = Calls {
+    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
+};
+
+/// How Copilot's model has it do things.
+pub const COPILOT_CALLS: Calls = Calls {
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
+};
+
 /// How such an agent runs without an account.
 pub(super) fn offline(name: &str, place: Place<'_>) -> Option<Offline> {
     match name {
@@ -32,10 +44,7 @@ fn gemini(place: Place<'_>) -> Offline {
         arguments: ["-m", "gemini-2.5-flash"].map(str::to_owned).into(),
         env: env([("GOOGLE_GEMINI_BASE_URL", place.model), ("GEMINI_API_KEY", "none")]),
         files: vec![("home/.gemini/settings.json".into(), settings.to_string())],
-        calls: Calls {
-            run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
-            write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
-        },
+        calls: GEMINI_CALLS,
     }
 }
 
@@ -49,9 +58,6 @@ fn copilot(place: Place<'_>) -> Offline {
             ("COPILOT_MODEL", "scripted"),
         ]),
         files: Vec::new(),
-        calls: Calls {
-            run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
-            write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
-        },
+        calls: COPILOT_CALLS,
     }
 }

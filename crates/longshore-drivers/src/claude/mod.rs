@@ -27,6 +27,7 @@ use longshore_model::event::AgentName;
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Map, json};
 
+pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::Claude;
 

@@ -4,6 +4,12 @@ use serde_json::json;
 
 use crate::offline::{Calls, Offline, Place, env};
 
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
+};
+
 /// How it runs without an account.
 pub(crate) fn offline(place: Place<'_>) -> Offline {
     Offline {
@@ -17,9 +23,6 @@ pub(crate) fn offline(place: Place<'_>) -> Offline {
             ("DISABLE_AUTOUPDATER", "1"),
         ]),
         files: Vec::new(),
-        calls: Calls {
-            run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
-            write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
-        },
+        calls: CALLS,
     }
 }

@@ -4,19 +4,22 @@ use serde_json::json;
 
 use crate::offline::{Calls, Offline, Place, env};
 
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
+    write: |path, line| {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
+        json!({ "custom": "apply_patch", "input": patch })
+    },
+};
+
 /// How it runs without an account, with its home in this folder of the place.
 pub(crate) fn offline(place: Place<'_>, home: &str, settings: &str) -> Offline {
     Offline {
         arguments: Vec::new(),
         env: env([("CODEX_HOME", &place.at(home))]),
         files: vec![(format!("{home}/config.toml").into(), config(place, settings))],
-        calls: Calls {
-            run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
-            write: |path, line| {
-                let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
-                json!({ "custom": "apply_patch", "input": patch })
-            },
-        },
+        calls: CALLS,
     }
 }
 

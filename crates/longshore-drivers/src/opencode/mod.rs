@@ -20,6 +20,7 @@ use std::sync::Arc;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
+pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::OpenCode;
 

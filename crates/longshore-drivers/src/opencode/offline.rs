@@ -4,6 +4,12 @@ use serde_json::json;
 
 use crate::offline::{Calls, Offline, Place, env};
 
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+};
+
 /// How it runs without an account.
 pub(crate) fn offline(place: Place<'_>) -> Offline {
     Offline {
@@ -15,10 +21,7 @@ pub(crate) fn offline(place: Place<'_>) -> Offline {
             ("OPENCODE_CONFIG_CONTENT", &config(place)),
         ]),
         files: Vec::new(),
-        calls: Calls {
-            run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
-            write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
-        },
+        calls: CALLS,
     }
 }
 

@@ -16,3 +16,4 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verify;
