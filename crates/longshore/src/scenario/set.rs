@@ -73,7 +73,7 @@ impl Scenario {
     /// The script, for an agent with these tools and this work tree.
     pub fn script(&self, calls: &Calls, work: &str) -> Result<Script, ScriptError> {
         let mut steps = self.model.clone().unwrap_or_default();
-        for action in steps.iter_mut().filter_map(|step| step["do"].as_array_mut()).flatten() {
+        for action in steps.iter_mut().filter_map(|step| step.get_mut("do")?.as_array_mut()).flatten() {
             match Wanted::of(action) {
                 Some(Wanted::Run(command)) => *action = (calls.run)(command),
                 Some(Wanted::Write(file, line)) => *action = (calls.write)(&format!("{work}/{file}"), line),

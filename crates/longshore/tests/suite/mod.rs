@@ -6,6 +6,7 @@ mod codex_control;
 mod codex_turns;
 mod crash;
 mod mcp;
+mod one_task;
 mod past;
 mod rig;
 mod script;

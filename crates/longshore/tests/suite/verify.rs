@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use longshore::scenario::shape::{essence, shape_of};
+use longshore::scenario::shape::shape_of;
 use longshore::scenario::{Recorded, differences, scenario};
 use longshore_model::event::Event;
 use serde_json::{Value, json};
