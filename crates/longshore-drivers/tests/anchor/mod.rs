@@ -5,3 +5,4 @@ mod endings;
 mod queries;
 mod servers;
 mod talk;
+mod tapes;
