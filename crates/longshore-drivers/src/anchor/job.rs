@@ -135,8 +135,8 @@ impl Job {
         if http.is_some() {
             stdio.end_on_term();
         }
-        let wire = Wire::new(self.config.tape.clone(), http.is_some());
-        wire.spawned(&started, stdio.pid());
+        let wire = Wire::new(self.config.tape.clone(), stdio.pid(), http.is_some());
+        wire.spawned(&started);
         Ok(Started { stdio, http, wire, translator })
     }
 }

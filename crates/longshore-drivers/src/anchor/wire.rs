@@ -12,6 +12,7 @@ use crate::transport::{Ended, Spawn};
 /// The wire of one process. Without a tape it costs nothing.
 pub(crate) struct Wire {
     tape: Option<Tape>,
+    pid: i32,
     /// Whether it is a server, whose lines say nothing to a driver's recording.
     server: bool,
     /// Requests without an answer.
@@ -19,17 +20,17 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(tape: Option<Tape>, server: bool) -> Self {
-        Self { tape, server, asked: HashMap::new() }
+    pub(crate) fn new(tape: Option<Tape>, pid: i32, server: bool) -> Self {
+        Self { tape, pid, server, asked: HashMap::new() }
     }
 
-    pub(crate) fn spawned(&self, spawn: &Spawn, pid: i32) {
+    pub(crate) fn spawned(&self, spawn: &Spawn) {
         let Some(tape) = &self.tape else { return };
         let name = spawn.program.file_name().unwrap_or_default().to_string_lossy();
         let words: Vec<&str> =
             std::iter::once(&*name).chain(spawn.arguments.iter().map(String::as_str)).collect();
         let cwd = spawn.cwd.as_deref().map(Path::display).map(|cwd| cwd.to_string());
-        tape.note(Direction::Spawn, &json!({ "spawn": words, "cwd": cwd, "pid": pid }).to_string());
+        tape.note(Direction::Spawn, &json!({ "spawn": words, "cwd": cwd, "pid": self.pid }).to_string());
     }
 
     pub(crate) fn told(&self, lines: &[String]) {
@@ -80,7 +81,7 @@ impl Wire {
         let Some(tape) = &self.tape else { return };
         ended.stderr.lines().for_each(|line| tape.note(Direction::Stderr, line));
         let code = ended.status.and_then(|status| status.code());
-        tape.note(Direction::Exit, &json!({ "code": code }).to_string());
+        tape.note(Direction::Exit, &json!({ "code": code, "pid": self.pid }).to_string());
     }
 
     fn note(&self, dir: Direction, line: &str) {

@@ -35,7 +35,9 @@ async fn lines_are_written_down_as_they_pass() {
     let passed: Vec<(Direction, &str)> = rest.iter().map(|(dir, line)| (*dir, line.as_str())).collect();
     assert!(passed.contains(&(Direction::FromAgent, "hello")), "{passed:?}");
     assert!(passed.contains(&(Direction::Stderr, "oh")), "{passed:?}");
-    assert_eq!(passed.last(), Some(&(Direction::Exit, r#"{"code":3}"#)));
+    let (dir, ended) = passed.last().unwrap();
+    let ended: Value = serde_json::from_str(ended).unwrap();
+    assert_eq!((*dir, ended), (Direction::Exit, json!({ "code": 3, "pid": spawned["pid"] })));
 }
 
 #[tokio::test]

@@ -14,8 +14,9 @@ use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
-use super::exit::Fault;
+use super::exit::{Fault, INTERRUPTED};
 use super::terminal::put_line;
+use super::up::asked_to_stop;
 use super::verify::{find, named};
 
 /// Write down the wire of an agent: in a scenario, or of a program that you drive.
@@ -55,7 +56,10 @@ fn create(path: &Path) -> Result<File> {
 impl Record {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         match (&self.agent, &self.played) {
-            (Some(agent), Some(played)) => self.play(agent, played, as_json).await,
+            (Some(agent), Some(played)) => tokio::select! {
+                done = self.play(agent, played, as_json) => done,
+                () = asked_to_stop()? => Ok(ExitCode::from(INTERRUPTED)),
+            },
             (_, _) => self.stand_between().await,
         }
     }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use super::exit::{Fault, INTERRUPTED};
 use super::terminal::put_line;
+use super::up::asked_to_stop;
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
 use crate::scenario::{Found, Recorded, Scenario, Shape, differences, scenario, scenarios};
@@ -56,7 +57,7 @@ impl Verify {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         tokio::select! {
             done = self.verify(as_json) => done,
-            _ = tokio::signal::ctrl_c() => Ok(ExitCode::from(INTERRUPTED)),
+            () = asked_to_stop()? => Ok(ExitCode::from(INTERRUPTED)),
         }
     }
 
@@ -79,7 +80,7 @@ impl Verify {
             };
             let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
             while let Some(row) = played.next().await {
-                if !as_json {
+                if !as_json && row.not_played.is_none() {
                     put_line(row.text(wide))?;
                 }
                 rows.push(row);
@@ -99,7 +100,7 @@ impl Verify {
                 "ok": differ == 0, "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
             }))?;
         } else {
-            put_line(summary(&found, &rows, seconds))?;
+            put_line(not_played(&rows) + &summary(&found, &rows, seconds))?;
         }
         Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
@@ -199,18 +200,24 @@ fn heading(found: &Found, recorded: Option<&Recorded>) -> String {
     format!("{} {}, {recorded}", found.agent.title(), version(found.version.as_deref()))
 }
 
+/// Those that were not played are told of at once: the reason is the same for all.
+fn not_played(rows: &[Row]) -> String {
+    let left: Vec<&Row> = rows.iter().filter(|row| row.not_played.is_some()).collect();
+    let names: Vec<&str> = left.iter().map(|row| row.scenario.as_str()).collect();
+    match left.first().and_then(|row| row.not_played.as_deref()) {
+        Some(why) => format!("- not played: {}\n  {why}\n", names.join(", ")),
+        None => String::new(),
+    }
+}
+
 fn summary(found: &Found, rows: &[Row], seconds: f64) -> String {
     let played = rows.iter().filter(|row| row.ok.is_some()).count();
     let differ: Vec<&str> =
         rows.iter().filter(|row| row.ok == Some(false)).map(|row| row.scenario.as_str()).collect();
-    let left = match rows.len() - played {
-        0 => String::new(),
-        left => format!(", {left} not played"),
-    };
     match differ.first() {
-        None => format!("{played} played in {seconds:.0} s, all well{left}"),
+        None => format!("{played} played in {seconds:.0} s, all well"),
         Some(first) => format!(
-            "{played} played in {seconds:.0} s, {} differ{left}\n\
+            "{played} played in {seconds:.0} s, {} differ\n\
              `longshore record {} {first}` keeps the wire, to be looked at or sent with a report",
             differ.len(),
             found.agent.name(),
@@ -231,10 +238,9 @@ fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
 impl Row {
     /// A line for each difference. What an agent said may be anything, and a terminal must not obey it.
     fn text(&self, wide: usize) -> String {
-        let (sign, said) = match (&self.not_played, self.ok) {
-            (Some(why), _) => ("-", vec![format!("not played: {why}")]),
-            (None, Some(true) | None) => ("✓", vec!["ok".to_owned()]),
-            (None, Some(false)) => ("✗", self.differs.clone()),
+        let (sign, said) = match self.differs.is_empty() {
+            true => ("✓", vec!["ok".to_owned()]),
+            false => ("✗", self.differs.clone()),
         };
         let line = |(at, said): (usize, &String)| match at {
             0 => format!("{sign} {:wide$}  {}", self.scenario, clean(said)),

@@ -71,7 +71,7 @@ impl<'a> Talk<'a> {
             Step::AllowAll => self.allow_all().await,
             Step::Interrupt => self.command(Command::Interrupt).await,
             Step::Kill => {
-                let pid = rustix::process::Pid::from_raw(self.stage.last_pid()?).context("no agent runs")?;
+                let pid = self.stage.running().pop().context("no agent runs")?;
                 Ok(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL)?)
             }
             Step::Ends => self.ends().await,

@@ -16,6 +16,8 @@ use longshore_log::MemoryLog;
 use longshore_model::capability::AgentInfo;
 use longshore_model::event::Event;
 use longshore_session::Hub;
+use rustix::process::Pid;
+use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -58,8 +60,9 @@ pub struct Stage {
     pub(super) model: Option<Model>,
     pub(super) hub: Hub,
     pub(super) tape: Arc<Mutex<Vec<Entry>>>,
-    anchor: Anchor,
-    serving: Option<oneshot::Sender<()>>,
+    /// None once it is shut down.
+    anchor: Option<Anchor>,
+    _serving: Option<oneshot::Sender<()>>,
 }
 
 impl Found {
@@ -170,23 +173,31 @@ impl Stage {
             }),
         );
         hub.attach(anchor.sender());
-        Ok(Self { folder, model, hub, tape, anchor, serving })
+        Ok(Self { folder, model, hub, tape, anchor: Some(anchor), _serving: serving })
     }
 
-    /// The process that was started last.
-    pub(super) fn last_pid(&self) -> Result<i32> {
-        let tape = lock(&self.tape);
-        let last = tape.iter().rev().find(|entry| entry.dir == Direction::Spawn);
-        let said: serde_json::Value =
-            last.map(|entry| serde_json::from_str(entry.msg.get())).transpose()?.unwrap_or_default();
-        let pid = said["pid"].as_i64().and_then(|pid| i32::try_from(pid).ok());
-        pid.ok_or_else(|| anyhow!("no agent runs"))
+    /// The processes that run, the latest last.
+    pub(super) fn running(&self) -> Vec<Pid> {
+        let mut running = Vec::new();
+        for entry in lock(&self.tape).iter() {
+            let pid = || {
+                let said: Value = serde_json::from_str(entry.msg.get()).ok()?;
+                Pid::from_raw(i32::try_from(said["pid"].as_i64()?).ok()?)
+            };
+            match entry.dir {
+                Direction::Spawn => running.extend(pid()),
+                Direction::Exit => running.retain(|running| Some(*running) != pid()),
+                Direction::ToAgent | Direction::FromAgent | Direction::Stderr | Direction::Note => {}
+            }
+        }
+        running
     }
 
     /// Ends the agent and takes everything away. What is left is the wire, with made-up paths in place of the private ones.
-    async fn strike(self) -> Vec<Entry> {
-        drop(self.serving);
-        self.anchor.shutdown().await;
+    async fn strike(mut self) -> Vec<Entry> {
+        if let Some(anchor) = self.anchor.take() {
+            anchor.shutdown().await;
+        }
         let (work, folder) =
             (self.folder.work().display().to_string(), self.folder.path.display().to_string());
         let tape = lock(&self.tape);
@@ -197,6 +208,15 @@ impl Stage {
             Entry::said(entry.t, entry.dir, &line)
         };
         tape.iter().map(plain).collect()
+    }
+}
+
+impl Drop for Stage {
+    /// Whoever is interrupted goes at once, and an agent that is a server would stay.
+    fn drop(&mut self) {
+        for pid in self.running() {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        }
     }
 }
 
