@@ -14,7 +14,7 @@
 
 pub(crate) mod offline;
 pub mod replay;
-mod spec;
+pub(crate) mod spec;
 pub mod translate;
 pub mod wire;
 
