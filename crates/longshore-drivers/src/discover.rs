@@ -256,7 +256,9 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
     // Dropped after its first line, or when the time is up: that kills it.
     let line = tokio::time::timeout(VERSION_DEADLINE, first_line).await.ok()??;
     let version = line.split_whitespace().map(|word| word.trim_start_matches('v'));
-    version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+    let version = version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    // Some say it in a sentence.
+    version.map(|version| version.trim_end_matches(['.', ',']).to_owned())
 }
 
 #[cfg(test)]

@@ -51,6 +51,8 @@ struct Row {
     not_played: Option<String>,
     #[serde(skip)]
     shape: Option<Shape>,
+    #[serde(skip)]
+    version: Option<String>,
 }
 
 impl Verify {
@@ -66,9 +68,6 @@ impl Verify {
         let (found, below) = find(&self.agent).await?;
         let recorded = self.recorded()?;
         let chosen = self.chosen()?;
-        if !as_json {
-            put_line(heading(&found, recorded.as_ref()))?;
-        }
         let wide = chosen.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
         let mut rows: Vec<Row> = Vec::new();
         // One that does not even open would be waited for in every scenario.
@@ -80,6 +79,9 @@ impl Verify {
             };
             let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
             while let Some(row) = played.next().await {
+                if !as_json && rows.is_empty() {
+                    put_line(heading(&found, &row, recorded.as_ref()))?;
+                }
                 if !as_json && row.not_played.is_none() {
                     put_line(row.text(wide))?;
                 }
@@ -96,7 +98,7 @@ impl Verify {
         if as_json {
             let version = recorded.as_ref().and_then(|recorded| recorded.version.clone());
             put_line(json!({
-                "agent": found.agent.name(), "version": found.version, "recorded": version,
+                "agent": found.agent.name(), "version": version_of(&found, &rows), "recorded": version,
                 "ok": differ == 0, "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
             }))?;
         } else {
@@ -168,6 +170,7 @@ async fn play(
         differs: Vec::new(),
         not_played: broken.map(str::to_owned),
         shape: None,
+        version: None,
     };
     if broken.is_none() && !found.plays(scenario) {
         row.not_played = Some("it is not known how this agent is pointed at a scripted model".to_owned());
@@ -183,6 +186,7 @@ async fn play(
                 (None, Some(expected)) => differences(expected, &played.shape),
                 (None, None) => Vec::new(),
             };
+            row.version = played.version;
             row.shape = played.fault.is_none().then_some(played.shape);
         }
         Err(error) => row.differs = vec![format!("{error:#}")],
@@ -191,13 +195,20 @@ async fn play(
     row
 }
 
-fn heading(found: &Found, recorded: Option<&Recorded>) -> String {
-    let version = |version: Option<&str>| version.unwrap_or("of an unknown version").to_owned();
+/// The version that the agent says it is of, or else its program.
+fn version_of(found: &Found, rows: &[Row]) -> Option<String> {
+    rows.iter().find_map(|row| row.version.clone()).or_else(|| found.version.clone())
+}
+
+fn heading(found: &Found, first: &Row, recorded: Option<&Recorded>) -> String {
+    let version = first.version.as_ref().or(found.version.as_ref());
+    let version = version.map(|version| format!(" {}", clean(version))).unwrap_or_default();
     let recorded = match recorded {
-        Some(recorded) => format!("recorded with {}", version(recorded.version.as_deref())),
+        Some(Recorded { version: Some(version), .. }) => format!("recorded with {version}"),
+        Some(Recorded { version: None, .. }) => "recorded with an unknown version".to_owned(),
         None => "never recorded: what it does is not compared with anything".to_owned(),
     };
-    format!("{} {}, {recorded}", found.agent.title(), version(found.version.as_deref()))
+    format!("{}{version}, {recorded}", found.agent.title())
 }
 
 /// Those that were not played are told of at once: the reason is the same for all.
@@ -229,7 +240,7 @@ fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
     let shape = |row: &Row| Some((row.scenario.clone(), row.shape.clone()?));
     let recorded = Recorded {
         agent: found.agent.name().to_owned(),
-        version: found.version.clone(),
+        version: version_of(found, rows),
         scenarios: rows.iter().filter_map(shape).collect(),
     };
     std::fs::write(path, recorded.text()).with_context(|| format!("cannot write {}", path.display()))

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 
 use super::set::Scenario;
 
+/// The work tree of captures.
+pub const RECORDED_WORK: &str = "/home/dev/project";
+
 /// What happened in a session, thing by thing.
 pub type Shape = Vec<Thing>;
 
@@ -137,13 +140,22 @@ pub fn shape_of(events: &[&Event], scenario: &Scenario) -> Shape {
         _ => None,
     };
     let timeline = Timeline::of(events.iter().copied());
-    let reduce = Reduce { events, scenario };
+    let reduce = Reduce { events, scenario, work: work_of(events) };
     // How an agent opens is told once, and not in every scenario.
     let opened = if scenario.model.is_none() { events.iter().find_map(ready) } else { None };
     let mut shape: Shape = opened.into_iter().collect();
     shape.extend(timeline.items.iter().filter_map(|item| reduce.thing(item)));
     settle(&mut shape);
     shape
+}
+
+/// Where it was played. A capture does not say how its session was opened, but has always the same work tree.
+fn work_of<'a>(events: &[&'a Event]) -> &'a str {
+    let opened = events.iter().find_map(|event| match &event.body {
+        Body::SessionOpened(opened) => Some(opened.cwd.as_str()),
+        _ => None,
+    });
+    opened.filter(|cwd| cwd.len() > 1).unwrap_or(RECORDED_WORK)
 }
 
 /// Whether a call or the question about it comes first, and which of two calls at once, differs from run to run.
@@ -188,6 +200,8 @@ pub fn essence(shape: &[Thing]) -> Shape {
 struct Reduce<'a> {
     events: &'a [&'a Event],
     scenario: &'a Scenario,
+    /// The work tree.
+    work: &'a str,
 }
 
 impl Reduce<'_> {
@@ -195,9 +209,10 @@ impl Reduce<'_> {
         Some(match &item.content {
             Content::UserMessage { .. } => Thing::Prompt { text: item.text.clone() },
             Content::Message { partial, .. } => {
-                let text = item.text.trim().to_owned();
+                let text = item.text.trim();
                 let streamed = !partial && self.pieces(item).trim() == text;
-                Thing::Message { text: (!partial).then_some(text), streamed, partial: *partial }
+                let text = (!partial).then(|| text.replace(self.work, "$WORK"));
+                Thing::Message { text, streamed, partial: *partial }
             }
             Content::Reasoning { .. } => Thing::Thought { text: item.text.trim().to_owned() },
             Content::Tool { call, outcome, changes } => Thing::Tool {

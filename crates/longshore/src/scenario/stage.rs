@@ -14,7 +14,7 @@ use longshore_drivers::past::WatchPast;
 use longshore_drivers::spec::Agent;
 use longshore_log::MemoryLog;
 use longshore_model::capability::AgentInfo;
-use longshore_model::event::Event;
+use longshore_model::event::{Body, Event};
 use longshore_session::Hub;
 use rustix::process::Pid;
 use serde_json::Value;
@@ -23,7 +23,7 @@ use tokio::sync::oneshot;
 
 use super::play::Talk;
 use super::set::Scenario;
-use super::shape::{Shape, shape_of};
+use super::shape::{RECORDED_WORK, Shape, shape_of};
 use crate::script::Model;
 
 /// An agent that is installed here.
@@ -46,6 +46,8 @@ pub struct Found {
 pub struct Played {
     /// What happened.
     pub shape: Shape,
+    /// The version that the agent says it is of; where it says none, what its program says.
+    pub version: Option<String>,
     /// Why it could not be played to its end.
     pub fault: Option<String>,
     /// The wire.
@@ -100,18 +102,22 @@ impl Found {
         }
         let events = talk.events;
         let shape = shape_of(&events.iter().map(|event| &**event).collect::<Vec<_>>(), scenario);
-        let capture = self.capture(scenario, stage.strike().await);
-        Ok(Played { shape, fault, capture, events })
-    }
-
-    fn capture(&self, scenario: &Scenario, entries: Vec<Entry>) -> Capture {
-        let version = self.version.as_deref().map(|version| format!("-{version}")).unwrap_or_default();
-        Capture {
+        let ready = events.iter().find_map(|event| match &event.body {
+            Body::SessionReady(ready) => ready.version.clone(),
+            _ => None,
+        });
+        let version = ready.or_else(|| self.version.clone());
+        let capture = Capture {
             driver: self.agent.driver_name().to_owned(),
-            agent: format!("{}{version}", self.agent.name()),
+            agent: [Some(self.agent.name()), version.as_deref()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("-"),
             scenario: scenario.name.clone(),
-            entries,
-        }
+            entries: stage.strike().await,
+        };
+        Ok(Played { shape, version, fault, capture, events })
     }
 
     /// How it is run on a stage, and with what around it.
@@ -202,7 +208,7 @@ impl Stage {
             (self.folder.work().display().to_string(), self.folder.path.display().to_string());
         let tape = lock(&self.tape);
         let plain = |entry: &Entry| {
-            let line = entry.line().replace(&work, "/home/dev/project");
+            let line = entry.line().replace(&work, RECORDED_WORK);
             let line =
                 line.replace(&format!("{folder}/home"), "/home/dev").replace(&folder, "/home/dev/.agent");
             Entry::said(entry.t, entry.dir, &line)

@@ -23,16 +23,25 @@ fn told_by_all() -> Shape {
     serde_json::from_value(shape).unwrap()
 }
 
-/// Where an agent differs by its nature, and why.
+const USAGE: &str = "the end of the turn: usage none instead of yes";
+const UPDATE: &str = "diff of `heron.txt`: changes `update heron.txt +1 -0` instead of `add heron.txt +1 -0`";
+
+/// Where an agent differs by its nature.
 const DIFFERS: [(&str, &[&str]); 8] = [
     ("codex", &[]),
     ("claude", &[]),
     ("opencode", &[]),
-    ("gemini", &[]),
-    ("copilot", &[]),
-    ("codex-acp", &[]),
-    ("claude-code-acp", &[]),
-    ("opencode-acp", &[]),
+    // It shows what a command printed to its model only.
+    ("gemini", &["tool call `expr 41 + 1 > made.txt; cat made.txt`: output none instead of 42"]),
+    // It tells of a new file as of one that was empty, and names it in what it says next.
+    (
+        "copilot",
+        &[UPDATE, "message `All done.`: text `Info: $WORK/heron.txtAll done.` instead of `All done.`"],
+    ),
+    // These three do not tell in the protocol what a turn used.
+    ("codex-acp", &[USAGE]),
+    ("claude-code-acp", &[USAGE]),
+    ("opencode-acp", &[UPDATE, USAGE]),
 ];
 
 #[tokio::test]
