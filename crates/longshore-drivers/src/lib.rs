@@ -10,6 +10,7 @@
 //! | [`opencode`] | OpenCode, through its server |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
+//! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
@@ -26,6 +27,7 @@ pub mod codex;
 pub mod discover;
 mod form;
 mod git;
+pub mod offline;
 pub mod opencode;
 pub mod past;
 pub mod spec;

@@ -13,6 +13,7 @@ use longshore_model::driver::Driver;
 
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
+use crate::offline::{Offline, Place};
 use crate::past::Records;
 
 /// An agent of the table, as it is passed around.
@@ -53,6 +54,16 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     /// The newest version that Longshore was tested with. A newer one is driven all the same, with a remark.
     fn tested(&self) -> Option<&str> {
         None
+    }
+
+    /// How it runs on a scripted model, without an account; none where that is not known.
+    fn offline(&self, _: Place<'_>) -> Option<Offline> {
+        None
+    }
+
+    /// What speaks with it, as captures name it.
+    fn driver_name(&self) -> &str {
+        self.name()
     }
 
     /// What it can do.

@@ -11,6 +11,7 @@ use super::ending::Ending;
 use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
@@ -49,6 +50,7 @@ pub(crate) struct Started {
     pub(crate) process: Process,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
+    pub(crate) wire: Wire,
     pub(crate) translator: Translator,
 }
 
@@ -140,18 +142,30 @@ impl Job {
             }
         }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
+        let around = self.config.surroundings.clone();
+        let spawn = Spawn { program, arguments, around, env, cwd };
+        let tape = self.config.tape.clone();
         if matches!(channel, Channel::Turns) {
-            return Ok(Started { process: Process::for_turns(spawn, limits), http, socket, translator });
+            let wire = Wire::new(tape, None, false);
+            return Ok(Started {
+                process: Process::for_turns(spawn, limits),
+                http,
+                socket,
+                wire,
+                translator,
+            });
         }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let started = spawn.clone();
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
             stdio.end_on(Signal::TERM);
         }
-        Ok(Started { process: Process::for_life(stdio), http, socket, translator })
+        let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
+        wire.spawned(&started);
+        Ok(Started { process: Process::for_life(stdio), http, socket, wire, translator })
     }
 }
 

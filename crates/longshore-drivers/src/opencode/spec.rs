@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{NAME, OpenCode, capabilities};
+use super::{NAME, OpenCode, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::offline::{Offline, Place};
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.
@@ -37,6 +38,10 @@ impl AgentSpec for Spec {
 
     fn tested(&self) -> Option<&str> {
         Some("1.18.33")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
     }
 
     fn capabilities(&self) -> Capabilities {
