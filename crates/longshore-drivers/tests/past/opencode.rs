@@ -1,0 +1,1 @@
+//! OpenCode, which is asked for its conversations.
