@@ -66,13 +66,25 @@ enum Looked {
 }
 
 /// What is remembered from one look to the next.
-#[derive(Default)]
+#[derive(Debug, Default)]
 struct Pace {
     /// The files as they were when all was told.
     told: Option<Stamp>,
     asked: Option<Instant>,
     /// Why the last look failed, so that the log says so once.
     failed: Option<String>,
+}
+
+impl Pace {
+    /// Whether the agent is asked, and whether a process is started for it.
+    fn wants(&self, haste: Haste, files: &Stamp, has_waited: bool, now: Instant) -> Option<bool> {
+        let is_due = self.asked.is_none_or(|asked| now.duration_since(asked) >= STARTED_EVERY);
+        match haste {
+            Haste::Now => Some(true),
+            Haste::Later if self.told.as_ref() != Some(files) || has_waited => Some(is_due),
+            Haste::Later => None,
+        }
+    }
 }
 
 impl Inner {
@@ -117,12 +129,9 @@ impl Inner {
         }
         let rested = clock::now().plus_millis(-AT_REST_AFTER_MS);
         let has_waited = lock(&self.shelf).has_waited(agent, rested);
-        if haste == Haste::Later && pace.told.as_ref() == Some(&before) && !has_waited {
-            return;
-        }
-        let is_due = pace.asked.is_none_or(|asked| asked.elapsed() >= STARTED_EVERY);
+        let Some(start) = pace.wants(haste, &before, has_waited, Instant::now()) else { return };
         for _ in 0..ROUNDS {
-            match self.list(agent, haste, haste == Haste::Now || is_due).await {
+            match self.list(agent, haste, start).await {
                 Looked::Unasked => return,
                 Looked::Failed(why) => {
                     pace.asked = Some(Instant::now());
@@ -329,5 +338,28 @@ async fn tick(times: &mut Option<Interval>) {
     match times {
         Some(times) => drop(times.tick().await),
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_started_now_and_then_and_never_for_nothing() {
+        let files = |size: u64| vec![(PathBuf::from("opencode.db"), None, size)];
+        let began = Instant::now();
+        let mut pace = Pace::default();
+        let wants = |pace: &Pace, haste, size: u64, later: Duration| {
+            pace.wants(haste, &files(size), false, began + later)
+        };
+        let soon = Duration::from_secs(10);
+        assert_eq!(wants(&pace, Haste::Later, 1, Duration::ZERO), Some(true), "at the start");
+        (pace.told, pace.asked) = (Some(files(1)), Some(began));
+        assert_eq!(wants(&pace, Haste::Later, 1, STARTED_EVERY * 9), None, "nothing has happened");
+        assert_eq!(wants(&pace, Haste::Later, 2, soon), Some(false), "only one that runs anyway");
+        assert_eq!(wants(&pace, Haste::Later, 2, STARTED_EVERY), Some(true));
+        assert_eq!(wants(&pace, Haste::Now, 1, soon), Some(true), "somebody asks");
+        assert_eq!(pace.wants(Haste::Later, &files(1), true, began + STARTED_EVERY), Some(true));
     }
 }

@@ -37,7 +37,7 @@ pub(crate) fn fake_agent() -> PathBuf {
     example("fake-agent")
 }
 
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");

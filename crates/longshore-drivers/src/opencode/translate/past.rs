@@ -148,7 +148,7 @@ impl Conversation {
                 part.time.end = part.time.end.or(info.time.completed);
             }
             refused |= part.state.error == REFUSED || part.state.error.starts_with(DISMISSED);
-            self.part(&part, began, told);
+            self.part(part, began, told);
         }
         told.at = moment(info.time.completed).unwrap_or(told.at);
         self.hear(&info.id, told, |driver, cx, out| driver.message(&info, None, cx, out));
@@ -164,30 +164,29 @@ impl Conversation {
         }
     }
 
-    fn part(&mut self, part: &Part, began: Timestamp, told: &mut Told) {
+    fn part(&mut self, mut part: Part, began: Timestamp, told: &mut Told) {
         let before = told.drafts.len();
         let times = if part.kind == "tool" { part.state.time } else { part.time };
         told.at = moment(times.end.or(times.start)).unwrap_or(began);
-        self.hear(&part.id, told, |driver, cx, out| driver.part(part, None, cx, out));
+        if part.tool == "task" {
+            // Work is handed over and done before the call is.
+            let status = std::mem::replace(&mut part.state.status, "running".to_owned());
+            self.hear(&part.id, told, |driver, cx, out| driver.part(&part, None, cx, out));
+            part.state.status = status;
+            self.delegation_ended(&part, told);
+        }
+        self.hear(&part.id, told, |driver, cx, out| driver.part(&part, None, cx, out));
         let started = moment(times.start).unwrap_or(told.at);
         for (at, draft) in &mut told.drafts[before..] {
             if matches!(draft.body, Body::ToolStarted(_) | Body::DelegationStarted(_)) {
                 *at = started;
             }
         }
-        match part.tool.as_str() {
-            "todowrite" if part.state.status == "completed" => {
-                let of = |value: &serde_json::Value| serde_json::from_value::<Todos>(value.clone()).ok();
-                if let Some(todos) = of(&part.state.input) {
-                    let native = self.native.clone();
-                    let name = format!("{} plan", part.id);
-                    self.hear(&name, told, |driver, cx, out| {
-                        driver.todos_told(&native, &todos, None, cx, out);
-                    });
-                }
-            }
-            "task" => self.delegation_ended(part, told),
-            _ => {}
+        let is_plan = part.tool == "todowrite" && part.state.status == "completed";
+        let todos = is_plan.then(|| serde_json::from_value::<Todos>(part.state.input).ok()).flatten();
+        if let Some(todos) = todos {
+            let (native, name) = (self.native.clone(), format!("{} plan", part.id));
+            self.hear(&name, told, |driver, cx, out| driver.todos_told(&native, &todos, None, cx, out));
         }
     }
 
@@ -196,12 +195,13 @@ impl Conversation {
         let Some(known) = self.chat().and_then(|chat| chat.parts.get(&part.id)) else { return };
         let (turn, item) = (known.turn, known.item);
         let What::Tool(tool) = &known.what else { return };
-        let Some(child) = tool.child.as_ref().filter(|_| known.done) else { return };
+        let Some(child) = tool.child.as_ref() else { return };
         let child = SessionId::of_past(NAME, child);
         let (outcome, text) = match part.state.status.as_str() {
             "completed" => (TurnOutcome::Completed, result_of(&part.state.output)),
-            _ if part.state.metadata["interrupted"] == true => (TurnOutcome::Interrupted, ""),
-            _ => (TurnOutcome::Failed, part.state.error.as_str()),
+            "error" if part.state.metadata["interrupted"] == true => (TurnOutcome::Interrupted, ""),
+            "error" => (TurnOutcome::Failed, part.state.error.as_str()),
+            _ => return,
         };
         let mut draft = Draft::new(Body::DelegationFinished(DelegationEnd { child, outcome }));
         draft.text = Some(text.to_owned()).filter(|text| !text.is_empty());
