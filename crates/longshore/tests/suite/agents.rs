@@ -76,7 +76,7 @@ stream_max_retries = 1
 }
 
 /// OpenCode is laid down as the program itself, without a link.
-fn opencode() -> PathBuf {
+pub(super) fn opencode() -> PathBuf {
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules");
     modules.join("opencode-linux-x64-baseline/bin/opencode")
 }
