@@ -9,6 +9,8 @@ export type AgentInfo = {
   capabilities: Capabilities;
   /** The command that installs it. */
   install: string;
+  /** Whether somebody is logged in, where that can be told without starting it. */
+  loggedIn?: boolean | null;
   /** The command that logs in to it. */
   login?: string | null;
   /** Its models, when it was asked for them. */

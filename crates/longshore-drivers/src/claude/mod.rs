@@ -12,7 +12,7 @@
 //! session is for the anchor to see to.
 
 pub mod replay;
-mod spec;
+pub(crate) mod spec;
 pub mod translate;
 pub mod wire;
 

@@ -183,6 +183,8 @@ pub struct Session {
     questions_past: HashMap<QuestionId, Asked<QuestionAnswer>>,
 
     usage: Usage,
+    /// What had been used when the last turn began.
+    usage_before: Usage,
     cost_usd: Option<f64>,
     last_text: String,
 }
@@ -241,6 +243,7 @@ impl Session {
             questions: BTreeMap::new(),
             questions_past: HashMap::new(),
             usage: Usage::default(),
+            usage_before: Usage::default(),
             cost_usd: None,
             last_text: String::new(),
         }
