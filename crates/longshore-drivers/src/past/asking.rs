@@ -48,8 +48,15 @@ pub(crate) struct Errand {
     pub(crate) answer: oneshot::Sender<Result<Answer, String>>,
 }
 
-/// Somebody who wants to know now, and until when.
+/// Somebody who wants to know now; dropped when all is told.
 pub(super) type Caller = oneshot::Sender<()>;
+
+/// An agent that is asked, and where those call who want to know now.
+pub(super) struct Called {
+    pub(super) agent: usize,
+    pub(super) served: &'static dyn Served,
+    pub(super) callers: mpsc::Receiver<Caller>,
+}
 
 /// The agent's files as they were: when they were written to, and how long they are.
 type Stamp = Vec<(PathBuf, Option<SystemTime>, u64)>;
@@ -89,12 +96,8 @@ impl Pace {
 
 impl Inner {
     /// One for each agent that is asked.
-    pub(super) async fn watch_served(
-        self: Arc<Self>,
-        agent: usize,
-        served: &'static dyn Served,
-        mut callers: mpsc::Receiver<Caller>,
-    ) {
+    pub(super) async fn watch_served(self: Arc<Self>, called: Called) {
+        let Called { agent, served, mut callers } = called;
         let mut times = self.config.every.map(|every| {
             let mut times = interval(every);
             times.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -16,7 +16,7 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::asking::{Caller, Errand};
+use super::asking::{Called, Caller, Errand};
 use super::index::{Found, Index, Key, walk};
 use super::told::Shelf;
 use super::{BATCH, Reader, RecordLines, Records, Served, Told, WatchPast};
@@ -49,7 +49,7 @@ pub(crate) struct Watcher {
     /// Where those tasks are called that ask agents.
     asking: Vec<mpsc::Sender<Caller>>,
     /// The other ends, until the tasks run.
-    callers: Mutex<Vec<(usize, &'static dyn Served, mpsc::Receiver<Caller>)>>,
+    callers: Mutex<Vec<Called>>,
 }
 
 /// Whether a conversation that has just begun is told of.
@@ -146,7 +146,7 @@ impl Watcher {
             if let Kept::Served(served) = watched.kept {
                 let (call, called) = mpsc::channel(CALLERS);
                 asking.push(call);
-                callers.push((agent, served, called));
+                callers.push(Called { agent, served, callers: called });
             }
         }
         // Only names that nobody else uses are made of it.
@@ -175,8 +175,8 @@ impl Watcher {
         if self.inner.watched.is_empty() {
             return;
         }
-        for (agent, served, called) in std::mem::take(&mut *lock(&self.callers)) {
-            tasks.spawn(Arc::clone(&self.inner).watch_served(agent, served, called));
+        for called in std::mem::take(&mut *lock(&self.callers)) {
+            tasks.spawn(Arc::clone(&self.inner).watch_served(called));
         }
         for _ in 0..READ_AT_ONCE {
             tasks.spawn(Arc::clone(&self.inner).read_all());

@@ -192,7 +192,7 @@ async fn conversations_are_asked_for_and_read() {
 
 #[tokio::test]
 async fn what_is_not_finished_is_waited_for_and_then_read_on() {
-    let now = longshore_now();
+    let now = now();
     let mut stage = Stage::new();
     stage.write("1");
     stage.sessions(&[session("ses_1", now)]);
@@ -290,9 +290,8 @@ async fn long_conversations_come_in_pages() {
 #[tokio::test]
 async fn many_are_found_page_by_page_and_old_ones_can_be_left_out() {
     let pages = |stage: &Stage| {
-        let all: Vec<Value> = (0..150)
-            .map(|n| session(&format!("ses_{n}"), longshore_now() - i64::from(n) * 1_000_000))
-            .collect();
+        let all: Vec<Value> =
+            (0..150).map(|n| session(&format!("ses_{n}"), now() - i64::from(n) * 1_000_000)).collect();
         let next = all[99]["time"]["updated"].as_i64().unwrap() + 1;
         stage.put("-experimental-session-archived-true-limit-100", &json!(all[..100]));
         let second = format!("-experimental-session-archived-true-limit-100-cursor-{next}");
@@ -343,7 +342,9 @@ async fn the_watcher_asks_a_process_that_is_there_anyway() {
     assert!(stage.asked().iter().filter(|asked| *asked == "started").count() <= 2, "{:?}", stage.asked());
 }
 
-fn longshore_now() -> i64 {
-    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+/// The moment, as the disk tells it.
+fn now() -> i64 {
+    let written = tempfile::tempfile().unwrap().metadata().unwrap().modified().unwrap();
+    let since = written.duration_since(std::time::UNIX_EPOCH).unwrap();
     i64::try_from(since.as_millis()).unwrap()
 }
