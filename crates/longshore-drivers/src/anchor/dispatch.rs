@@ -14,7 +14,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use super::ending::{Cause, Ending};
-use super::job::{Job, Purpose};
+use super::job::{Job, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
@@ -44,8 +44,8 @@ pub(crate) struct Dispatch {
     processes: u64,
     /// The processes that host many sessions, by their agent.
     shared: HashMap<String, Route>,
-    /// Each returns the sessions that need another process.
-    agents: JoinSet<Vec<Launch>>,
+    /// Each returns what needs another process.
+    agents: JoinSet<Ran>,
     agent_of: HashMap<Id, ProcessId>,
     answers: JoinSet<()>,
     query_of: HashMap<Id, QueryId>,
@@ -90,9 +90,12 @@ impl Dispatch {
                 biased;
                 _ = &mut shutdown => break,
                 Some(ended) = self.agents.join_next_with_id() => match ended {
-                    Ok((task, left)) => {
+                    Ok((task, ran)) => {
                         let process = self.agent_of.remove(&task);
-                        self.open_again(process, left);
+                        self.open_again(process, ran.left);
+                        for (agent, question) in ran.unheard {
+                            self.tell_shared(agent, None, question);
+                        }
                     }
                     Err(error) => self.agent_task_failed(error.id()),
                 },
@@ -222,7 +225,7 @@ impl Dispatch {
             predecessor,
             deliver: Arc::clone(&self.deliver),
         };
-        let task = self.agents.spawn(async move { job.run().await.left });
+        let task = self.agents.spawn(job.run());
         self.agent_of.insert(task.id(), process);
     }
 

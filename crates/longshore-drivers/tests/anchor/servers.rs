@@ -169,6 +169,11 @@ async fn a_server_is_started_for_a_question_and_ends_after_it() {
         let answer = rig.answer(Query::Models { agent: "fake".into() }).await;
         assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
     }
+    // Also one that is about to end is asked, as it seems; another one answers.
+    for _ in 0..30 {
+        let answer = rig.answer(Query::Models { agent: "fake".into() }).await;
+        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+    }
     let gone = std::path::PathBuf::from("/no/such/server");
     let mut missing = Rig::server(|config| config.settings.get_mut("fake").unwrap().path = Some(gone));
     let answer = missing.answer(Query::Models { agent: "fake".into() }).await;
