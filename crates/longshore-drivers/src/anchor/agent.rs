@@ -25,6 +25,7 @@ use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
+use crate::transport::leash::Hold;
 use crate::transport::{Ended, Happened, Line, Stdio};
 use crate::work::Workshop;
 
@@ -53,6 +54,8 @@ pub(crate) struct Agent {
     linger: Option<Duration>,
     idle_since: Instant,
     stdio: Stdio,
+    /// It lives as long as this.
+    _hold: Hold,
     http: Option<Http>,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
@@ -75,7 +78,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { stdio, http, translator } = started;
+        let Started { stdio, hold, http, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -86,6 +89,7 @@ impl Agent {
             linger,
             idle_since: Instant::now(),
             stdio,
+            _hold: hold,
             http,
             workshop: Workshop::new(),
             translator,

@@ -15,6 +15,7 @@ use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
+use crate::transport::leash::{self, Hold};
 use crate::transport::{Spawn, Stdio};
 
 /// What a process is started for.
@@ -45,6 +46,7 @@ pub(crate) struct Job {
 /// A process that was started.
 pub(crate) struct Started {
     pub(crate) stdio: Stdio,
+    pub(crate) hold: Hold,
     pub(crate) http: Option<Http>,
     pub(crate) translator: Translator,
 }
@@ -130,13 +132,13 @@ impl Job {
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
         let spawn = Spawn { program, arguments, env, cwd };
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
-        let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
+        let spawned = leash::held(move || Stdio::spawn(&spawn, limits)).await;
+        let (stdio, hold) = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
             stdio.end_on_term();
         }
-        Ok(Started { stdio, http, translator })
+        Ok(Started { stdio, hold, http, translator })
     }
 }
 

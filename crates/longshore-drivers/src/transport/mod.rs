@@ -9,7 +9,7 @@
 
 pub(crate) mod group;
 pub mod http;
-mod leash;
+pub(crate) mod leash;
 mod lines;
 mod outgoing;
 pub(crate) mod spawn;
