@@ -215,12 +215,14 @@ impl Versions {
 /// its things elsewhere, the command has to say so too.
 fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     let command = agent.resume()?;
-    let variable = agent.records().map(|records| records.home_variable());
-    let home = variable.and_then(|name| Some((name, settings.env.get(name)?)));
-    Some(match home {
-        Some((name, place)) => format!("{name}='{}' {command}", place.replace('\'', r"'\''")),
-        None => command.to_owned(),
-    })
+    let of_files = agent.records().map(|records| records.home_variable());
+    let of_served = agent.served_records().map_or(&[][..], |served| served.home_variables());
+    let variables = of_files.into_iter().chain(of_served.iter().copied());
+    let homes = variables.filter_map(|name| {
+        let place = settings.env.get(name)?.replace('\'', r"'\''");
+        Some(format!("{name}='{place}' "))
+    });
+    Some(homes.collect::<String>() + command)
 }
 
 /// What there is to know of a version before one relies on it.

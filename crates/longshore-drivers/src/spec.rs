@@ -14,7 +14,7 @@ use longshore_model::driver::Driver;
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
 use crate::offline::{Offline, Place};
-use crate::past::Records;
+use crate::past::{Records, Served};
 
 /// An agent of the table, as it is passed around.
 pub type Agent = Arc<dyn AgentSpec>;
@@ -48,6 +48,11 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 
     /// What it keeps of its conversations, where that can be read.
     fn records(&self) -> Option<&'static dyn Records> {
+        None
+    }
+
+    /// What it keeps of its conversations, where it has to be asked for them.
+    fn served_records(&self) -> Option<&'static dyn Served> {
         None
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use longshore_model::anchor::{FromAnchor, Launch, Query};
 use longshore_model::id::QueryId;
+use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
@@ -59,6 +60,8 @@ pub(crate) struct Ran {
     pub(crate) ending: Ending,
     /// Sessions that were to be opened in a process that was about to end; they need another one.
     pub(crate) left: Vec<Launch>,
+    /// Questions to one that was about to end because nobody needed it. They need another one too.
+    pub(crate) unheard: Vec<(spec::Agent, Message)>,
 }
 
 impl Job {
@@ -81,12 +84,14 @@ impl Job {
         };
         tracing::debug!(process = self.process.0, agent = self.agent.name(), reason = %ending.reason, "agent gone");
         self.end.messages.close();
-        let mut left = Vec::new();
+        let (mut left, mut unheard) = (Vec::new(), Vec::new());
+        let was_idle = ran && ending.sleep.cause == SleepCause::Stopped;
         while let Ok(message) = self.end.messages.try_recv() {
             match message {
                 Message::Open(launch) if ran => left.push(launch),
                 Message::Open(launch) => gone.push((launch.session, ending.clone())),
                 Message::LetGo(session) => left.retain(|launch| launch.session != session),
+                Message::Ask { .. } if was_idle => unheard.push((spec::Agent::clone(&self.agent), message)),
                 // Whoever asked may have given up.
                 Message::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
                 // Its session hears that the agent is gone.
@@ -97,7 +102,7 @@ impl Job {
             (self.deliver)(FromAnchor::Gone { session, sleep, reason }).await;
         }
         self.routes.forget(self.process, &left);
-        Ran { ending, left }
+        Ran { ending, left, unheard }
     }
 
     async fn start(&mut self) -> Result<Started, Ending> {

@@ -38,7 +38,7 @@ pub(crate) fn fake_agent() -> PathBuf {
     example("fake-agent")
 }
 
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");
@@ -170,7 +170,7 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Agents | Query::Git { .. } | Query::Past => {
+                    Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
                         panic!("agents are not asked for this")
                     }
                     Query::Models { .. } => "models".to_owned(),

@@ -74,6 +74,11 @@ impl Rig {
         rig
     }
 
+    /// Where the model listens, without `/v1`.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
+    }
+
     pub(crate) fn work(&self) -> PathBuf {
         self.folder.path().join("work").canonicalize().unwrap()
     }
