@@ -12,14 +12,16 @@
 //! | [`info`] | a session as lists show it |
 //! | [`timeline`] | the fold that clients draw |
 //! | [`frame`] | an event encoded once |
-//! | [`driver`], [`work`], [`anchor`] | the contract with the south |
+//! | [`driver`], [`work`], [`anchor`], [`callback`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod anchor;
 pub mod approval;
+pub mod callback;
 pub mod capability;
 pub mod command;
+pub mod describe;
 pub mod driver;
 pub mod event;
 pub mod frame;

@@ -12,6 +12,7 @@
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
 //! | to and from an agent's port | see [`crate::transport::http`] | |
+//! | to and from an agent that calls back | see [`crate::transport::socket`] | |
 //! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
@@ -42,6 +43,7 @@ use crate::spec::Agent;
 use crate::spec::{AgentSpec, Channel};
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
+use crate::transport::socket::Reception;
 
 /// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
 /// the agent that said it.
@@ -65,6 +67,8 @@ pub struct AnchorConfig {
     pub mcp_servers: Vec<McpServer>,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
+    /// Where programs that call back are expected.
+    pub reception: Reception,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -82,6 +86,7 @@ impl Default for AnchorConfig {
             limits: Limits::default(),
             mcp_servers: Vec::new(),
             past: WatchPast::default(),
+            reception: Reception::default(),
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),

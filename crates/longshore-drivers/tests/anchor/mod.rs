@@ -1,6 +1,7 @@
 //! The anchor, with real processes.
 
 mod backpressure;
+mod callers;
 mod endings;
 mod queries;
 mod servers;

@@ -1,5 +1,6 @@
 //! What the tests share: where the fake agent is, a driver for it, and an anchor whose words can be waited for.
 
+pub(crate) mod caller;
 pub(crate) mod server;
 
 use std::path::PathBuf;
@@ -60,6 +61,7 @@ pub(crate) fn patient() -> Limits {
         start: PATIENCE,
         answer: PATIENCE,
         silence: PATIENCE,
+        attach: PATIENCE,
         ..Limits::default()
     }
 }

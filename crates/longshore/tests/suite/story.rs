@@ -80,6 +80,9 @@ pub(super) const CLAUDE: Cast = Cast {
     ways: ALL,
 };
 
+/// The last Claude Code that calls back where it is told to.
+pub(super) const CLAUDE_SOCKET: Cast = Cast { name: "claude-socket", ..CLAUDE };
+
 pub(super) const GEMINI: Cast = Cast {
     name: "gemini",
     run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
@@ -367,6 +370,7 @@ macro_rules! story {
 story!(codex, super::CODEX);
 story!(codex_exec, super::CODEX_EXEC);
 story!(claude, super::CLAUDE);
+story!(claude_socket, super::CLAUDE_SOCKET);
 story!(gemini, super::GEMINI);
 story!(copilot, super::COPILOT);
 story!(codex_acp, super::CODEX_ACP);
