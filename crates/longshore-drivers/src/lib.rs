@@ -23,6 +23,7 @@ pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod folders;
 mod form;
 mod git;
 pub mod opencode;

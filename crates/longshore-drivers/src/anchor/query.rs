@@ -17,6 +17,7 @@ use super::job::{Job, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
+use crate::folders;
 use crate::git;
 use crate::past::{Haste, Watcher};
 use crate::spec::Agent;
@@ -57,7 +58,7 @@ impl Queries {
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents | Query::Git { .. } | Query::Past => return None,
+            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let known = match query {
@@ -66,7 +67,11 @@ impl Queries {
                 remembered
                     .is_some_and(|models| models.as_ref().is_some_and(|(until, _)| Instant::now() < *until))
             }
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => false,
+            Query::Sessions { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::Folders { .. } => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
     }
@@ -79,6 +84,7 @@ impl Queries {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past => "the search for past conversations".to_owned(),
+            Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
         };
         let found = timeout(deadline, self.find(id, query, asked)).await;
@@ -105,6 +111,7 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
+            Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
             Query::Models { agent } | Query::Sessions { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
@@ -113,7 +120,11 @@ impl Queries {
         // Whoever asks for the same models waits here for the first one's answer.
         let mut remembered = match &query {
             Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => None,
+            Query::Sessions { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::Folders { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
@@ -160,7 +171,7 @@ impl Queries {
                 agent.models.clone_from(models);
             }
         }
-        Answer::Agents { agents }
+        Answer::Agents { machine: folders::machine(), agents }
     }
 
     /// Looks now. What could not be told within the deadline is told the next time.
