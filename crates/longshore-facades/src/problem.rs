@@ -211,7 +211,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs() + 1));
+        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));

@@ -2,7 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod access;
 mod asks;
+mod devices;
 mod docs;
 mod doors;
 mod events;
