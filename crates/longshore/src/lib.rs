@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`cli`] | the command line, one verb per file |
 //! | [`config`] | where things are and how they are set |
-//! | [`client`] | a client of a hub's socket |
+//! | [`client`], [`wire`] | a client of a hub's socket, and the way to it |
 //! | [`render`] | sessions on a terminal |
 //! | [`script`] | the scripted model |
 
@@ -13,3 +13,4 @@ pub mod client;
 pub mod config;
 pub mod render;
 pub mod script;
+pub mod wire;

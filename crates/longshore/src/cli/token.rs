@@ -1,28 +1,60 @@
-//! `longshore token`: the owner's token.
+//! `longshore token`: the owner's token, and a new one.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::exit::Fault;
 use super::reach;
 use super::terminal::put_line;
-use crate::client::Unreachable;
+use crate::client::{Refused, Unreachable};
 use crate::config::Places;
 
-pub(super) fn run(as_json: bool) -> Result<ExitCode> {
-    let places = Places::find()?;
-    let token = reach::token(&places).map_err(|error| match error.downcast_ref::<Unreachable>() {
-        Some(_) => {
-            let what = format!("there is no token in {} yet", places.token().display());
-            Fault::not_found(what, "the first start makes it: `longshore up`").into()
+/// Print the owner's token, or replace it.
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Replace it by a new one: everybody's connection ends, pairing codes are void, devices stay
+    Rotate,
+}
+
+impl Token {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let places = Places::find()?;
+        if let Some(What::Rotate) = self.what {
+            rotate(&places).await?;
         }
-        None => error,
-    })?;
-    match as_json {
-        true => put_line(json!({ "token": token }))?,
-        false => put_line(&token)?,
+        let token = reach::token(&places).map_err(|error| match error.downcast_ref::<Unreachable>() {
+            Some(_) => {
+                let what = format!("there is no token in {} yet", places.token().display());
+                Fault::not_found(what, "the first start makes it: `longshore up`").into()
+            }
+            None => error,
+        })?;
+        match as_json {
+            true => put_line(json!({ "token": token }))?,
+            false => put_line(&token)?,
+        }
+        Ok(ExitCode::SUCCESS)
     }
-    Ok(ExitCode::SUCCESS)
+}
+
+/// The hub keeps the new token in its file; where that is not ours to read, there is nothing to show.
+async fn rotate(places: &Places) -> Result<()> {
+    let before = reach::token(places)?;
+    let mut client = reach::hub().await?;
+    let rotated: Result<Value> = client.call("rotateToken", json!({})).await;
+    match rotated {
+        Err(error) if error.downcast_ref::<Refused>().is_some() => Err(error),
+        // The end of this very connection may come before the answer.
+        Err(error) if reach::token(places)? == before => Err(error),
+        Err(_) | Ok(_) => Ok(()),
+    }
 }
