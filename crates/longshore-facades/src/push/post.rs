@@ -156,10 +156,13 @@ async fn exchange(
         let response = sender.send_request(request).await.map_err(unreachable)?;
         Ok(read(response.status(), response.headers()))
     };
-    // The connection has to be driven while the answer is waited for; what comes after it is of no interest.
+    let mut answer = std::pin::pin!(answer);
+    // The connection has to be driven while the answer is waited for. It may end with the answer; then the answer is
+    // there.
     tokio::select! {
-        answer = answer => answer,
-        ended = connection => Err(unreachable(ended.err().map_or("it hung up".to_owned(), |error| error.to_string()))),
+        biased;
+        answer = &mut answer => answer,
+        _ = connection => answer.await,
     }
 }
 

@@ -60,7 +60,7 @@ impl Watch {
                     Err(RecvError::Lagged(_)) => self.list_anew().await,
                     Err(RecvError::Closed) => return,
                 },
-                _ = look.tick() => self.look_for_stalled().await,
+                _ = look.tick() => self.look_for_stalled(self.push.hub.now()).await,
             };
             if let Err(error) = done {
                 warn!(%error, "cannot tell whether a push is due");
@@ -126,7 +126,7 @@ impl Watch {
 
     /// The end of the last turn, when it came after what was seen, and its result.
     async fn ended(&self, info: &SessionInfo, seen: Seq) -> Result<Option<Words>, HubError> {
-        let after = Seq(seen.0.max(info.head.0.saturating_sub(LAST_EVENTS)));
+        let after = Seq(info.head.0.saturating_sub(LAST_EVENTS));
         let frames = self.push.hub.events(info.session_id, after, LAST_EVENTS as usize, WithRaw::No).await?;
         let (mut end, mut result) = (None, None);
         for frame in &frames {
@@ -134,7 +134,8 @@ impl Watch {
             if let Body::MessageDone { .. } = &event.body {
                 result = event.text.clone().or(result);
             } else if let Body::TurnFinished(finished) = &event.body {
-                end = Some((finished.clone(), result.take()));
+                let result = result.take();
+                end = (event.seq > seen).then(|| (finished.clone(), result));
             }
         }
         Ok(end.and_then(|(end, result)| match end.outcome {
@@ -147,8 +148,7 @@ impl Watch {
         }))
     }
 
-    async fn look_for_stalled(&mut self) -> Result<(), HubError> {
-        let now = self.push.hub.now();
+    async fn look_for_stalled(&mut self, now: Timestamp) -> Result<(), HubError> {
         let is_quiet = |since: Timestamp| now.millis_since(since) >= STALLED_MIN * 60_000;
         let quiet: Vec<SessionId> = self
             .seen
@@ -171,5 +171,90 @@ impl Watch {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_log::MemoryLog;
+    use longshore_model::anchor::{Answer, FromAnchor, ToAnchor};
+    use longshore_model::capability::{AgentInfo, Capabilities};
+    use longshore_model::command::{Command, Prompt};
+    use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
+    use longshore_model::event::Draft;
+    use longshore_model::lifecycle::Ready;
+    use longshore_session::{Hub, OpenRequest};
+    use tokio::sync::mpsc;
+
+    use super::super::words::Kind;
+    use super::super::{Outlet, Post, Vapid};
+    use super::*;
+    use crate::auth::{Keys, Owner, Token};
+
+    /// A session in the middle of a turn.
+    async fn working(hub: &Hub) -> SessionInfo {
+        let (anchor, mut asked) = mpsc::channel(16);
+        hub.attach(anchor);
+        let answers = hub.clone();
+        tokio::spawn(async move {
+            while let Some(message) = asked.recv().await {
+                let ToAnchor::Ask { id, .. } = message else { continue };
+                let agent = AgentInfo {
+                    name: "codex".into(),
+                    title: "Codex".to_owned(),
+                    path: Some("/bin/codex".to_owned()),
+                    version: None,
+                    install: String::new(),
+                    login: None,
+                    resume: None,
+                    remark: None,
+                    capabilities: Capabilities::default(),
+                    models: Vec::new(),
+                };
+                let answer = Ok(Answer::Agents { machine: "here".to_owned(), agents: vec![agent] });
+                answers.deliver(FromAnchor::Answer { id, answer }).await;
+            }
+        });
+        let request =
+            OpenRequest { agent: "codex".to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
+        let session = hub.open(request).await.unwrap().session_id;
+        let ready = Ready { native: "n".to_owned(), version: None, model: None, transcript: None };
+        let drafts = vec![Draft::new(Body::SessionReady(ready))];
+        hub.deliver(FromAnchor::Said { session, drafts }).await;
+        let prompt = Command::Prompt(Prompt { text: "go".to_owned(), ..Prompt::default() });
+        hub.command(session, prompt, "owner".to_owned()).await.unwrap();
+        hub.session(session).await.unwrap()
+    }
+
+    #[tokio::test]
+    async fn an_agent_that_says_nothing_for_long_is_told_of_once() {
+        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        let owner = Owner { token: Token::new("t"), keep: None };
+        let keys = Keys::load(hub.clone(), owner).await.unwrap();
+        let (queue, mut due) = mpsc::channel(8);
+        let push = Arc::new(Push {
+            hub: hub.clone(),
+            keys,
+            presence: Arc::default(),
+            vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
+            outlet: Outlet::Loopback,
+            post: Post::new(Outlet::Loopback).unwrap(),
+            queue,
+        });
+        let keys = PushKeys { p256dh: String::new(), auth: String::new() };
+        let subscription = PushSubscription { endpoint: "http://127.0.0.1/".to_owned(), keys };
+        hub.put_push(StoredPush { device: None, subscription }).await.unwrap();
+        let info = working(&hub).await;
+        let mut watch = Watch::new(push);
+        watch.changed(&info).await.unwrap();
+        let later = |minutes: i64| hub.now().plus_millis(minutes * 60_000);
+        watch.look_for_stalled(later(9)).await.unwrap();
+        assert!(due.try_recv().is_err(), "it may think for a while");
+        for _ in 0..2 {
+            watch.look_for_stalled(later(11)).await.unwrap();
+        }
+        let (_, words) = due.try_recv().unwrap();
+        assert_eq!((words.kind, words.body.as_str()), (Kind::Stalled, "has said nothing for 10 minutes"));
+        assert!(due.try_recv().is_err(), "once is enough");
     }
 }
