@@ -28,16 +28,10 @@ enum What {
 impl Token {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let places = Places::find()?;
-        if let Some(What::Rotate) = self.what {
-            rotate(&places).await?;
-        }
-        let token = reach::token(&places).map_err(|error| match error.downcast_ref::<Unreachable>() {
-            Some(_) => {
-                let what = format!("there is no token in {} yet", places.token().display());
-                Fault::not_found(what, "the first start makes it: `longshore up`").into()
-            }
-            None => error,
-        })?;
+        let token = match self.what {
+            Some(What::Rotate) => rotate(&places).await?,
+            None => current(&places)?,
+        };
         match as_json {
             true => put_line(json!({ "token": token }))?,
             false => put_line(&token)?,
@@ -46,15 +40,25 @@ impl Token {
     }
 }
 
-/// The hub keeps the new token in its file; where that is not ours to read, there is nothing to show.
-async fn rotate(places: &Places) -> Result<()> {
-    let before = reach::token(places)?;
+fn current(places: &Places) -> Result<String> {
+    reach::token(places).map_err(|error| match error.downcast_ref::<Unreachable>() {
+        Some(_) => {
+            let what = format!("there is no token in {} yet", places.token().display());
+            Fault::not_found(what, "the first start makes it: `longshore up`").into()
+        }
+        None => error,
+    })
+}
+
+/// The new token, which the hub also keeps in its file.
+async fn rotate(places: &Places) -> Result<String> {
+    let before = current(places)?;
     let mut client = reach::hub().await?;
     let rotated: Result<Value> = client.call("rotateToken", json!({})).await;
     match rotated {
+        Ok(rotated) => Ok(rotated["token"].as_str().unwrap_or_default().to_owned()),
         Err(error) if error.downcast_ref::<Refused>().is_some() => Err(error),
-        // The end of this very connection may come before the answer.
-        Err(error) if reach::token(places)? == before => Err(error),
-        Err(_) | Ok(_) => Ok(()),
+        // The end of this very connection may come before the answer; then the file tells.
+        Err(error) => current(places).ok().filter(|after| *after != before).ok_or(error),
     }
 }

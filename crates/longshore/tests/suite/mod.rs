@@ -5,6 +5,7 @@ mod cli;
 mod codex_control;
 mod codex_turns;
 mod crash;
+mod devices;
 mod past;
 mod rig;
 mod script;
