@@ -49,7 +49,7 @@ pub(super) async fn with_models(gate: &Gate, agents: &mut [AgentInfo]) {
 }
 
 pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Problem> {
-    let Open { agent, cwd, prompt, title, model, mode } = params;
+    let Open { agent, cwd, prompt, title, model, mode, mcp_servers } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
@@ -58,7 +58,7 @@ pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Probl
         check::first_prompt(gate, &agent, prompt).await?;
     }
     let mode = mode.unwrap_or_default();
-    let opened = gate.open(OpenRequest { agent, cwd, title, model, mode }).await?;
+    let opened = gate.open(OpenRequest { agent, cwd, title, model, mode, mcp_servers }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
     gate.command(opened.session_id, Command::Prompt(prompt)).await?;
     Ok(gate.session(opened.session_id).await?)

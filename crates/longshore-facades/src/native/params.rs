@@ -9,6 +9,7 @@ use longshore_model::command::{Attachment, Prompt, When};
 use longshore_model::device::{DeviceMode, PushSubscription};
 use longshore_model::id::{PromptId, Seq, SessionId};
 use longshore_model::info::Status;
+use longshore_model::mcp::McpServer;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -35,6 +36,9 @@ pub struct Open {
     /// What the agent may do without asking; `ask` unless said otherwise.
     #[serde(default)]
     pub mode: Option<Mode>,
+    /// Servers of tools (MCP) for the agent, besides those of the settings.
+    #[serde(default)]
+    pub mcp_servers: Vec<McpServer>,
 }
 
 /// Which sessions.

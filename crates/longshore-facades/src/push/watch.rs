@@ -206,6 +206,7 @@ mod tests {
                     version: None,
                     install: String::new(),
                     login: None,
+                    logged_in: None,
                     resume: None,
                     remark: None,
                     capabilities: Capabilities::default(),

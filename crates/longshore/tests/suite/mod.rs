@@ -6,6 +6,7 @@ mod codex_control;
 mod codex_turns;
 mod crash;
 mod devices;
+mod mcp;
 mod past;
 mod rig;
 mod script;
