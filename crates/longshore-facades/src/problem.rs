@@ -169,9 +169,9 @@ impl Problem {
     }
 
     /// The body is larger than a request may be.
-    pub fn too_large() -> Self {
+    pub fn too_large(limit: usize) -> Self {
         Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
-            .details(json!({ "limit": crate::router::BODY_LIMIT }))
+            .details(json!({ "limit": limit }))
     }
 
     /// A panic: never the caller's fault.
@@ -304,7 +304,7 @@ fn log_failed(error: &LogError, title: String) -> Problem {
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return Self::too_large();
+            return Self::too_large(crate::router::BODY_LIMIT);
         }
         Self::invalid(rejection.body_text())
     }

@@ -126,7 +126,7 @@ pub fn router(app: App) -> Router {
 async fn small_enough(request: Request, next: Next) -> Result<Response, Problem> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
-        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large()),
+        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large(BODY_LIMIT)),
         Some(_) | None => Ok(next.run(request).await),
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use longshore_log::{Log, MemoryLog};
+use longshore_model::device::{PushKeys, PushSubscription, StoredPush};
 use serde_json::{Value, json};
 
 use crate::http::Reply;
@@ -109,6 +110,10 @@ async fn a_cookie_counts_for_pages_of_the_same_origin_only() {
     let made = pair(Some(&here)).send().await.ok(200);
     assert!(made["pairUrl"].as_str().unwrap().starts_with(&format!("{here}/pair#")), "{made}");
 
+    let read =
+        rig.bare("GET", "/api/v1/me").header("cookie", &cookie).header("origin", "http://localhost:3000");
+    assert_eq!(read.send().await.problem(), (403, "foreign_origin".to_owned()), "not even to look");
+
     let with = |origin: Option<&str>| {
         let mut request = request(rig.at);
         request.headers_mut().insert("cookie", cookie.parse().unwrap());
@@ -162,6 +167,9 @@ async fn a_revoked_device_leaves_at_once_and_does_not_come_back() {
 async fn a_rotated_token_ends_every_socket_and_every_code() {
     let rig = Rig::new().await;
     let (device, _) = rig.device("full").await;
+    let keys = PushKeys { p256dh: String::new(), auth: String::new() };
+    let subscription = PushSubscription { endpoint: "http://127.0.0.1/".to_owned(), keys };
+    rig.hub.put_push(StoredPush { device: None, subscription }).await.unwrap();
     let code = rig.call("POST", "/admin/pair/new").send().await.ok(200)["code"].clone();
     let (mut owner, mut phone) = (rig.socket().await, rig.socket_of(&device).await.unwrap());
     assert_eq!(phone.refused("rotateToken", json!({})).await, "not_allowed", "that is the owner's alone");
@@ -170,6 +178,7 @@ async fn a_rotated_token_ends_every_socket_and_every_code() {
     for socket in [&mut owner, &mut phone] {
         assert_eq!(socket.ended().await, Some(DISMISSED));
     }
+    assert!(rig.hub.pushes().await.unwrap().is_empty(), "whoever had the old token is not woken any more");
     assert_eq!(*rig.kept.lock().unwrap(), [token.to_owned()], "the next start finds it");
     assert_eq!(rig.get("/api/v1/me").await.problem(), (401, "wrong_token".to_owned()));
     assert!(rig.socket_of(token).await.is_ok());
@@ -189,6 +198,20 @@ async fn devices_outlive_the_hub() {
     let second = Rig::over(log, None).await;
     assert!(second.socket_of(&kept).await.is_ok());
     assert_eq!(second.socket_of(&gone).await.err(), Some((401, "revoked_token".to_owned())));
+}
+
+#[tokio::test]
+async fn a_stranger_is_not_listened_to_for_long() {
+    let rig = Rig::new().await;
+    let long = json!({ "code": "x".repeat(20 << 10) });
+    for path in ["/pair/consume", "/pair/token"] {
+        let reply = rig.bare("POST", path).json(&long).send().await;
+        assert_eq!(reply.problem(), (413, "too_large".to_owned()), "{path}");
+        let nothing = rig.bare("POST", path).send().await;
+        assert_eq!(nothing.problem(), (400, "invalid_request".to_owned()), "{path}");
+    }
+    let empty = rig.bare("POST", "/pair/consume").json(&json!({ "code": "" })).send().await;
+    assert_eq!(empty.problem(), (400, "bad_code".to_owned()));
 }
 
 /// The clock stands still, so that a minute passes when the test says so.

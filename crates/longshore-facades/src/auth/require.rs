@@ -45,8 +45,10 @@ pub(crate) async fn require(
     next: Next,
 ) -> Result<Response, Problem> {
     let offered = offered(&request).ok_or_else(Problem::no_token)?;
-    if offered.by_cookie && (!request.method().is_safe() || upgrades(request.headers())) {
-        guard::same_origin(request.headers())?;
+    let headers = request.headers();
+    let must_say = !request.method().is_safe() || upgrades(headers);
+    if offered.by_cookie && (must_say || headers.contains_key(header::ORIGIN)) {
+        guard::same_origin(headers)?;
     }
     let caller = app.admit(&offered.token, address(&request))?;
     request.extensions_mut().insert(caller.clone());

@@ -189,7 +189,7 @@ async fn pair(gate: Gate, body: MayBody<Pair>) -> Answered<Value> {
 }
 
 async fn rotate(gate: Gate) -> Answered<Value> {
-    Ok(Json(own::rotate(&gate)?))
+    Ok(Json(own::rotate(&gate).await?))
 }
 
 fn or_default<T: Default>(body: MayBody<T>) -> Result<T, Problem> {

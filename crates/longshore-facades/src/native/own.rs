@@ -42,11 +42,13 @@ pub(super) fn pair(gate: &Gate, params: Pair) -> Result<Value, Problem> {
     pair::new_code(gate, params.mode, params.label)
 }
 
-pub(super) fn rotate(gate: &Gate) -> Result<Value, Problem> {
+pub(super) async fn rotate(gate: &Gate) -> Result<Value, Problem> {
     gate.check(Access::Admin)?;
     let app = gate.app();
     let token = app.keys.rotate()?;
     app.codes.clear();
+    // Whoever had the old token may have had himself woken with it.
+    app.push.unsubscribe(None, None).await?;
     Ok(json!({ "token": token.reveal() }))
 }
 

@@ -160,7 +160,7 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
         }
         "rotateToken" => {
             let Nothing {} = request.params()?;
-            async move { value(own::rotate(&gate)?) }.boxed()
+            async move { value(own::rotate(&gate).await?) }.boxed()
         }
         "presence" => {
             let params = request.params()?;

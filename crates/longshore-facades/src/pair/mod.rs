@@ -10,8 +10,8 @@
 
 mod codes;
 
-use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{FromRequest, Query, Request, State};
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{DefaultBodyLimit, FromRequest, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -34,6 +34,9 @@ pub(crate) use codes::{Codes, VALID};
 /// How many letters the name of a device may have; the others are cut off.
 const LABEL: usize = 80;
 
+/// How large a request may be of somebody whom nobody knows yet.
+const BODY_LIMIT: usize = 16 << 10;
+
 /// What the phone sends.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -55,7 +58,10 @@ pub struct Pasted {
 
 /// What nobody needs a token for.
 pub(crate) fn routes() -> Router<App> {
-    Router::new().route("/pair/consume", post(consume)).route("/pair/token", post(pasted).delete(forget))
+    Router::new()
+        .route("/pair/consume", post(consume))
+        .route("/pair/token", post(pasted).delete(forget))
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
 }
 
 /// A new code, and where a phone goes with it.
@@ -108,7 +114,7 @@ pub(crate) struct OfCode {
 
 async fn consume(State(app): State<App>, request: Request) -> Result<Response, Problem> {
     let (from, secure) = (auth::address(&request), is_secure(&app, request.headers()));
-    let Json(ByName(Consume { code, label })) = body::<Consume>(request).await?;
+    let Consume { code, label } = body(request).await?;
     let offer = app.codes.take(&code, from)?;
     let label = named(offer.label.as_deref().or(label.as_deref()));
     match app.keys.add(label, offer.mode).await {
@@ -127,7 +133,7 @@ async fn pasted(State(app): State<App>, request: Request) -> Result<Response, Pr
     let (from, secure) = (auth::address(&request), is_secure(&app, request.headers()));
     let token = match auth::bearer(request.headers()) {
         Some(token) => token,
-        None => Token::new(body::<Pasted>(request).await?.0.0.token.trim()),
+        None => Token::new(body::<Pasted>(request).await?.token.trim()),
     };
     let caller = app.admit(&token, from)?;
     Ok(with_cookie(Json(me(&caller)).into_response(), auth::given(&token, secure)))
@@ -137,8 +143,14 @@ async fn forget(State(app): State<App>, headers: HeaderMap) -> Response {
     with_cookie(StatusCode::NO_CONTENT.into_response(), auth::forgotten(is_secure(&app, &headers)))
 }
 
-async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<Json<ByName<T>>, JsonRejection> {
-    Json::<ByName<T>>::from_request(request, &()).await
+async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, Problem> {
+    match Json::<ByName<T>>::from_request(request, &()).await {
+        Ok(Json(ByName(body))) => Ok(body),
+        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            Err(Problem::too_large(BODY_LIMIT))
+        }
+        Err(rejection) => Err(rejection.into()),
+    }
 }
 
 /// Whether the browser is on TLS, be it ours or that of a proxy before us.
