@@ -20,6 +20,7 @@ pub mod anchor;
 pub mod approval;
 pub mod capability;
 pub mod command;
+pub mod describe;
 pub mod driver;
 pub mod event;
 pub mod frame;
