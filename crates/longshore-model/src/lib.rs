@@ -21,6 +21,7 @@ pub mod anchor;
 pub mod approval;
 pub mod capability;
 pub mod command;
+pub mod describe;
 pub mod device;
 pub mod driver;
 pub mod event;

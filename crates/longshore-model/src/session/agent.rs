@@ -4,6 +4,7 @@
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use super::{Effect, Outcome, Session};
+use crate::describe;
 use crate::event::{Body, Draft};
 use crate::id::Context;
 use crate::item::ToolCall;
@@ -15,6 +16,10 @@ impl Session {
             draft = kept_raw(draft);
         }
         self.begin_first(&draft, cx, out);
+        if let Body::ToolStarted(call) = &draft.body {
+            // What the agent itself says of it is better.
+            draft.text.get_or_insert_with(|| describe::running(call));
+        }
         if matches!(draft.body, Body::TurnStarted { .. }) {
             // An agent that begins a turn while another runs has ended that one without saying so.
             if let Some(running) = self.turn.filter(|running| Some(running.id) != draft.turn) {
