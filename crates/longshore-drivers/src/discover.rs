@@ -26,12 +26,25 @@ pub struct AgentSettings {
     pub args: Vec<String>,
     /// What its environment has beyond ours.
     pub env: BTreeMap<String, String>,
-    /// What speaks with it, for an agent that is not built in: `acp`.
+    /// How it is spoken with, where there is a choice.
+    pub transport: Transport,
+    /// What speaks with it, for an agent that is not built in: `acp`, `claude`.
     pub driver: Option<String>,
     /// The program and its arguments, for an agent that is not built in.
     pub command: Vec<String>,
     /// Its name for people, for an agent that is not built in.
     pub title: Option<String>,
+}
+
+/// How an agent is spoken with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// As is usual for it: over its pipes, or on its port.
+    #[default]
+    Stdio,
+    /// Over a WebSocket that it opens to the hub.
+    Socket,
 }
 
 /// The environment variables that a search looks at.

@@ -15,9 +15,11 @@
 //! | [`web`] | the web app, which is part of the program |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
+//! | [`callback`] | the door for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
 pub mod auth;
+pub mod callback;
 pub mod gate;
 pub mod guard;
 pub mod metrics;
@@ -34,4 +36,4 @@ mod presence;
 mod stall;
 
 pub use router::{App, Setup, SetupError};
-pub use serve::serve;
+pub use serve::{serve, serve_callbacks};

@@ -13,13 +13,14 @@ use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Keys, Owner, Throttle};
+use crate::callback::Callbacks;
 use crate::guard::Names;
 use crate::pair::Codes;
 use crate::presence::Presence;
 use crate::problem::Problem;
 use crate::push::{Outlet, Push, PushError, Vapid};
 use crate::tls::{Authority, Tls};
-use crate::{auth, guard, metrics, native, pair, web};
+use crate::{auth, callback, guard, metrics, native, pair, web};
 
 /// How large a request may be. Attachments come inside, in base64.
 pub const BODY_LIMIT: usize = 32 << 20;
@@ -69,6 +70,7 @@ pub struct App {
     pub(crate) tls: Option<Tls>,
     pub(crate) public_url: Option<String>,
     pub(crate) web: &'static [web::File],
+    pub(crate) callbacks: Arc<dyn Callbacks>,
 }
 
 impl App {
@@ -89,7 +91,14 @@ impl App {
             tls,
             public_url,
             web,
+            callbacks: Arc::new(callback::Nobody),
         })
+    }
+
+    /// With programs that call back.
+    #[must_use]
+    pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
+        Self { callbacks, ..self }
     }
 
     pub(crate) fn secure(&self) -> bool {
@@ -107,13 +116,28 @@ pub fn router(app: App) -> Router {
         .route("/metrics", get(metrics::metrics))
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .layer(middleware::from_fn_with_state(app.clone(), auth::require));
-    Router::new()
+    let routes = callbacks()
         .route("/health", get(health))
         .route("/ca.pem", get(authority))
         .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .merge(private)
-        .fallback(web::serve)
+        .fallback(web::serve);
+    guarded(routes, app)
+}
+
+/// The door for programs that call back, and nothing else.
+pub(crate) fn callback_router(app: App) -> Router {
+    guarded(callbacks().fallback(async || Problem::no_route()), app)
+}
+
+fn callbacks() -> Router<App> {
+    Router::new().route("/ws/cli/{session}", get(callback::upgrade))
+}
+
+/// What every request passes, whatever it is for.
+fn guarded(routes: Router<App>, app: App) -> Router {
+    routes
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(small_enough))
         .layer(middleware::from_fn_with_state(app.clone(), guard::names_only))

@@ -24,10 +24,11 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
 use crate::guard::Here;
-use crate::router::{App, router};
+use crate::router::{App, callback_router, router};
 use crate::stall::Watched;
 
 /// How many connections there may be at once: well below the usual limit of open files.
@@ -45,16 +46,26 @@ pub async fn serve(
     app: App,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
+    let tls = app.tls.as_ref().map(|tls| tls.acceptor.clone());
     tokio::select! {
-        never = accept(listener, app) => match never {},
+        never = accept(listener, tls, router(app)) => match never {},
         // Streams would hold a graceful end back for ever, and every client can resume: so the end is prompt.
         () = stop => Ok(()),
     }
 }
 
-async fn accept(mut listener: TcpListener, app: App) -> std::convert::Infallible {
-    let tls = app.tls.as_ref().map(|tls| tls.acceptor.clone());
-    let router = TowerToHyperService::new(router(app));
+/// Serves nothing but the door for programs of this machine that call back, without TLS: they could not know whom to
+/// trust. For a listener on loopback.
+pub async fn serve_callbacks(listener: TcpListener, app: App) -> std::convert::Infallible {
+    accept(listener, None, callback_router(app)).await
+}
+
+async fn accept(
+    mut listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+) -> std::convert::Infallible {
+    let router = TowerToHyperService::new(router);
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
         let place = Arc::clone(&room).acquire_owned().await.ok();

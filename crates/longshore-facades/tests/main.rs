@@ -4,6 +4,7 @@
 
 mod access;
 mod asks;
+mod callbacks;
 mod devices;
 mod docs;
 mod doors;

@@ -107,7 +107,16 @@ impl Rig {
         Self::over(Arc::new(MemoryLog::default()), None).await
     }
 
+    /// With an app that is made of the usual one.
+    pub(crate) async fn with(change: impl FnOnce(App) -> App) -> Self {
+        Self::made(Arc::new(MemoryLog::default()), None, change).await
+    }
+
     pub(crate) async fn over(log: Arc<dyn Log>, tls: Option<Tls>) -> Self {
+        Self::made(log, tls, |app| app).await
+    }
+
+    async fn made(log: Arc<dyn Log>, tls: Option<Tls>, change: impl FnOnce(App) -> App) -> Self {
         let hub = Hub::new(log);
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::unbounded_channel();
@@ -148,7 +157,7 @@ impl Rig {
         };
         let app = App::open(hub.clone(), setup).await.unwrap();
         let (stop, stopped) = oneshot::channel();
-        tokio::spawn(serve(listener, app, async { drop(stopped.await) }));
+        tokio::spawn(serve(listener, change(app), async { drop(stopped.await) }));
         Self { hub, at, told, answering, ids: Ids::seeded(9), kept, _stop: stop }
     }
 
@@ -182,7 +191,11 @@ impl Rig {
     }
 
     pub(crate) async fn open(&mut self) -> (SessionId, Launch) {
-        let (agent, cwd) = ("codex".to_owned(), "/w".to_owned());
+        self.open_with("codex").await
+    }
+
+    pub(crate) async fn open_with(&mut self, agent: &str) -> (SessionId, Launch) {
+        let (agent, cwd) = (agent.to_owned(), "/w".to_owned());
         let session = self.hub.open(OpenRequest { agent, cwd, ..OpenRequest::default() }).await.unwrap();
         (session.session_id, self.launched().await)
     }
@@ -196,7 +209,7 @@ impl Rig {
 
     pub(crate) async fn is_ready(&self, session: SessionId) {
         let native = format!("thread-{session}");
-        let ready = Ready { native, version: None, model: None, transcript: None };
+        let ready = Ready { native: Some(native), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
         self.hub.settle().await;
     }

@@ -13,12 +13,13 @@
 //! | [`info`] | a session as lists show it |
 //! | [`timeline`] | the fold that clients draw |
 //! | [`frame`] | an event encoded once |
-//! | [`driver`], [`work`], [`anchor`] | the contract with the south |
+//! | [`driver`], [`work`], [`anchor`], [`callback`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod anchor;
 pub mod approval;
+pub mod callback;
 pub mod capability;
 pub mod command;
 pub mod describe;

@@ -8,13 +8,16 @@ use longshore_model::id::QueryId;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
+use crate::transport::socket::Socket;
 use crate::transport::{Spawn, Stdio};
+use rustix::process::Signal;
 
 /// What a process is started for.
 #[derive(Clone, Debug)]
@@ -43,8 +46,9 @@ pub(crate) struct Job {
 
 /// A process that was started.
 pub(crate) struct Started {
-    pub(crate) stdio: Stdio,
+    pub(crate) process: Process,
     pub(crate) http: Option<Http>,
+    pub(crate) socket: Option<Socket>,
     pub(crate) translator: Translator,
 }
 
@@ -111,29 +115,49 @@ impl Job {
             Purpose::Machine => (spec::Purpose::Machine, home()),
         };
         let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
+        let channel = self.agent.channel(&settings);
         arguments.extend(settings.args);
         env.extend(settings.env);
         let limits = self.config.limits.clone();
-        let http = match self.agent.channel() {
-            Channel::Lines => None,
+        let (mut http, mut socket) = (None, None);
+        match channel {
+            Channel::Lines | Channel::Turns => {}
             Channel::Http(server) => {
                 let password = password().map_err(Ending::not_started)?;
                 env.insert(server.password.to_owned(), password.clone());
-                Some(Http::new(server, &password, limits.clone()))
+                http = Some(Http::new(server, &password, limits.clone()));
             }
-        };
+            Channel::Socket(call_back) => {
+                if let Some(session) = self.route.root {
+                    let reception = &self.config.reception;
+                    let address = reception.address(session);
+                    let address = address.ok_or_else(|| Ending::not_started(NO_ADDRESS.to_owned()))?;
+                    let token = password().map_err(Ending::not_started)?;
+                    arguments.extend([call_back.address.to_owned(), address]);
+                    env.insert(call_back.token.to_owned(), token.clone());
+                    socket = Some(Socket::new(call_back, reception, session, token, limits.clone()));
+                }
+            }
+        }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
         let spawn = Spawn { program, arguments, env, cwd };
+        if matches!(channel, Channel::Turns) {
+            return Ok(Started { process: Process::for_turns(spawn, limits), http, socket, translator });
+        }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
-            stdio.end_on_term();
+            stdio.end_on(Signal::TERM);
         }
-        Ok(Started { stdio, http, translator })
+        Ok(Started { process: Process::for_life(stdio), http, socket, translator })
     }
 }
+
+/// Why a program that calls back cannot be started by itself.
+const NO_ADDRESS: &str = "it would have to call the hub back, and there is no address to call; \
+                          take `transport = \"socket\"` out of its settings";
 
 /// A password that nobody has used before.
 fn password() -> Result<String, String> {

@@ -56,7 +56,7 @@ impl AgentSpec for Spec {
         invocation
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Http(Server {
             user: "opencode",
             password: "OPENCODE_SERVER_PASSWORD",

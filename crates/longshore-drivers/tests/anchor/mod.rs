@@ -1,7 +1,9 @@
 //! The anchor, with real processes.
 
 mod backpressure;
+mod callers;
 mod endings;
 mod queries;
 mod servers;
 mod talk;
+mod turns;

@@ -8,14 +8,17 @@ use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
 
-fn start(script: Value, limits: Limits) -> Stdio {
-    let spawn = Spawn {
+fn fake(script: &Value) -> Spawn {
+    Spawn {
         program: fake_agent(),
         arguments: vec![script.to_string()],
         env: [("FAKE".to_owned(), "yes".to_owned())].into(),
         cwd: None,
-    };
-    Stdio::spawn(&spawn, limits).unwrap()
+    }
+}
+
+fn start(script: Value, limits: Limits) -> Stdio {
+    Stdio::spawn(&fake(&script), limits).unwrap()
 }
 
 /// All lines until the end.

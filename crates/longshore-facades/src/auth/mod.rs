@@ -27,7 +27,7 @@ pub use keys::{Keep, Keys, Owner};
 pub use token::Token;
 
 pub(crate) use cookie::{forgotten, given};
-pub(crate) use require::{address, bearer, require};
+pub(crate) use require::{address, bearer, require, written};
 pub(crate) use throttle::Throttle;
 
 use crate::problem::Problem;

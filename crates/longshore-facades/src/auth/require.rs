@@ -26,11 +26,15 @@ struct Offered {
 
 /// The token that a request brings. What somebody wrote counts more than what a browser sends by itself.
 fn offered(request: &Request) -> Option<Offered> {
-    let written = bearer(request.headers()).or_else(|| in_address(request));
-    match written {
+    match written(request) {
         Some(token) => Some(Offered { token, by_cookie: false }),
         None => cookie::sent(request.headers()).map(|token| Offered { token, by_cookie: true }),
     }
+}
+
+/// The token that somebody wrote into a request.
+pub(crate) fn written(request: &Request) -> Option<Token> {
+    bearer(request.headers()).or_else(|| in_address(request))
 }
 
 /// Where a request comes from.
@@ -62,12 +66,15 @@ impl App {
         match self.keys.recognise(token) {
             Known::Caller(caller) => Ok(caller),
             Known::Revoked => Err(Problem::revoked_token()),
-            Known::Unknown => {
-                let wait = self.wrong_tokens.must_wait(from);
-                self.wrong_tokens.count(from);
-                Err(wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts))
-            }
+            Known::Unknown => Err(self.wrong_token(from)),
         }
+    }
+
+    /// A token that opens nothing here is counted.
+    pub(crate) fn wrong_token(&self, from: Option<IpAddr>) -> Problem {
+        let wait = self.wrong_tokens.must_wait(from);
+        self.wrong_tokens.count(from);
+        wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts)
     }
 }
 

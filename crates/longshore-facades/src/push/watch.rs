@@ -219,7 +219,7 @@ mod tests {
         let request =
             OpenRequest { agent: "codex".to_owned(), cwd: "/w".to_owned(), ..OpenRequest::default() };
         let session = hub.open(request).await.unwrap().session_id;
-        let ready = Ready { native: "n".to_owned(), version: None, model: None, transcript: None };
+        let ready = Ready { native: Some("n".to_owned()), version: None, model: None, transcript: None };
         let drafts = vec![Draft::new(Body::SessionReady(ready))];
         hub.deliver(FromAnchor::Said { session, drafts }).await;
         let prompt = Command::Prompt(Prompt { text: "go".to_owned(), ..Prompt::default() });

@@ -27,7 +27,9 @@ pub(super) fn field(name: &str, value: &Value) -> String {
             format!("{name}: {}", code(text))
         }
         Value::Bool(_) | Value::Number(_) => format!("{name}: `{value}`"),
-        other => format!("{name}:\n{}", self::value(other)),
+        Value::Null | Value::String(_) | Value::Array(_) | Value::Object(_) => {
+            format!("{name}:\n{}", self::value(value))
+        }
     }
 }
 
@@ -35,7 +37,9 @@ pub(super) fn field(name: &str, value: &Value) -> String {
 pub(super) fn value(value: &Value) -> String {
     match value {
         Value::String(text) => fenced("", text),
-        other => fenced("json", &serde_json::to_string_pretty(other).unwrap_or_default()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_) => {
+            fenced("json", &serde_json::to_string_pretty(value).unwrap_or_default())
+        }
     }
 }
 

@@ -85,9 +85,9 @@ pub fn before(call: &ToolCall) -> String {
             }
         }
         Value::Null => {}
-        other => {
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
             text.push_str("\n\n");
-            text.push_str(&markdown::value(other));
+            text.push_str(&markdown::value(&call.input));
         }
     }
     text

@@ -2,6 +2,7 @@
 
 mod agents;
 mod attach;
+mod called_back;
 mod completions;
 mod decide;
 mod devices;

@@ -1,6 +1,7 @@
 //! `longshore up`: the hub with an anchor inside.
 
 use std::io::IsTerminal;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::process::ExitCode;
@@ -11,11 +12,12 @@ use anyhow::{Context, Result};
 use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
+use longshore_drivers::transport::socket::Reception;
 use longshore_facades::auth::{Owner, Token};
 use longshore_facades::guard::Names;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
-use longshore_facades::{App, Setup, serve};
+use longshore_facades::{App, Setup, serve, serve_callbacks};
 use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
 use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_model::time::Timestamp;
@@ -25,6 +27,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::called_back::CalledBack;
 use super::exit::Fault;
 use super::listen::{self, Listen, Place};
 use super::pair;
@@ -71,7 +74,15 @@ impl Up {
         let tls = listen::tls(&places, &config, address)?;
         let place = Place::of(address, &config, tls.is_some());
         let hub = Hub::new(log);
-        let anchor = start_anchor(&hub, &config)?;
+        let door = match tls.is_some() {
+            true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+            false => None,
+        };
+        let called = door.as_ref().map_or(Ok(from_here(address)), TcpListener::local_addr)?;
+        let reception = Reception::at(format!("ws://{called}/ws/cli"));
+        let settings = anchor_settings(&config, reception.clone())?;
+        let callbacks = Arc::new(CalledBack::of(&settings, reception));
+        let anchor = start_anchor(&hub, settings);
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
@@ -88,7 +99,10 @@ impl Up {
             public_url: place.public.clone(),
             web: longshore_facades::web::FILES,
         };
-        let app = App::open(hub.clone(), setup).await?;
+        let app = App::open(hub.clone(), setup).await?.with_callbacks(callbacks);
+        if let Some(door) = door {
+            tokio::spawn(serve_callbacks(door, app.clone()));
+        }
         let running = announce(&places, &place, tls.as_ref(), &app, as_json)?;
         let served = serve(listener, app, asked_to_stop()?).await;
         info!("stopping: agents are told, the log is closed");
@@ -169,7 +183,17 @@ fn keep(path: &Path, token: &Token) -> std::io::Result<()> {
     std::fs::rename(&new, path)
 }
 
-fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
+/// The address at which programs of this machine reach a hub that listens there.
+fn from_here(listens: SocketAddr) -> SocketAddr {
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listens.port())
+}
+
+fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig> {
     let day = Duration::from_secs(24 * 3600);
     let past = WatchPast {
         every: config.watch_past.then_some(LOOK_FOR_PAST_EVERY),
@@ -182,7 +206,10 @@ fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
     };
     let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
     mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
-    let settings = AnchorConfig { past, mcp_servers, ..AnchorConfig::of(config.agents.clone())? };
+    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
+}
+
+fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,
@@ -192,7 +219,7 @@ fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
         }),
     );
     hub.attach(anchor.sender());
-    Ok(anchor)
+    anchor
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.

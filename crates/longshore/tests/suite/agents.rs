@@ -68,17 +68,30 @@ stream_max_retries = 1
     std::fs::write(folder.join("codex-acp/config.toml"), codex_acp).unwrap();
 
     let longshore = format!(
-        "[agents.gemini]\nargs = [\"-m\", \"gemini-2.5-flash\"]\n[agents.codex-acp.env]\nCODEX_HOME = {:?}\n",
-        folder.join("codex-acp")
+        r#"[agents.gemini]
+args = ["-m", "gemini-2.5-flash"]
+[agents.codex-acp.env]
+CODEX_HOME = {:?}
+[agents.claude-socket]
+driver = "claude"
+command = ["node", {:?}]
+transport = "socket"
+"#,
+        folder.join("codex-acp"),
+        modules().join("@anthropic-ai/claude-agent-sdk/cli.js"),
     );
     std::fs::create_dir_all(folder.join("longshore")).unwrap();
     std::fs::write(folder.join("longshore/config.toml"), longshore).unwrap();
 }
 
+/// What npm laid down.
+fn modules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules")
+}
+
 /// OpenCode is laid down as the program itself, without a link.
 fn opencode() -> PathBuf {
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules");
-    modules.join("opencode-linux-x64-baseline/bin/opencode")
+    modules().join("opencode-linux-x64-baseline/bin/opencode")
 }
 
 fn opencode_config(root: &str) -> String {

@@ -1,8 +1,10 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod calling_back;
 mod cli;
 mod codex_control;
+mod codex_exec;
 mod codex_turns;
 mod crash;
 mod devices;
