@@ -84,6 +84,9 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 pub enum Channel {
     /// In lines, over its pipes.
     Lines,
+    /// In lines, over the pipes of a process that there is for each turn: its driver says when and how it is started.
+    /// It is told all at once, and stopped with a SIGINT.
+    Turns,
     /// Over HTTP, on a port of loopback that it names in a line; its events come as server-sent events.
     Http(Server),
     /// In lines, over a WebSocket that its program opens to an address of ours. Only for sessions: questions are asked over

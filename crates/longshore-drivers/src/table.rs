@@ -40,8 +40,12 @@ pub enum BadAgent {
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    let mut agents: Vec<Agent> =
-        vec![Arc::new(codex::Spec), Arc::new(claude::Spec::default()), Arc::new(opencode::Spec)];
+    let mut agents: Vec<Agent> = vec![
+        Arc::new(codex::Spec),
+        Arc::new(codex::exec::Spec),
+        Arc::new(claude::Spec::default()),
+        Arc::new(opencode::Spec),
+    ];
     agents.extend(acp::rows().iter().map(acp::Spec::known));
     agents
 }
@@ -82,7 +86,7 @@ pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, Bad
 pub fn calls_back(agent: &dyn AgentSpec, settings: &AgentSettings) -> bool {
     match agent.channel(settings) {
         Channel::Socket(_) => true,
-        Channel::Lines | Channel::Http(_) => false,
+        Channel::Lines | Channel::Turns | Channel::Http(_) => false,
     }
 }
 

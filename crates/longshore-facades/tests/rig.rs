@@ -176,7 +176,7 @@ impl Rig {
 
     pub(crate) async fn is_ready(&self, session: SessionId) {
         let native = format!("thread-{session}");
-        let ready = Ready { native, version: None, model: None, transcript: None };
+        let ready = Ready { native: Some(native), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
         self.hub.settle().await;
     }

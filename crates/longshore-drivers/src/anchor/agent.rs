@@ -21,12 +21,13 @@ use tokio::time::{Instant, sleep_until};
 use super::ending::{Cause, Ending};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
+use super::process::{News, Process};
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
 use crate::transport::socket::{self, Socket};
-use crate::transport::{Ended, Happened, Line, Stdio};
+use crate::transport::{Ended, Line};
 use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
@@ -53,7 +54,7 @@ pub(crate) struct Agent {
     /// How long a process for many stays when it hosts nobody, and since when it does.
     linger: Option<Duration>,
     idle_since: Instant,
-    stdio: Stdio,
+    process: Process,
     http: Option<Http>,
     /// Its line, when its program calls back.
     socket: Option<Socket>,
@@ -78,7 +79,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { stdio, http, socket, translator } = started;
+        let Started { process, http, socket, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -88,7 +89,7 @@ impl Agent {
             asked: HashMap::new(),
             linger,
             idle_since: Instant::now(),
-            stdio,
+            process,
             http,
             socket,
             workshop: Workshop::new(),
@@ -117,7 +118,7 @@ impl Agent {
             if self.outbox.is_empty() {
                 self.heard = 0;
             }
-            let tells = !self.stdio.is_full() && !self.socket.as_ref().is_some_and(Socket::is_full);
+            let tells = !self.process.is_full() && !self.socket.as_ref().is_some_and(Socket::is_full);
             let full = !tells || self.http.as_ref().is_some_and(Http::is_full);
             let reads = self.outbox.is_empty() && tells && !self.workshop.is_full();
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
@@ -160,13 +161,14 @@ impl Agent {
                         socket::Spoke::Lost(why) => self.stop(Cause::Lost(why)),
                     }
                 }
-                happened = self.stdio.next(reads) => {
+                news = self.process.next(reads) => {
                     self.take_lines();
-                    match happened {
-                        Happened::Spoke => {}
-                        Happened::Stuck => self.stop(Cause::Stuck),
-                        Happened::HungUp => self.stop(Cause::HungUp),
-                        Happened::Ended(ended) => {
+                    match news {
+                        News::Spoke => {}
+                        News::Stuck => self.stop(Cause::Stuck),
+                        News::HungUp => self.stop(Cause::HungUp),
+                        News::TurnEnded(ended) => self.turn_ended(ended),
+                        News::Ended(ended) => {
                             if let Some(socket) = &mut self.socket {
                                 socket.hear_last_words().await;
                                 self.take_lines();
@@ -237,7 +239,7 @@ impl Agent {
     }
 
     fn take_lines(&mut self) {
-        while let Some(line) = self.stdio.line().or_else(|| self.socket.as_mut()?.line()) {
+        while let Some(line) = self.process.line().or_else(|| self.socket.as_mut()?.line()) {
             let (text, fault) = match line {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
@@ -258,10 +260,20 @@ impl Agent {
         }
     }
 
+    /// The process of a turn is gone; the driver is not.
+    fn turn_ended(&mut self, ended: Result<Ended, String>) {
+        self.process.is_over();
+        let Ending { sleep, reason } = match ended {
+            Ok(ended) => Ending::of(&self.title, ended, None, true),
+            Err(reason) => Ending::not_started(reason),
+        };
+        self.translate(Input::Ended { sleep, reason });
+    }
+
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, mut requests, answers, works, ended, finished } =
+        let Output { mut said, mut lines, run, halt, mut requests, answers, works, ended, finished } =
             std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
@@ -278,9 +290,15 @@ impl Agent {
             }
             self.idle_since = Instant::now();
         }
+        if let Some(run) = run {
+            self.process.run(run);
+        }
+        if halt {
+            self.process.halt();
+        }
         match &mut self.socket {
             Some(socket) => socket.tell(lines.drain(..)),
-            None => self.stdio.tell(lines.drain(..)),
+            None => self.process.tell(lines.drain(..)),
         }
         for work in works {
             self.workshop.begin(work);
@@ -326,7 +344,7 @@ impl Agent {
         if let Some(socket) = &mut self.socket {
             socket.stop();
         }
-        self.stdio.stop();
+        self.process.stop();
     }
 
     fn next_tick(&self) -> Option<Instant> {

@@ -8,6 +8,7 @@ use longshore_model::id::QueryId;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
@@ -16,6 +17,7 @@ use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
 use crate::transport::socket::Socket;
 use crate::transport::{Spawn, Stdio};
+use rustix::process::Signal;
 
 /// What a process is started for.
 #[derive(Clone, Debug)]
@@ -44,7 +46,7 @@ pub(crate) struct Job {
 
 /// A process that was started.
 pub(crate) struct Started {
-    pub(crate) stdio: Stdio,
+    pub(crate) process: Process,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
     pub(crate) translator: Translator,
@@ -119,7 +121,7 @@ impl Job {
         let limits = self.config.limits.clone();
         let (mut http, mut socket) = (None, None);
         match channel {
-            Channel::Lines => {}
+            Channel::Lines | Channel::Turns => {}
             Channel::Http(server) => {
                 let password = password().map_err(Ending::not_started)?;
                 env.insert(server.password.to_owned(), password.clone());
@@ -138,18 +140,18 @@ impl Job {
             }
         }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let mut spawn = Spawn { program, arguments, env, cwd };
-        if socket.is_some() {
-            spawn = spawn.guarded(limits.after_eof + limits.after_term * 2);
+        let spawn = Spawn { program, arguments, env, cwd };
+        if matches!(channel, Channel::Turns) {
+            return Ok(Started { process: Process::for_turns(spawn, limits), http, socket, translator });
         }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
-            stdio.end_on_term();
+            stdio.end_on(Signal::TERM);
         }
-        Ok(Started { stdio, http, socket, translator })
+        Ok(Started { process: Process::for_life(stdio), http, socket, translator })
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
 //! started for the first session or question, and ends a little after the last; its death is the end of all of them.
+//! Those that end with their turn get one for each turn ([`Channel::Turns`]); between turns there is only their driver.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -17,8 +18,10 @@
 mod agent;
 mod dispatch;
 mod ending;
+mod files;
 mod job;
 mod outbox;
+mod process;
 mod query;
 mod routes;
 mod translator;
@@ -37,7 +40,7 @@ use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
-use crate::spec::AgentSpec;
+use crate::spec::{AgentSpec, Channel};
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
 use crate::transport::socket::Reception;

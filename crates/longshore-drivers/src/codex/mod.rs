@@ -1,4 +1,4 @@
-//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio.
+//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio; and, in [`exec`], that of `codex exec`.
 //!
 //! | module | holds |
 //! |---|---|
@@ -7,6 +7,7 @@
 //! | [`spec`] | how it is called, found and started |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 
+pub mod exec;
 pub mod replay;
 pub mod spec;
 pub mod translate;

@@ -85,7 +85,7 @@ impl Spawn {
         }
     }
 
-    fn explain(&self, error: io::Error) -> SpawnError {
+    pub(super) fn explain(&self, error: io::Error) -> SpawnError {
         let program = self.program.clone();
         match rustix::io::Errno::from_io_error(&error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => SpawnError::NoProgram(program),

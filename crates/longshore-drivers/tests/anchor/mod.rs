@@ -6,3 +6,4 @@ mod endings;
 mod queries;
 mod servers;
 mod talk;
+mod turns;

@@ -137,7 +137,7 @@ fn a_sub_agent_is_a_session_with_the_rules_of_its_parent() {
     else {
         panic!("{told:?}")
     };
-    assert_eq!((opened.parent, ready.native.as_str()), (Some(desk.session), "ses_2"));
+    assert_eq!((opened.parent, ready.native.as_deref()), (Some(desk.session), Some("ses_2")));
     assert_eq!(out.said.iter().filter(|(session, _)| *session == delegation.child).count(), 2);
     assert_eq!(requests(&out), ["PATCH /session/ses_2"]);
     let metadata = json!({"status": "running", "input": {"prompt": "p"}, "metadata": {"sessionId": "ses_2"}});

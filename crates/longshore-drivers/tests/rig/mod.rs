@@ -163,7 +163,7 @@ impl Driver for Parrot {
                 // A model called `none` stands for an agent that never gets as far as to listen.
                 if launch.model.is_none() {
                     let ready =
-                        Ready { native: "n".to_owned(), version: None, model: None, transcript: None };
+                        Ready { native: Some("n".to_owned()), version: None, model: None, transcript: None };
                     out.say(launch.session, Draft::new(Body::SessionReady(ready)));
                 }
             }
@@ -191,7 +191,7 @@ impl Driver for Parrot {
                 let from = if Some(session) == self.child { "child: " } else { "" };
                 out.lines.push(format!("{from}{word}"));
             }
-            Input::Http(_) | Input::Close { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
             Input::Tick => {
                 self.deadline = None;
                 out.say(

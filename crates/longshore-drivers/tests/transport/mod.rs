@@ -8,17 +8,14 @@ use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
 
-fn fake(script: &Value) -> Spawn {
-    Spawn {
+fn start(script: Value, limits: Limits) -> Stdio {
+    let spawn = Spawn {
         program: fake_agent(),
         arguments: vec![script.to_string()],
         env: [("FAKE".to_owned(), "yes".to_owned())].into(),
         cwd: None,
-    }
-}
-
-fn start(script: Value, limits: Limits) -> Stdio {
-    Stdio::spawn(&fake(&script), limits).unwrap()
+    };
+    Stdio::spawn(&spawn, limits).unwrap()
 }
 
 /// All lines until the end.
@@ -117,51 +114,4 @@ async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
         cwd: Some("/does/not/exist".into()),
     };
     assert!(matches!(Stdio::spawn(&spawn, patient()), Err(SpawnError::NoFolder(_))));
-}
-
-#[tokio::test]
-async fn a_guarded_process_speaks_and_ends_as_it_would_unguarded() {
-    let script = json!([
-        {"do": "env", "name": "FAKE"}, {"do": "stderr", "text": "it's \"$so\""}, {"do": "exit", "code": 3},
-    ]);
-    let mut child = Stdio::spawn(&fake(&script).guarded(patient().after_eof), patient()).unwrap();
-    let (lines, ended) = to_the_end(&mut child).await;
-    assert_eq!(lines, [Line::Whole("yes".into())]);
-    assert_eq!(ended.status.and_then(|status| status.code()), Some(3));
-    assert_eq!(ended.stderr, "it's \"$so\"");
-}
-
-#[tokio::test]
-async fn a_guarded_process_hears_a_sigterm_and_may_take_its_time() {
-    let phone = Phone::new().await;
-    let script = json!([
-        {"do": "ignore_term"}, {"do": "wait", "call": phone.number}, {"do": "exit", "code": 7},
-    ]);
-    let limits = Limits { after_eof: Duration::ZERO, ..patient() };
-    let mut child = Stdio::spawn(&fake(&script).guarded(patient().after_eof), limits).unwrap();
-    let call = phone.call().await;
-    child.stop();
-    let waits = tokio::time::timeout(Duration::from_millis(300), to_the_end(&mut child)).await;
-    assert!(waits.is_err(), "the SIGTERM has come, and it takes its time");
-    drop(call);
-    let (_, ended) = to_the_end(&mut child).await;
-    assert_eq!(ended.status.and_then(|status| status.code()), Some(7));
-}
-
-#[tokio::test]
-async fn a_guarded_process_does_not_outlive_whoever_started_it() {
-    let phone = Phone::new().await;
-    let grandchild = json!({"do": "grandchild", "call": phone.number, "own_group": false});
-    let script = json!([{"do": "call", "call": phone.number}, grandchild, {"do": "hang"}]);
-    let spawn = fake(&script).guarded(Duration::ZERO);
-    let mut command = std::process::Command::new(&spawn.program);
-    command.args(&spawn.arguments).stdin(std::process::Stdio::piped());
-    let mut child = std::os::unix::process::CommandExt::process_group(&mut command, 0).spawn().unwrap();
-    let calls = [phone.call().await, phone.call().await];
-    // All that it would notice of our end.
-    drop(child.stdin.take());
-    for call in calls {
-        assert_eq!(listen(call).await, "");
-    }
-    assert_eq!(child.wait().unwrap().signal(), Some(9));
 }

@@ -4,6 +4,7 @@ mod agents;
 mod calling_back;
 mod cli;
 mod codex_control;
+mod codex_exec;
 mod codex_turns;
 mod crash;
 mod mcp;

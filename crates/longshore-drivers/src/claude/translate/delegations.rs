@@ -134,7 +134,7 @@ impl Claude {
         };
         out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
-            native: native.to_owned(),
+            native: Some(native.to_owned()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,

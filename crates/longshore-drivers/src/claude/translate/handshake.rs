@@ -186,7 +186,7 @@ impl Claude {
     fn ready(home: &mut Home, raw: &Raw, out: &mut Output) {
         home.ready = true;
         let ready = Ready {
-            native: home.native.clone(),
+            native: Some(home.native.clone()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,

@@ -136,7 +136,7 @@ impl OpenCode {
         chat.parent = Some(Parent { native: parent.to_owned(), turn, item, working: item.is_some() });
         let (mode, model) = (of.mode, chat.model.clone());
         out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
-        let ready = Ready { native: child.to_owned(), version, model, transcript: None };
+        let ready = Ready { native: Some(child.to_owned()), version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
         self.natives.insert(session, child.to_owned());
         self.chats.insert(child.to_owned(), chat);

@@ -189,7 +189,7 @@ impl Driver for OpenCode {
             Input::Http(Http::Response { id, result }) => self.answered(id, result, cx, out),
             Input::Close { session } => self.close(session, out),
             // It does its own work.
-            Input::WorkDone { .. } => {}
+            Input::WorkDone { .. } | Input::Ended { .. } => {}
             Input::Tick => self.tick(cx, out),
         }
     }
