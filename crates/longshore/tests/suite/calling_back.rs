@@ -10,6 +10,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
 use super::rig::{Rig, TOKEN, WITHIN, agent};
+use super::story::steps;
 
 type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -55,7 +56,7 @@ fn token(rig: &Rig) -> String {
 #[tokio::test]
 async fn a_claude_that_loses_its_line_comes_back_and_is_told_what_it_missed() {
     let story = json!([{ "do": [{ "say": "One." }] }, { "do": [{ "say": "Two." }] }]);
-    let rig = Rig::with(story).await;
+    let rig = Rig::with(steps(story)).await;
     let mut talk = rig.open_with("claude-socket", "ask").await;
     let turn = talk.prompt("first").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
