@@ -11,6 +11,7 @@
 //! | [`react`] | the agent that is built in: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
+//! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
@@ -25,8 +26,10 @@ pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod folders;
 mod form;
 mod git;
+pub mod offline;
 pub mod opencode;
 pub mod past;
 pub mod react;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::discover::AgentSettings;
-use crate::spec::Agent;
+use crate::discover::{AgentSettings, Transport};
+use crate::spec::{Agent, AgentSpec, Channel};
 use crate::{acp, claude, codex, opencode, react};
 
 /// The settings name an agent that cannot be.
@@ -41,6 +41,9 @@ pub enum BadAgent {
         /// What is wrong.
         fault: String,
     },
+    /// It cannot be spoken with in that way.
+    #[error("the agent `{0}` of the settings cannot call back: take `transport = \"socket\"` out")]
+    NoSocket(String),
 }
 
 /// The agents that are built in.
@@ -48,7 +51,7 @@ pub fn built_in() -> Vec<Agent> {
     let mut agents: Vec<Agent> = vec![
         Arc::new(codex::Spec),
         Arc::new(codex::exec::Spec),
-        Arc::new(claude::Spec),
+        Arc::new(claude::Spec::default()),
         Arc::new(opencode::Spec),
         Arc::new(react::Spec::default()),
     ];
@@ -60,13 +63,27 @@ pub fn built_in() -> Vec<Agent> {
 type Maker = fn(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent>;
 
 /// The drivers that can be given to agents of the settings, by what the settings call them.
-const MAKERS: &[(&str, Maker)] = &[(acp::NAME, make_acp), (react::NAME, make_react)];
+const MAKERS: &[(&str, Maker)] =
+    &[(acp::NAME, make_acp), (claude::NAME, make_claude), (react::NAME, make_react)];
 
 fn make_acp(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
+    of_command(name, settings, acp::Spec::of_settings)
+}
+
+fn make_claude(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
+    of_command(name, settings, claude::Spec::of_settings)
+}
+
+/// Somebody's own program: nothing is known of it but its command.
+fn of_command(
+    name: &str,
+    settings: &AgentSettings,
+    make: fn(&str, &AgentSettings) -> Agent,
+) -> Result<Agent, BadAgent> {
     if settings.command.is_empty() {
         return Err(BadAgent::NoCommand(name.to_owned()));
     }
-    let agent = acp::Spec::of_settings(name, settings);
+    let agent = make(name, settings);
     agent.configured(settings).map_err(|fault| misunderstood(name, fault))?;
     Ok(agent)
 }
@@ -101,7 +118,21 @@ pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, Bad
             }
         }
     }
+    for agent in &agents {
+        let wanted = settings.get(agent.name()).filter(|settings| settings.transport == Transport::Socket);
+        if wanted.is_some_and(|settings| !calls_back(&**agent, settings)) {
+            return Err(BadAgent::NoSocket(agent.name().to_owned()));
+        }
+    }
     Ok(agents)
+}
+
+/// Whether the programs of an agent call back, for its sessions.
+pub fn calls_back(agent: &dyn AgentSpec, settings: &AgentSettings) -> bool {
+    match agent.channel(settings) {
+        Channel::Socket(_) => true,
+        Channel::Lines | Channel::Turns | Channel::Http(_) => false,
+    }
 }
 
 fn make(name: &str, driver: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
@@ -156,6 +187,20 @@ mod tests {
         assert!(with("react", more("base_url", "http://127.0.0.1:1/v1".into())).is_ok());
         let local = AgentSettings { driver: Some("react".to_owned()), ..more("model", "qwen".into()) };
         assert_eq!(with("local", local).unwrap().last().unwrap().title(), "local");
+    }
+
+    #[test]
+    fn only_those_that_can_are_told_to_call_back() {
+        let socket = AgentSettings { transport: Transport::Socket, ..AgentSettings::default() };
+        let claude =
+            with("claude", socket.clone()).unwrap().into_iter().find(|agent| agent.name() == "claude");
+        assert!(calls_back(&*claude.unwrap(), &socket));
+        assert_eq!(with("codex", socket.clone()).unwrap_err(), BadAgent::NoSocket("codex".to_owned()));
+        let (driver, command) = (Some("claude".to_owned()), vec!["node".to_owned(), "cli.js".to_owned()]);
+        let agents = with("mine", AgentSettings { driver, command, ..socket.clone() }).unwrap();
+        let mine = agents.last().unwrap();
+        assert_eq!((mine.name(), calls_back(&**mine, &socket)), ("mine", true));
+        assert_eq!(mine.invocation(crate::spec::Purpose::Machine).arguments[..2], ["cli.js", "-p"]);
     }
 
     #[test]

@@ -9,8 +9,10 @@
 //! The order is the promise: an event is durable before anyone sees it, and before the agent hears of it.
 
 mod actor;
+mod asks;
 mod counters;
 mod delegation;
+mod devices;
 mod error;
 mod fork;
 mod hub;
@@ -23,6 +25,7 @@ mod story;
 mod subscription;
 mod tail;
 
+pub use asks::Machine;
 pub use counters::Counters;
 pub use error::HubError;
 pub use hub::{Hub, OpenRequest};

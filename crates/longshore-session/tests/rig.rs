@@ -60,9 +60,10 @@ impl Rig {
                 match message {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
-                            longshore_model::anchor::Query::Agents => {
-                                Ok(Answer::Agents { agents: vec![agent(), forgetful()] })
-                            }
+                            longshore_model::anchor::Query::Agents => Ok(Answer::Agents {
+                                machine: "here".to_owned(),
+                                agents: vec![agent(), forgetful()],
+                            }),
                             _ => Err("not here".to_owned()),
                         };
                         answers.deliver(FromAnchor::Answer { id, answer }).await;

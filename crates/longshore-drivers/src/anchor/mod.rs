@@ -12,6 +12,7 @@
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
 //! | to and from an agent's port | see [`crate::transport::http`] | |
+//! | to and from an agent that calls back | see [`crate::transport::socket`] | |
 //! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
@@ -24,6 +25,7 @@ mod process;
 mod query;
 mod routes;
 mod translator;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -35,6 +37,7 @@ use longshore_model::mcp::McpServer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
@@ -42,6 +45,7 @@ use crate::spec::Agent;
 use crate::spec::{AgentSpec, Channel};
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
+use crate::transport::socket::Reception;
 
 /// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
 /// the agent that said it.
@@ -57,7 +61,7 @@ pub struct AnchorConfig {
     pub agents: Vec<Agent>,
     /// What a person set for them, by name.
     pub settings: BTreeMap<String, AgentSettings>,
-    /// Where it looks for them.
+    /// Where it looks for them, and what they have for their environment.
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
@@ -65,6 +69,10 @@ pub struct AnchorConfig {
     pub mcp_servers: Vec<McpServer>,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
+    /// Where programs that call back are expected.
+    pub reception: Reception,
+    /// Where all that passes between it and its agents is written down, if anywhere.
+    pub tape: Option<Tape>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -82,6 +90,8 @@ impl Default for AnchorConfig {
             limits: Limits::default(),
             mcp_servers: Vec::new(),
             past: WatchPast::default(),
+            reception: Reception::default(),
+            tape: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),

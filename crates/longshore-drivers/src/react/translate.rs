@@ -70,7 +70,13 @@ impl Driver for React {
             Input::Ask { id, query: Query::Models { .. } } => Self::write(&ToAgent::Models(id), out),
             Input::Ask {
                 id,
-                query: Query::Agents | Query::Git { .. } | Query::Sessions { .. } | Query::Past,
+                query:
+                    Query::Agents
+                    | Query::Git { .. }
+                    | Query::Sessions { .. }
+                    | Query::Messages { .. }
+                    | Query::Folders { .. }
+                    | Query::Past,
             } => {
                 out.answers.push((id, Err("this agent cannot be asked that".to_owned())));
             }

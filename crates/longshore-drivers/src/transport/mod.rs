@@ -1,4 +1,5 @@
-//! The transports: a child process that is spoken with in lines over its pipes, and one that is a server beside.
+//! The transports: a child process that is spoken with in lines over its pipes, one that is a server beside, and one whose
+//! program calls us back.
 //!
 //! Everything that can happen to the child comes out of one method, [`Stdio::next`], which may be dropped at any
 //! await without losing anything. So whoever holds the child selects over it and over all else that concerns it,
@@ -12,6 +13,7 @@ pub mod http;
 pub(crate) mod leash;
 mod lines;
 mod outgoing;
+pub mod socket;
 pub(crate) mod spawn;
 pub(crate) mod stderr;
 
@@ -61,6 +63,8 @@ pub struct Limits {
     pub answer: Duration,
     /// How long a stream of events may be silent. Servers send signs of life.
     pub silence: Duration,
+    /// How long a program that calls back may take to do so, for the first time and after its line broke.
+    pub attach: Duration,
 }
 
 impl Default for Limits {
@@ -77,6 +81,7 @@ impl Default for Limits {
             start: Duration::from_secs(60),
             answer: Duration::from_secs(60),
             silence: Duration::from_secs(40),
+            attach: Duration::from_secs(30),
         }
     }
 }
@@ -378,7 +383,7 @@ async fn read_stderr(stderr: &mut Option<ChildStderr>, chunk: &mut Vec<u8>) -> s
 }
 
 /// Resolves at a moment; never without one.
-async fn at(moment: Option<Instant>) {
+pub(crate) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,

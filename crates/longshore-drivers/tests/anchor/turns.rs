@@ -44,7 +44,7 @@ impl AgentSpec for Turner {
         Invocation::default()
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Turns
     }
 

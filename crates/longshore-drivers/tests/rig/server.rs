@@ -58,7 +58,7 @@ impl AgentSpec for FakeServer {
         Invocation::default()
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Http(Server {
             user: "fake",
             password: "FAKE_PASSWORD",

@@ -2,17 +2,21 @@
 
 mod agents;
 mod attach;
+mod called_back;
 mod completions;
 mod decide;
+mod devices;
 mod doctor;
 mod down;
 mod exit;
 mod export;
 mod import;
 mod interrupt;
+mod listen;
 mod live;
 mod ls;
 mod model;
+mod pair;
 mod prompt;
 mod reach;
 mod react;
@@ -24,6 +28,7 @@ mod show;
 mod terminal;
 mod token;
 mod up;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -70,14 +75,20 @@ enum Verb {
     Import(import::Import),
     /// Find words in all sessions
     Search(search::Search),
-    /// Print the owner's token
-    Token,
+    /// Show a code with which a phone becomes a device
+    Pair(pair::Pair),
+    /// List the paired devices, or revoke one
+    Devices(devices::Devices),
+    /// Print the owner's token, or replace it
+    Token(token::Token),
     /// Name each fault of this installation, with its fix
     Doctor,
     /// Serve a scripted model on loopback, to try agents without an account
     Model(model::Model),
-    /// Run an agent's program and write down its wire
+    /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),
+    /// Try an installed agent with every scenario, and tell what differs from its recorded behaviour
+    Verify(verify::Verify),
     /// Show the events that a recorded wire becomes
     Replay(replay::Replay),
     /// Be the built-in agent; the hub starts it
@@ -105,10 +116,13 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Export(verb) => verb.run().await,
         Verb::Import(verb) => verb.run(json).await,
         Verb::Search(verb) => verb.run(json).await,
-        Verb::Token => token::run(json),
+        Verb::Pair(verb) => verb.run(json).await,
+        Verb::Devices(verb) => verb.run(json).await,
+        Verb::Token(verb) => verb.run(json).await,
         Verb::Doctor => doctor::run(json).await,
         Verb::Model(verb) => verb.run().await,
-        Verb::Record(verb) => verb.run().await,
+        Verb::Record(verb) => verb.run(json).await,
+        Verb::Verify(verb) => verb.run(json).await,
         Verb::Replay(verb) => verb.run(json),
         Verb::React => react::run().await,
         Verb::Completions(verb) => verb.run(),

@@ -1,12 +1,15 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod calling_back;
 mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
 mod crash;
+mod devices;
 mod mcp;
+mod one_task;
 mod past;
 mod react;
 mod react_team;
@@ -19,3 +22,4 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verify;

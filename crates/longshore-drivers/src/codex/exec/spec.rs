@@ -55,7 +55,7 @@ impl AgentSpec for Spec {
         Invocation::of(&["exec", "--json", "--skip-git-repo-check"])
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Turns
     }
 
