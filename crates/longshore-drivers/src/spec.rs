@@ -13,7 +13,8 @@ use longshore_model::driver::Driver;
 
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
-use crate::past::Records;
+use crate::offline::{Offline, Place};
+use crate::past::{Records, Served};
 
 /// An agent of the table, as it is passed around.
 pub type Agent = Arc<dyn AgentSpec>;
@@ -50,9 +51,24 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What it keeps of its conversations, where it has to be asked for them.
+    fn served_records(&self) -> Option<&'static dyn Served> {
+        None
+    }
+
     /// The newest version that Longshore was tested with. A newer one is driven all the same, with a remark.
     fn tested(&self) -> Option<&str> {
         None
+    }
+
+    /// How it runs on a scripted model, without an account; none where that is not known.
+    fn offline(&self, _: Place<'_>) -> Option<Offline> {
+        None
+    }
+
+    /// What speaks with it, as captures name it.
+    fn driver_name(&self) -> &str {
+        self.name()
     }
 
     /// What it can do.

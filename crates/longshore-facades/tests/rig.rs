@@ -90,7 +90,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
-        Query::Git { .. } | Query::Sessions { .. } => Err("not here".to_owned()),
+        Query::Git { .. } | Query::Sessions { .. } | Query::Messages { .. } => Err("not here".to_owned()),
     }
 }
 

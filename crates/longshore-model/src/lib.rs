@@ -7,6 +7,7 @@
 //! | [`id`], [`time`] | names and moments, and the [`id::Context`] that a machine is called with |
 //! | [`event`] | the event, its closed [`event::Body`], its public JSON |
 //! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
+//! | [`mcp`] | servers that bring tools to an agent |
 //! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
 //! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
 //! | [`info`] | a session as lists show it |

@@ -24,6 +24,7 @@ use super::outbox::Outbox;
 use super::process::{News, Process};
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
 use crate::transport::socket::{self, Socket};
@@ -58,6 +59,7 @@ pub(crate) struct Agent {
     http: Option<Http>,
     /// Its line, when its program calls back.
     socket: Option<Socket>,
+    wire: Wire,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
     translator: Translator,
@@ -79,7 +81,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { process, http, socket, translator } = started;
+        let Started { process, http, socket, wire, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -92,6 +94,7 @@ impl Agent {
             process,
             http,
             socket,
+            wire,
             workshop: Workshop::new(),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
@@ -148,7 +151,10 @@ impl Agent {
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
-                        Spoke::Said(said) => self.translate(Input::Http(said)),
+                        Spoke::Said(said) => {
+                            self.wire.said(&said);
+                            self.translate(Input::Http(said));
+                        }
                         Spoke::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
                         Spoke::Lost(why) => self.stop(Cause::Lost(why)),
                     }
@@ -173,6 +179,7 @@ impl Agent {
                                 socket.hear_last_words().await;
                                 self.take_lines();
                             }
+                            self.wire.ended(&ended);
                             return ended;
                         }
                     }
@@ -244,6 +251,7 @@ impl Agent {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
+            self.wire.heard(&text);
             if let Some(http) = &mut self.http {
                 http.line(&text);
             }
@@ -263,6 +271,9 @@ impl Agent {
     /// The process of a turn is gone; the driver is not.
     fn turn_ended(&mut self, ended: Result<Ended, String>) {
         self.process.is_over();
+        if let Ok(ended) = &ended {
+            self.wire.ended(ended);
+        }
         let Ending { sleep, reason } = match ended {
             Ok(ended) => Ending::of(&self.title, ended, None, true),
             Err(reason) => Ending::not_started(reason),
@@ -291,11 +302,13 @@ impl Agent {
             self.idle_since = Instant::now();
         }
         if let Some(run) = run {
+            self.wire.ran(&run);
             self.process.run(run);
         }
         if halt {
             self.process.halt();
         }
+        self.wire.told(&lines);
         match &mut self.socket {
             Some(socket) => socket.tell(lines.drain(..)),
             None => self.process.tell(lines.drain(..)),
@@ -303,6 +316,7 @@ impl Agent {
         for work in works {
             self.workshop.begin(work);
         }
+        self.wire.asked(&requests);
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use longshore_model::anchor::{FromAnchor, Launch, Query};
 use longshore_model::id::QueryId;
+use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
 use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
@@ -49,6 +51,7 @@ pub(crate) struct Started {
     pub(crate) process: Process,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
+    pub(crate) wire: Wire,
     pub(crate) translator: Translator,
 }
 
@@ -57,6 +60,8 @@ pub(crate) struct Ran {
     pub(crate) ending: Ending,
     /// Sessions that were to be opened in a process that was about to end; they need another one.
     pub(crate) left: Vec<Launch>,
+    /// Questions to one that was about to end because nobody needed it. They need another one too.
+    pub(crate) unheard: Vec<(spec::Agent, Message)>,
 }
 
 impl Job {
@@ -79,12 +84,14 @@ impl Job {
         };
         tracing::debug!(process = self.process.0, agent = self.agent.name(), reason = %ending.reason, "agent gone");
         self.end.messages.close();
-        let mut left = Vec::new();
+        let (mut left, mut unheard) = (Vec::new(), Vec::new());
+        let was_idle = ran && ending.sleep.cause == SleepCause::Stopped;
         while let Ok(message) = self.end.messages.try_recv() {
             match message {
                 Message::Open(launch) if ran => left.push(launch),
                 Message::Open(launch) => gone.push((launch.session, ending.clone())),
                 Message::LetGo(session) => left.retain(|launch| launch.session != session),
+                Message::Ask { .. } if was_idle => unheard.push((spec::Agent::clone(&self.agent), message)),
                 // Whoever asked may have given up.
                 Message::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
                 // Its session hears that the agent is gone.
@@ -95,7 +102,7 @@ impl Job {
             (self.deliver)(FromAnchor::Gone { session, sleep, reason }).await;
         }
         self.routes.forget(self.process, &left);
-        Ran { ending, left }
+        Ran { ending, left, unheard }
     }
 
     async fn start(&mut self) -> Result<Started, Ending> {
@@ -140,18 +147,30 @@ impl Job {
             }
         }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
+        let around = self.config.surroundings.clone();
+        let spawn = Spawn { program, arguments, around, env, cwd };
+        let tape = self.config.tape.clone();
         if matches!(channel, Channel::Turns) {
-            return Ok(Started { process: Process::for_turns(spawn, limits), http, socket, translator });
+            let wire = Wire::new(tape, None, false);
+            return Ok(Started {
+                process: Process::for_turns(spawn, limits),
+                http,
+                socket,
+                wire,
+                translator,
+            });
         }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let started = spawn.clone();
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
             stdio.end_on(Signal::TERM);
         }
-        Ok(Started { process: Process::for_life(stdio), http, socket, translator })
+        let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
+        wire.spawned(&started);
+        Ok(Started { process: Process::for_life(stdio), http, socket, wire, translator })
     }
 }
 

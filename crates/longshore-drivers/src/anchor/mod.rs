@@ -25,6 +25,7 @@ mod process;
 mod query;
 mod routes;
 mod translator;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -36,6 +37,7 @@ use longshore_model::mcp::McpServer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
@@ -59,7 +61,7 @@ pub struct AnchorConfig {
     pub agents: Vec<Agent>,
     /// What a person set for them, by name.
     pub settings: BTreeMap<String, AgentSettings>,
-    /// Where it looks for them.
+    /// Where it looks for them, and what they have for their environment.
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
@@ -69,6 +71,8 @@ pub struct AnchorConfig {
     pub past: WatchPast,
     /// Where programs that call back are expected.
     pub reception: Reception,
+    /// Where all that passes between it and its agents is written down, if anywhere.
+    pub tape: Option<Tape>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -87,6 +91,7 @@ impl Default for AnchorConfig {
             mcp_servers: Vec::new(),
             past: WatchPast::default(),
             reception: Reception::default(),
+            tape: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),

@@ -4,9 +4,11 @@
 //! every other is `{"t":seconds since the start,"dir":..,"msg":..}`, where `msg` is what was said: as JSON when it was
 //! JSON, as a string when it was not.
 //!
-//! [`replay`] has a driver hear a capture again, and [`Narrator`] tells in one line what each event says.
+//! [`replay`] has a driver hear a capture again, [`Narrator`] tells in one line what each event says,
+//! and a [`Tape`] is how a wire gets into a capture.
 
 mod narrate;
+mod tape;
 
 use std::io::{self, BufRead, Write};
 
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
+pub use tape::Tape;
 
 use crate::{acp, claude, codex, opencode};
 

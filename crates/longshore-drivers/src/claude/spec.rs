@@ -6,9 +6,10 @@ use std::sync::Arc;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment};
+use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
+use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
@@ -102,6 +103,10 @@ impl AgentSpec for Spec {
     fn tested(&self) -> Option<&str> {
         // Of a command with arguments the version is not known: it may be that of an interpreter.
         self.own.as_ref().is_none_or(|own| own.arguments.is_empty()).then_some("2.1.197")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,4 +1,4 @@
-//! The leash: an agent does not outlive the hub, also when the hub is killed and can say goodbye to nobody.
+//! The leash: an agent does not outlive the hub, nor a tool its agent, also when it is killed and can say goodbye to nobody.
 
 use std::io;
 use std::sync::mpsc;
@@ -35,7 +35,7 @@ pub(super) fn start(spawn: &Spawn) -> Result<(Spawned, Leash), SpawnError> {
 
 /// Has the system end the process when the thread that starts it is gone. Where the system cannot do that, an agent ends
 /// when its input does, as most do.
-pub(super) fn put_on(command: &mut Command) {
+pub(crate) fn put_on(command: &mut Command) {
     #[cfg(target_os = "linux")]
     #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
     // SAFETY: it makes one system call, which takes no memory and no lock.

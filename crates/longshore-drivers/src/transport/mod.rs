@@ -10,12 +10,12 @@
 
 pub(crate) mod group;
 pub mod http;
-mod leash;
+pub(crate) mod leash;
 mod lines;
 mod outgoing;
 pub mod socket;
 pub(crate) mod spawn;
-mod stderr;
+pub(crate) mod stderr;
 
 use std::process::ExitStatus;
 use std::time::Duration;

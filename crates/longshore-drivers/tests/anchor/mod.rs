@@ -6,4 +6,5 @@ mod endings;
 mod queries;
 mod servers;
 mod talk;
+mod tapes;
 mod turns;

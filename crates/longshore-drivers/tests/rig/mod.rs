@@ -38,7 +38,7 @@ pub(crate) fn fake_agent() -> PathBuf {
     example("fake-agent")
 }
 
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");
@@ -170,7 +170,7 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Agents | Query::Git { .. } | Query::Past => {
+                    Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
                         panic!("agents are not asked for this")
                     }
                     Query::Models { .. } => "models".to_owned(),
@@ -395,6 +395,22 @@ impl Rig {
                 }
                 FromAnchor::Said { .. } => {}
                 other => panic!("expected `{text}`, got {other:?}"),
+            }
+        }
+    }
+
+    /// Waits for drafts with these texts, in this order, however many of them come at once.
+    pub(crate) async fn hear_all(&mut self, session: SessionId, texts: &[&str]) {
+        let mut left = texts.iter().peekable();
+        while let Some(next) = left.peek().copied() {
+            match self.next().await {
+                FromAnchor::Said { session: other, drafts } if other == session => {
+                    for draft in &drafts {
+                        left.next_if(|text| draft.text.as_deref() == Some(**text));
+                    }
+                }
+                FromAnchor::Said { .. } => {}
+                other => panic!("expected `{next}`, got {other:?}"),
             }
         }
     }

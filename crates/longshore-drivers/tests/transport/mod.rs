@@ -12,6 +12,7 @@ fn start(script: Value, limits: Limits) -> Stdio {
     let spawn = Spawn {
         program: fake_agent(),
         arguments: vec![script.to_string()],
+        around: Default::default(),
         env: [("FAKE".to_owned(), "yes".to_owned())].into(),
         cwd: None,
     };
@@ -110,6 +111,7 @@ async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
     let spawn = Spawn {
         program: fake_agent(),
         arguments: Vec::new(),
+        around: Default::default(),
         env: Default::default(),
         cwd: Some("/does/not/exist".into()),
     };

@@ -213,7 +213,7 @@ fn announce(places: &Places, address: SocketAddr, as_json: bool) -> Result<std::
 }
 
 /// Resolves at the first SIGINT or SIGTERM.
-fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

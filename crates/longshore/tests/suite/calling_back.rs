@@ -9,7 +9,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::{Error, Message};
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async};
 
-use super::rig::{Rig, TOKEN, WITHIN, agent};
+use super::agents::agent;
+use super::rig::{Rig, TOKEN, WITHIN};
 use super::story::steps;
 
 type Wire = WebSocketStream<MaybeTlsStream<TcpStream>>;

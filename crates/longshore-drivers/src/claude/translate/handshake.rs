@@ -171,7 +171,7 @@ impl Claude {
         for (id, query) in std::mem::take(&mut self.queries) {
             let answer = match query {
                 Query::Models { .. } => Ok(Answer::Models { models: models.clone() }),
-                Query::Sessions { .. } => {
+                Query::Sessions { .. } | Query::Messages { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
                 Query::Agents | Query::Git { .. } | Query::Past => {

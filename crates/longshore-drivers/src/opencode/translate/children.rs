@@ -8,7 +8,7 @@ use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnO
 use super::OpenCode;
 use super::chats::{Chat, Parent, What};
 use crate::opencode::wire::SessionTold;
-use crate::opencode::{capabilities, name};
+use crate::opencode::{NAME, capabilities, name};
 
 impl OpenCode {
     /// `session.created`: of one of ours we know that already, of a child of ours we learn it here.
@@ -52,6 +52,10 @@ impl OpenCode {
         });
         if known.as_deref() == Some(child) {
             return;
+        }
+        if self.past {
+            let session = SessionId::of_past(NAME, child);
+            return self.delegate(parent, part, child, session, None, out);
         }
         let there = self.chats.get(child).map(|chat| chat.session);
         let session = there.unwrap_or_else(|| SessionId::mint(cx));
