@@ -204,17 +204,30 @@ impl Stage {
         if let Some(anchor) = self.anchor.take() {
             anchor.shutdown().await;
         }
-        let (work, folder) =
-            (self.folder.work().display().to_string(), self.folder.path.display().to_string());
-        let tape = lock(&self.tape);
-        let plain = |entry: &Entry| {
-            let line = entry.line().replace(&work, RECORDED_WORK);
-            let line =
-                line.replace(&format!("{folder}/home"), "/home/dev").replace(&folder, "/home/dev/.agent");
-            Entry::said(entry.t, entry.dir, &line)
-        };
-        tape.iter().map(plain).collect()
+        let plain =
+            |entry: &Entry| Entry::said(entry.t, entry.dir, &made_up(&entry.line(), &self.folder.path));
+        lock(&self.tape).iter().map(plain).collect()
     }
+}
+
+/// The same line with made-up paths in place of the private ones, which an agent may also name as seen from any folder
+/// above, as from the root of a repository.
+fn made_up(line: &str, folder: &Path) -> String {
+    let whole = folder.display().to_string();
+    let mut line = line
+        .replace(&format!("{whole}/work"), RECORDED_WORK)
+        .replace(&format!("{whole}/home"), "/home/dev")
+        .replace(&whole, "/home/dev/.agent");
+    let mut rest = whole.trim_start_matches('/');
+    loop {
+        line = line.replace(&format!("{rest}/work"), "project").replace(rest, ".agent");
+        match rest.split_once('/') {
+            Some((_, shorter)) => rest = shorter,
+            None => break,
+        }
+    }
+    let above = folder.parent().map(|above| above.display().to_string()).unwrap_or_default();
+    if above.len() > 1 { line.replace(&above, "/home/dev/.agent") } else { line }
 }
 
 impl Drop for Stage {
@@ -287,5 +300,20 @@ impl Drop for Folder {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             tracing::debug!(%error, "a folder is left");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_paths_are_made_up_however_they_are_named() {
+        let folder = Path::new("/srv/me/data/trials/stage-1");
+        let plain = |line: &str| made_up(line, folder);
+        assert_eq!(plain(r#"{"cwd":"/srv/me/data/trials/stage-1/work"}"#), r#"{"cwd":"/home/dev/project"}"#);
+        assert_eq!(plain("/srv/me/data/trials/stage-1/home/.gemini"), "/home/dev/.gemini");
+        assert_eq!(plain("--- a/me/data/trials/stage-1/work/a.txt"), "--- a/project/a.txt");
+        assert_eq!(plain("in /srv/me/data/trials, or stage-1/tmp"), "in /home/dev/.agent, or .agent/tmp");
     }
 }
