@@ -26,12 +26,25 @@ pub struct AgentSettings {
     pub args: Vec<String>,
     /// What its environment has beyond ours.
     pub env: BTreeMap<String, String>,
-    /// What speaks with it, for an agent that is not built in: `acp`.
+    /// How it is spoken with, where there is a choice.
+    pub transport: Transport,
+    /// What speaks with it, for an agent that is not built in: `acp`, `claude`.
     pub driver: Option<String>,
     /// The program and its arguments, for an agent that is not built in.
     pub command: Vec<String>,
     /// Its name for people, for an agent that is not built in.
     pub title: Option<String>,
+}
+
+/// How an agent is spoken with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// As is usual for it: over its pipes, or on its port.
+    #[default]
+    Stdio,
+    /// Over a WebSocket that it opens to the hub.
+    Socket,
 }
 
 /// The environment variables that a search looks at, and that agents get.
@@ -202,12 +215,14 @@ impl Versions {
 /// its things elsewhere, the command has to say so too.
 fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     let command = agent.resume()?;
-    let variable = agent.records().map(|records| records.home_variable());
-    let home = variable.and_then(|name| Some((name, settings.env.get(name)?)));
-    Some(match home {
-        Some((name, place)) => format!("{name}='{}' {command}", place.replace('\'', r"'\''")),
-        None => command.to_owned(),
-    })
+    let of_files = agent.records().map(|records| records.home_variable());
+    let of_served = agent.served_records().map_or(&[][..], |served| served.home_variables());
+    let variables = of_files.into_iter().chain(of_served.iter().copied());
+    let homes = variables.filter_map(|name| {
+        let place = settings.env.get(name)?.replace('\'', r"'\''");
+        Some(format!("{name}='{place}' "))
+    });
+    Some(homes.collect::<String>() + command)
 }
 
 /// What there is to know of a version before one relies on it.

@@ -8,6 +8,7 @@
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
 //! | [`opencode`] | OpenCode, through its server |
+//! | [`react`] | the agent that is built in: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
 //! | [`offline`] | what each agent needs to run on a scripted model |
@@ -25,11 +26,13 @@ pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod folders;
 mod form;
 mod git;
 pub mod offline;
 pub mod opencode;
 pub mod past;
+pub mod react;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

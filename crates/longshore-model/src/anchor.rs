@@ -3,11 +3,12 @@
 //! The hub never reaches into an agent's process. It tells the anchor, which holds the processes, and the anchor
 //! tells what they said, already translated.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use crate::command::AgentCommand;
-use crate::event::{AgentName, Draft};
+use crate::event::{AgentName, Draft, Raw};
 use crate::id::{QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
 use crate::mcp::McpServer;
@@ -154,7 +155,8 @@ pub enum Query {
         /// The work tree.
         cwd: String,
     },
-    /// Which conversations does this agent remember?
+    /// Which conversations does this agent remember? The one in which something happened last comes first, where the
+    /// agent has an order. A page may repeat what was on the one before.
     Sessions {
         /// Which agent.
         agent: AgentName,
@@ -163,8 +165,22 @@ pub enum Query {
         /// How many.
         limit: u32,
     },
+    /// What was said in a conversation that this agent remembers? The last page comes first.
+    Messages {
+        /// Which agent.
+        agent: AgentName,
+        /// Its name for the conversation.
+        native: NativeId,
+        /// Where the page ends; none for the last one.
+        cursor: Option<String>,
+    },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
+    /// Which folders are in this one?
+    Folders {
+        /// An absolute path; none for the folder where people begin.
+        path: Option<String>,
+    },
 }
 
 /// The answer to a [`Query`].
@@ -173,6 +189,8 @@ pub enum Query {
 pub enum Answer {
     /// To [`Query::Agents`].
     Agents {
+        /// The name of the machine that they are on.
+        machine: String,
         /// All that the anchor knows.
         agents: Vec<AgentInfo>,
     },
@@ -193,6 +211,13 @@ pub enum Answer {
         /// Where the next page begins.
         next: Option<String>,
     },
+    /// To [`Query::Messages`].
+    Messages {
+        /// A page of them in their order, as the agent has them.
+        messages: Vec<Raw>,
+        /// Where the page before it ends; none when this is the first one.
+        before: Option<String>,
+    },
     /// To [`Query::Past`].
     Past {
         /// How many there are.
@@ -200,6 +225,20 @@ pub enum Answer {
         /// How many of them are yet to be read, or read on.
         unread: u64,
     },
+    /// To [`Query::Folders`].
+    Folders(Folders),
+}
+
+/// A folder of a machine, for whoever looks for a work tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Folders {
+    /// Which one.
+    pub path: String,
+    /// The one that it is in; none at the top.
+    pub parent: Option<String>,
+    /// The names of those in it, in order. Hidden ones are left out.
+    pub folders: Vec<String>,
 }
 
 /// A conversation that an agent remembers.
@@ -211,8 +250,12 @@ pub struct NativeSession {
     pub title: String,
     /// The work tree.
     pub cwd: Option<String>,
+    /// When it began.
+    pub created_at: Option<Timestamp>,
     /// When something last happened in it.
     pub updated_at: Option<Timestamp>,
+    /// The agent's name for the conversation that delegated to this one.
+    pub parent: Option<NativeId>,
 }
 
 /// A conversation that was held elsewhere: in the agent's own terminal, say.

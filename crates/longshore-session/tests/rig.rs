@@ -54,7 +54,7 @@ impl Rig {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
                             longshore_model::anchor::Query::Agents => {
-                                Ok(Answer::Agents { agents: vec![agent()] })
+                                Ok(Answer::Agents { machine: "here".to_owned(), agents: vec![agent()] })
                             }
                             _ => Err("not here".to_owned()),
                         };
@@ -86,7 +86,7 @@ impl Rig {
     }
 
     pub(crate) async fn is_ready_as(&self, session: SessionId, native: &str) {
-        let ready = Ready { native: native.to_owned(), version: None, model: None, transcript: None };
+        let ready = Ready { native: Some(native.to_owned()), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
     }
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use longshore_model::driver::{Http as Said, Request};
+use longshore_model::driver::{Http as Said, Request, Run};
 use serde_json::{Value, json};
 
 use crate::capture::{Direction, Tape};
@@ -12,7 +12,8 @@ use crate::transport::{Ended, Spawn};
 /// The wire of one process. Without a tape it costs nothing.
 pub(crate) struct Wire {
     tape: Option<Tape>,
-    pid: i32,
+    /// None when there is a process for each turn.
+    pid: Option<i32>,
     /// Whether it is a server, whose lines say nothing to a driver's recording.
     server: bool,
     /// Requests without an answer.
@@ -20,7 +21,7 @@ pub(crate) struct Wire {
 }
 
 impl Wire {
-    pub(crate) fn new(tape: Option<Tape>, pid: i32, server: bool) -> Self {
+    pub(crate) fn new(tape: Option<Tape>, pid: Option<i32>, server: bool) -> Self {
         Self { tape, pid, server, asked: HashMap::new() }
     }
 
@@ -31,6 +32,15 @@ impl Wire {
             std::iter::once(&*name).chain(spawn.arguments.iter().map(String::as_str)).collect();
         let cwd = spawn.cwd.as_deref().map(Path::display).map(|cwd| cwd.to_string());
         tape.note(Direction::Spawn, &json!({ "spawn": words, "cwd": cwd, "pid": self.pid }).to_string());
+    }
+
+    /// The process of a turn is started.
+    pub(crate) fn ran(&self, run: &Run) {
+        let Some(tape) = &self.tape else { return };
+        tape.note(Direction::Spawn, &json!({ "spawn": run.arguments }).to_string());
+        if !run.input.is_empty() {
+            tape.note(Direction::ToAgent, &run.input);
+        }
     }
 
     pub(crate) fn told(&self, lines: &[String]) {

@@ -199,6 +199,7 @@ pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
     match capture.driver.as_str() {
         acp::NAME => Ok(acp::replay::replay(capture)),
         codex::NAME => Ok(codex::replay::replay(capture)),
+        codex::exec::NAME => Ok(codex::exec::replay::replay(capture)),
         claude::NAME => Ok(claude::replay::replay(capture)),
         opencode::NAME => Ok(opencode::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),

@@ -1,4 +1,4 @@
-//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio.
+//! Codex: the driver of `codex app-server`, which speaks JSON lines over stdio; and, in [`exec`], that of `codex exec`.
 //!
 //! | module | holds |
 //! |---|---|
@@ -8,6 +8,7 @@
 //! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 
+pub mod exec;
 pub(crate) mod offline;
 pub mod replay;
 pub mod spec;

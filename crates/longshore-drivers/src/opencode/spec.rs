@@ -9,6 +9,8 @@ use longshore_model::driver::Driver;
 use super::{NAME, OpenCode, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::offline::{Offline, Place};
+use crate::past::Served;
+use crate::past::opencode::Database;
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.
@@ -36,6 +38,14 @@ impl AgentSpec for Spec {
         Some("opencode auth login")
     }
 
+    fn resume(&self) -> Option<&str> {
+        Some("opencode -s {native}")
+    }
+
+    fn served_records(&self) -> Option<&'static dyn Served> {
+        Some(&Database)
+    }
+
     fn tested(&self) -> Option<&str> {
         Some("1.18.33")
     }
@@ -61,7 +71,7 @@ impl AgentSpec for Spec {
         invocation
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Http(Server {
             user: "opencode",
             password: "OPENCODE_SERVER_PASSWORD",

@@ -9,6 +9,7 @@ use std::process::Stdio as Pipe;
 use tokio::process::Command;
 
 use super::group::Group;
+use super::leash;
 use crate::discover::Surroundings;
 
 /// What to start.
@@ -74,6 +75,7 @@ impl Spawn {
             command.current_dir(cwd);
         }
         command.env_clear().envs(self.around.vars().filter(|(name, _)| !is_private(name))).envs(&self.env);
+        leash::put_on(&mut command);
         let mut child = command.spawn().map_err(|error| self.explain(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let group = Group::new(child).map_err(|error| self.explain(error))?;
@@ -83,7 +85,7 @@ impl Spawn {
         }
     }
 
-    fn explain(&self, error: io::Error) -> SpawnError {
+    pub(super) fn explain(&self, error: io::Error) -> SpawnError {
         let program = self.program.clone();
         match rustix::io::Errno::from_io_error(&error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => SpawnError::NoProgram(program),

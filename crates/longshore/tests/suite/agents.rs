@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use longshore::scenario::Found;
-use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
+use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
 use longshore_drivers::offline::{Offline, Place};
 use longshore_drivers::table;
 
@@ -36,6 +36,17 @@ pub(crate) fn places() -> Vec<(&'static str, PathBuf)> {
         ("OPENCODE_PATH", agent("opencode")),
         ("OPENCODE_ACP_PATH", agent("opencode")),
     ]
+}
+
+/// The last Claude Code that calls back where it is told to.
+fn calls_back() -> AgentSettings {
+    let program = modules().join("@anthropic-ai/claude-agent-sdk/cli.js").display().to_string();
+    AgentSettings {
+        driver: Some("claude".to_owned()),
+        command: vec!["node".to_owned(), program],
+        transport: Transport::Socket,
+        ..AgentSettings::default()
+    }
 }
 
 /// What a stage wants to know of an agent.
@@ -86,7 +97,9 @@ pub(super) fn set_up(folder: &Path, root: &str) {
             std::fs::write(path, text).unwrap();
         }
     }
-    let settings = BTreeMap::from([("agents", divided(folder, root).1)]);
+    let mut agents = divided(folder, root).1;
+    agents.insert("claude-socket".to_owned(), calls_back());
+    let settings = BTreeMap::from([("agents", agents)]);
     std::fs::create_dir_all(folder.join("longshore")).unwrap();
     std::fs::write(folder.join("longshore/config.toml"), toml::to_string(&settings).unwrap()).unwrap();
 }

@@ -1,10 +1,13 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod calling_back;
 mod cli;
 mod codex_control;
+mod codex_exec;
 mod codex_turns;
 mod crash;
+mod devices;
 mod mcp;
 mod one_task;
 mod past;

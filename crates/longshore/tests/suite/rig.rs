@@ -24,7 +24,7 @@ use super::agents;
 
 /// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
 pub(crate) const WITHIN: Duration = Duration::from_secs(60);
-const TOKEN: &str = "the-token-of-the-tests";
+pub(crate) const TOKEN: &str = "the-token-of-the-tests";
 
 pub(crate) struct Rig {
     pub(crate) folder: TempDir,
@@ -72,6 +72,11 @@ impl Rig {
         let mut rig = Self { folder, model, url: String::new(), root, hub: None, _serving: serving };
         rig.start().await;
         rig
+    }
+
+    /// Where the model listens, without `/v1`.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
     }
 
     pub(crate) fn work(&self) -> PathBuf {
@@ -157,15 +162,20 @@ impl Rig {
         tokio::time::timeout(WITHIN, waiting).await.expect("no agent wrote it down");
     }
 
-    /// Kills whatever agents the hub runs.
-    pub(crate) fn kill_agents(&self) {
+    /// The processes of whatever agents the hub runs.
+    pub(crate) fn agents(&self) -> Vec<i32> {
         let mut children: Vec<i32> = Vec::new();
         for task in std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap() {
             let listed = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
             children.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
         }
         assert!(!children.is_empty(), "the hub runs no agent");
-        for pid in children {
+        children
+    }
+
+    /// Kills them.
+    pub(crate) fn kill_agents(&self) {
+        for pid in self.agents() {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
