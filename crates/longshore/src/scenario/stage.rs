@@ -2,6 +2,7 @@
 //! known how, a scripted model in place of an account.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -144,6 +145,7 @@ impl Found {
 impl Stage {
     async fn set_up(found: &Found, scenario: &Scenario, below: &Path) -> Result<Self> {
         let folder = Folder::new(below)?;
+        enclose(&folder).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let root = format!("http://{}", listener.local_addr()?);
         let offline = found.agent.offline(Place { folder: &folder.path, model: &root });
@@ -236,6 +238,18 @@ impl Drop for Stage {
         for pid in self.running() {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
+    }
+}
+
+/// Makes the work tree a repository, so that no agent looks for one, or for settings of a project, in the folders above.
+async fn enclose(folder: &Folder) {
+    let mut git = tokio::process::Command::new("git");
+    git.args(["init", "--quiet"]).current_dir(folder.work()).env("HOME", folder.path.join("home"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        git.env_remove(name);
+    }
+    if let Err(error) = git.stdin(Stdio::null()).output().await {
+        tracing::debug!(%error, "the work tree is no repository");
     }
 }
 
