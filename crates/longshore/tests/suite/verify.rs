@@ -159,7 +159,7 @@ async fn what_is_not_there_is_named() {
     let told = desk.longshore(&["verify", "codx"], &[]).await;
     assert_eq!(told.code, Some(3));
     assert!(
-        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, claude"),
+        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, "),
         "{}",
         told.err
     );
