@@ -208,5 +208,5 @@ async fn a_recording_over_acp_replays_as_it_was() {
 
 #[tokio::test]
 async fn a_recording_of_a_server_replays_as_it_was() {
-    a_recording_replays_as_it_was("opencode", "opencode", "task").await;
+    a_recording_replays_as_it_was("opencode", "opencode", "plain").await;
 }
