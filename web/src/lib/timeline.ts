@@ -80,8 +80,8 @@ export class Timeline {
   }
 
   /**
-   * Puts an older page before what is here. Returns whether events between the page's head and ours are missing
-   * from things that still grow; they are then asked for and given to `mend`.
+   * Puts an older page before what is here. Returns whether events between the page's head and ours may be missing
+   * from its things; they are then asked for and given to `mend`.
    */
   prepend(page: TimelinePage): boolean {
     const behind = new Set<string>();
@@ -90,7 +90,7 @@ export class Timeline {
       if (name === undefined) continue;
       const stray = this.places.get(name);
       if (stray !== undefined) this.remove(stray);
-      if (item.endedAt) continue;
+      // Also what has ended may be told anew: a plan is.
       if (page.head < this.head) behind.add(name);
       else if (page.head > this.head) this.upTo.set(name, page.head);
     }
@@ -100,7 +100,7 @@ export class Timeline {
     this.older = page.next;
     this.astray = false;
     this.mending = behind;
-    return behind.size > 0;
+    return page.items.length > 0 && page.head < this.head;
   }
 
   /** Tells the things of the page that was put before of what they missed. */
@@ -108,7 +108,8 @@ export class Timeline {
     const behind = this.mending;
     if (!behind) return;
     for (const event of events) {
-      if (event.seq <= this.head && behind.has(toldOf(event))) this.fold(event);
+      // The end of delegated work is found by the session that did it, and telling it twice is telling it once.
+      if (event.seq <= this.head && (behind.has(toldOf(event)) || event.type === "delegation_finished")) this.fold(event);
     }
   }
 

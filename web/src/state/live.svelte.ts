@@ -62,16 +62,22 @@ export class Live {
     try {
       const page = await this.hub.call<TimelinePage>("timeline", { session: this.session, before: timeline.older, limit: PAGE });
       if (timeline !== this.timeline) return;
-      if (timeline.prepend(page)) {
-        const missed = await this.hub.call<EventPage>("events", { session: this.session, after: page.head, limit: 1_000 });
-        timeline.mend(missed.events);
-      }
+      if (timeline.prepend(page)) await this.mend(timeline, page.head);
       this.prepended += 1;
       this.draw();
     } catch (error) {
       if (!(error instanceof Lost || error instanceof Refused)) throw error;
     } finally {
       this.loadingOlder = false;
+    }
+  }
+
+  /** The page was read a moment before the last events came: its things are told of them. */
+  private async mend(timeline: Timeline, from: number): Promise<void> {
+    for (let after: number | null = from; after !== null && after < timeline.head; ) {
+      const missed: EventPage = await this.hub.call<EventPage>("events", { session: this.session, after, limit: 1_000 });
+      timeline.mend(missed.events);
+      after = missed.next;
     }
   }
 
