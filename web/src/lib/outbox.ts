@@ -17,7 +17,7 @@ export type Wish = {
   says: string;
   state: "waiting" | "sending" | "done" | "refused";
   problem?: Problem;
-  /** The event that recorded it: until that is on the timeline, the wish stands in for it. */
+  /** The event that recorded a prompt: until that is on the timeline, the wish stands in for it. */
   seq?: number;
 };
 
@@ -69,7 +69,7 @@ export class Outbox {
 
   /** The timeline of a session has come this far: what stands in for events up to there can go. */
   reached(session: string, head: number): void {
-    const over = this.wishes.filter((wish) => wish.state === "done" && wish.session === session && (wish.seq ?? 0) <= head);
+    const over = this.wishes.filter((wish) => wish.state === "done" && wish.session === session && wish.seq !== undefined && wish.seq <= head);
     for (const wish of over) void this.remove(wish.key);
   }
 
@@ -98,9 +98,7 @@ export class Outbox {
     this.become(wish.key, { state: "sending" });
     try {
       const result = (await this.send(wish)) as { seq?: number } | null;
-      const seq = result?.seq;
-      if (seq === undefined) await this.remove(wish.key);
-      else this.become(wish.key, { state: "done", seq });
+      this.become(wish.key, { state: "done", seq: result?.seq });
       await this.shelf.remove(wish.key).catch(() => {});
     } catch (error) {
       if (error instanceof Refused && !error.problem.retry) {

@@ -1,4 +1,5 @@
 // What this page knows of the hub: who we are, its sessions and agents, and what waits to be sent.
+import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
 import { onDisk } from "../lib/shelf.ts";
 import { Frames } from "../lib/frames.ts";
@@ -26,6 +27,7 @@ class Hub {
   /** A clock that is good enough for "4 min ago". */
   now = $state(Date.now());
 
+  private started = false;
   private changed = new Map<string, Session>();
   private lives = new Map<string, Live>();
   private frames = new Frames(() => this.draw());
@@ -41,6 +43,8 @@ class Hub {
   });
 
   start(): void {
+    if (this.started) return this.restart();
+    this.started = true;
     this.link.start();
     void this.outbox.load();
     setInterval(() => (this.now = Date.now()), 20_000);
@@ -57,7 +61,7 @@ class Hub {
   }
 
   /** Somebody else now, or the same with another token. */
-  restart(): void {
+  private restart(): void {
     this.link.stop();
     this.sessions = new Map();
     this.listed = false;
@@ -76,6 +80,10 @@ class Hub {
 
   /** The timeline of a session, followed from now on. */
   follow(session: string): Live {
+    return untrack(() => this.following(session));
+  }
+
+  private following(session: string): Live {
     const known = this.lives.get(session);
     this.lives.delete(session);
     const live = known ?? new Live(session, this);
@@ -195,8 +203,13 @@ class Hub {
 
   private wished(): void {
     this.wishes = this.outbox.wishes;
-    // Nobody looks at that timeline, so nothing has to stand in for it.
-    for (const wish of this.wishes) if (wish.state === "done" && !this.lives.has(wish.session)) this.outbox.reached(wish.session, Infinity);
+    for (const wish of this.wishes) {
+      if (wish.state !== "done") continue;
+      // Nobody looks at that timeline, so nothing has to stand in for it.
+      if (!this.lives.has(wish.session)) this.outbox.reached(wish.session, Infinity);
+      // A decision shows as decided in a moment; until then its buttons stay away.
+      if (wish.seq === undefined) setTimeout(() => void this.outbox.remove(wish.key), 3_000);
+    }
   }
 }
 

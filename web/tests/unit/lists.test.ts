@@ -1,8 +1,9 @@
 // Lists, routes, keys, usage, and what a device is offered.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { collect, emptyEntry } from "../../src/lib/answers.ts";
 import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
-import type { OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
+import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
 import { standing } from "../../src/lib/describe.ts";
 import { asks, listRows } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
@@ -78,4 +79,18 @@ test("usage is summed by day and by name", () => {
   assert.deepEqual(bars(rows, "tokens", 3, "2026-01-03").map((bar) => [bar.day, bar.total, bar.parts.map((part) => part.name).join()]), [["2026-01-01", 0, ""], ["2026-01-02", 115, "b,a"], ["2026-01-03", 2, "a"]]);
   assert.deepEqual(totals(rows, "cost", (row) => row.project ?? ""), [{ name: "p", value: 0.5 }, { name: "q", value: 0.1 }]);
   assert.deepEqual([0, 7, 115, 2_400].map(ceiling), [1, 10, 200, 2_500]);
+});
+
+test("a form gives the answers that its fields ask for", () => {
+  const field = (id: string, kind: Field["kind"], more: Partial<Field> = {}): Field => ({ id, kind, label: id, text: "", ...more });
+  const fields = [field("t", "text"), field("n", "number"), field("i", "integer"), field("b", "boolean"), field("o", "one", { open: true }), field("m", "many"), field("x", "text", { optional: true })];
+  const entries = Object.fromEntries(fields.map(({ id }) => [id, emptyEntry()]));
+  assert.deepEqual(collect(fields, entries).missing, ["t", "n", "i", "b", "o", "m"]);
+  Object.assign(entries["t"]!, { text: "words" });
+  Object.assign(entries["n"]!, { text: "1,5" });
+  Object.assign(entries["i"]!, { text: "1.5" });
+  Object.assign(entries["b"]!, { yes: false });
+  Object.assign(entries["o"]!, { chosen: ["a"], other: " else " });
+  Object.assign(entries["m"]!, { chosen: ["a", "b"] });
+  assert.deepEqual(collect(fields, entries), { answers: { t: "words", n: 1.5, b: false, o: "else", m: ["a", "b"] }, missing: ["i"] });
 });
