@@ -1,4 +1,5 @@
 // Pictures of every screen, on a phone and a desktop, light and dark: `node tests/browser/shots.mjs FOLDER [WORD]`.
+// SHOTS=phone-light,desktop-dark takes only those.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { client, DESKTOP, launch, open, PHONE, until } from "./browser.mjs";
@@ -6,6 +7,7 @@ import { STEPS, week } from "./scenes.mjs";
 import { startStage } from "./stage.mjs";
 
 const [folder = "shots", word = ""] = process.argv.slice(2);
+const kinds = process.env.SHOTS?.split(",");
 mkdirSync(folder, { recursive: true });
 
 /** What a hub without these calls does not answer, so that their screens can be looked at all the same. */
@@ -70,13 +72,15 @@ try {
   for (const [name, path, act] of shots.filter(([name]) => name.includes(word))) {
     for (const [where, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
       for (const dark of [false, true]) {
+        const kind = `${where}-${dark ? "dark" : "light"}`;
+        if (kinds && !kinds.includes(kind)) continue;
         const page = await open(browser, stage, { size, dark, path: "/health", signedIn: false });
         await pretend(page);
         await page.goto(`${stage.url}${path}?token=${stage.token}`);
         await page.waitForTimeout(900);
         await act?.(page);
         await page.waitForTimeout(500);
-        await page.screenshot({ path: join(folder, `${name}-${where}-${dark ? "dark" : "light"}.png`) });
+        await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
         if (page.complaints.length) console.log(name, where, page.complaints.slice(0, 3));
         await page.context().close();
       }
