@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := run
-.PHONY: run test bench fmt apt
+.PHONY: run test bench fuzz fmt apt
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
@@ -12,10 +12,12 @@ test: apt $(AGENTS)/installed ## every check and test
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --workspace
+	$(MAKE) fuzz
 
 bench: apt ## figures, beside a reference relay measured in the same run
 	cargo build --release -p longshore -p longshore-bench
 	"$${CARGO_TARGET_DIR:-target}/release/bench" $(BENCH)
+	$(if $(BENCH),,"$${CARGO_TARGET_DIR:-target}/release/south")
 
 fmt:
 	cargo fmt
@@ -29,3 +31,16 @@ $(AGENTS)/installed: tests/agents/package-lock.json
 # What a fresh Debian may lack: a linker and a C compiler (SQLite), git.
 apt:
 	@command -v cc git >/dev/null || (apt-get update && apt-get install -y build-essential git)
+
+# The translations against whatever a fuzzer makes of the recordings; instrumented, so built apart.
+FUZZ_TARGETS := acp claude codex opencode records
+FUZZ_SECONDS ?= 8
+FUZZ_FLAGS := --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table)
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
+fuzz:
+	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --manifest-path fuzz/Cargo.toml --target $(HOST) --target-dir target/fuzz
+	for target in $(FUZZ_TARGETS); do \
+		mkdir -p target/fuzz/corpus/$$target && target/fuzz/$(HOST)/debug/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 \
+			-rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 -artifact_prefix=target/fuzz/ \
+			target/fuzz/corpus/$$target crates/longshore-drivers/captures/$$target || exit 1; \
+	done

@@ -153,6 +153,8 @@ impl Versions {
             None => None,
         };
         let is_there = found.path.is_some();
+        let around = around.with(&settings.env);
+        let logged_in = agent.account().filter(|_| is_there).and_then(|account| account.logged_in(&around));
         let of_version = || if is_there { remark_on(&**agent, version.as_deref()) } else { None };
         let remark = found.remark.or_else(of_version);
         AgentInfo {
@@ -162,6 +164,7 @@ impl Versions {
             version,
             install: agent.install().to_owned(),
             login: agent.login().map(str::to_owned),
+            logged_in,
             resume: resume(&**agent, settings),
             remark,
             capabilities: agent.capabilities(),

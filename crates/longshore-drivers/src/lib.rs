@@ -15,6 +15,7 @@
 //! | [`transport`] | a child process and its three pipes |
 //! | [`work`] | files and commands for agents that leave them to us |
 
+pub mod account;
 pub mod acp;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;

@@ -11,6 +11,7 @@ use longshore_model::anchor::{Launch, Query};
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
+use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
 use crate::past::Records;
 
@@ -30,6 +31,11 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 
     /// The command that logs in to it, where one is needed.
     fn login(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where it keeps who is logged in, where that can be seen.
+    fn account(&self) -> Option<Account> {
         None
     }
 

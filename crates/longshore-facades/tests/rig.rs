@@ -56,6 +56,7 @@ fn agents() -> Vec<AgentInfo> {
         version: None,
         install: format!("get {name}"),
         login: None,
+        logged_in: None,
         resume: None,
         remark: None,
         capabilities,

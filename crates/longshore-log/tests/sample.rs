@@ -96,6 +96,7 @@ impl Talk {
             cwd: "/home/me/boat".into(),
             mode: Mode::Ask,
             model: None,
+            mcp_servers: Vec::new(),
             native: None,
             imported: None,
             capabilities: Capabilities::default(),

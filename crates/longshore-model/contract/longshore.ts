@@ -9,6 +9,8 @@ export type AgentInfo = {
   capabilities: Capabilities;
   /** The command that installs it. */
   install: string;
+  /** Whether somebody is logged in, where that can be told without starting it. */
+  loggedIn?: boolean | null;
   /** The command that logs in to it. */
   login?: string | null;
   /** Its models, when it was asked for them. */
@@ -505,6 +507,26 @@ export type GitState = {
 /** A thing on the timeline that can grow. */
 export type ItemId = string;
 
+/** A server of tools, by the name that its tools get: `files` in `files.read`. */
+export type McpServer = (
+  | {
+  /** Its arguments. */
+  args?: string[];
+  /** The program. */
+  command: string;
+  /** What its environment has beyond the agent's. */
+  env?: Record<string, string>;
+}
+  | {
+  /** What every request has. */
+  headers?: Record<string, string>;
+  /** Where. */
+  url: string;
+}) & {
+  /** Its name: letters, digits, `-` and `_`. */
+  name: string;
+};
+
 /** Whether a message speaks on the way or concludes. */
 export type MessagePhase = "commentary" | "final_answer";
 
@@ -578,6 +600,8 @@ export type Opened = {
   cwd: string;
   /** The session that this one was forked from, and its last seq that was taken over. */
   forkedFrom?: (ForkPoint | null);
+  /** The servers of tools that the agent is given. */
+  mcpServers?: McpServer[];
   /** What the agent may do without asking. */
   mode: Mode;
   /** The model asked for; none leaves it to the agent. */
@@ -685,6 +709,8 @@ export type Session = {
   head: Seq;
   /** How much of the agent's own record was taken in, as long as the conversation is held elsewhere. */
   imported?: number | null;
+  /** The servers of tools that the agent was given with it. */
+  mcpServers?: McpServer[];
   /** What else there is to know of it, for people. */
   metadata?: Record<string, unknown>;
   /** What the agent may do without asking. */

@@ -10,6 +10,7 @@ use crate::command::AgentCommand;
 use crate::event::{AgentName, Draft};
 use crate::id::{QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
+use crate::mcp::McpServer;
 use crate::time::Timestamp;
 
 /// From the hub.
@@ -108,6 +109,8 @@ pub struct Launch {
     pub mode: Mode,
     /// The model asked for.
     pub model: Option<String>,
+    /// The servers of tools that it is given.
+    pub mcp_servers: Vec<McpServer>,
     /// Where it starts from.
     pub start: Start,
 }

@@ -88,6 +88,9 @@ pub struct AgentInfo {
     /// The command that logs in to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login: Option<String>,
+    /// Whether somebody is logged in, where that can be told without starting it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub logged_in: Option<bool>,
     /// The command that goes on with a conversation in the agent's own terminal, in the conversation's folder; the
     /// agent's name for the conversation stands where it says `{native}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,6 +12,7 @@ use crate::command::{Attachment, AttachmentSource};
 use crate::event::{Actor, AgentName};
 use crate::id::{ItemId, PromptId, Seq, SessionId, TurnId};
 use crate::lifecycle::{ForkPoint, GitState, NativeId};
+use crate::mcp::McpServer;
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
@@ -57,6 +58,9 @@ pub struct SessionInfo {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// The servers of tools that the agent was given with it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<McpServer>,
     /// The agent's name for the conversation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub native: Option<NativeId>,

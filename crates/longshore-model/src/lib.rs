@@ -27,6 +27,7 @@ pub mod id;
 pub mod info;
 pub mod item;
 pub mod lifecycle;
+pub mod mcp;
 pub mod session;
 pub mod time;
 pub mod timeline;

@@ -7,6 +7,7 @@ use serde_json::Value;
 use crate::capability::{Capabilities, Mode};
 use crate::event::AgentName;
 use crate::id::{Seq, SessionId};
+use crate::mcp::McpServer;
 use crate::usage::Usage;
 
 /// What an agent calls the conversation: a thread id, a session id.
@@ -28,6 +29,9 @@ pub struct Opened {
     /// The title asked for; none takes it from the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
+    /// The servers of tools that the agent is given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mcp_servers: Vec<McpServer>,
     /// What this agent can do.
     pub capabilities: Capabilities,
     /// The session that delegated to this one.

@@ -34,6 +34,33 @@ impl Usage {
         (window > 0).then(|| (used.saturating_mul(100) / window).min(100) as u8)
     }
 
+    /// Both together. How full the context is, is as `self` says.
+    #[must_use]
+    pub fn plus(&self, other: &Usage) -> Usage {
+        self.with(other, |a, b| a.saturating_add(b))
+    }
+
+    /// The same, but in nothing less than `other`: an agent that was started again may count from nothing.
+    #[must_use]
+    pub fn at_least(&self, other: &Usage) -> Usage {
+        self.with(other, u64::max)
+    }
+
+    fn with(&self, other: &Usage, join: impl Fn(u64, u64) -> u64) -> Usage {
+        let join = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(join(a, b)),
+            (one, None) | (None, one) => one,
+        };
+        Usage {
+            input: join(self.input, other.input),
+            cached_input: join(self.cached_input, other.cached_input),
+            output: join(self.output, other.output),
+            reasoning: join(self.reasoning, other.reasoning),
+            context_window: self.context_window.or(other.context_window),
+            context_used: self.context_used.or(other.context_used),
+        }
+    }
+
     /// What was used between `before` and now; both are totals of one session.
     #[must_use]
     pub fn since(&self, before: &Usage) -> Usage {

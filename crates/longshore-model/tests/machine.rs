@@ -10,8 +10,9 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::id::{PromptId, QuestionId};
 use longshore_model::info::{Activity, Status};
 use longshore_model::item::{ToolCall, ToolKind, ToolStatus};
-use longshore_model::lifecycle::{FaultCode, SessionFault, Sleep, SleepCause, TurnOutcome};
+use longshore_model::lifecycle::{FaultCode, SessionFault, Sleep, SleepCause, TurnEnd, TurnOutcome};
 use longshore_model::session::{Effect, QUEUE_LIMIT, Session};
+use longshore_model::usage::Usage;
 use serde_json::json;
 
 use crate::stage::Stage;
@@ -364,5 +365,29 @@ fn a_tool_that_speaks_before_it_starts_gets_a_beginning() {
         _ => None,
     });
     assert_eq!(tool, Some(ToolStatus::Cancelled));
+    stage.check();
+}
+
+#[test]
+fn what_was_used_adds_up_also_when_the_agent_counts_from_nothing_again() {
+    let used = |input| Usage { input: Some(input), context_used: Some(input), ..Usage::default() };
+    let mut stage = Stage::ready();
+    let turn = |stage: &mut Stage, counted: u64, spent: u64| {
+        let turn = stage.prompt("go");
+        stage.said(Draft::new(Body::UsageUpdated(used(counted))).turn(turn));
+        let end = TurnEnd { usage: Some(used(spent)), ..TurnEnd::of(TurnOutcome::Completed) };
+        stage.said(Draft::new(Body::TurnFinished(end)).turn(turn));
+        stage.session.info().usage
+    };
+    assert_eq!(turn(&mut stage, 100, 100).input, Some(100));
+    assert_eq!(turn(&mut stage, 150, 50).input, Some(150), "it counts on");
+    stage.gone(Sleep::default(), "killed");
+    stage.prompt("again");
+    stage.is_ready();
+    let running = stage.session.info().turn.unwrap();
+    stage.finish(running, TurnOutcome::Completed);
+    let usage = turn(&mut stage, 170, 170);
+    assert_eq!(usage.input, Some(320), "it counts from nothing");
+    assert_eq!(usage.context_used, Some(170), "how full the context is, is as it says");
     stage.check();
 }

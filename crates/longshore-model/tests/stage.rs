@@ -34,6 +34,7 @@ pub(crate) fn opened(capabilities: Capabilities) -> Opened {
         mode: Mode::Ask,
         model: None,
         title: None,
+        mcp_servers: Vec::new(),
         capabilities,
         parent: None,
         forked_from: None,

@@ -396,7 +396,7 @@ fn revive() -> Input {
 
 fn opened_by(draft: &Draft) -> Option<Opened> {
     match &draft.body {
-        Body::SessionOpened(opened) => Some(opened.clone()),
+        Body::SessionOpened(opened) => Some(Opened::clone(opened)),
         _ => None,
     }
 }

@@ -13,6 +13,7 @@ use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{ForkPoint, Opened, Sleep, SleepCause};
+use longshore_model::mcp::{self, McpServer};
 use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
 use tokio::sync::{broadcast, mpsc, oneshot};
@@ -61,6 +62,8 @@ pub struct OpenRequest {
     pub model: Option<String>,
     /// What it may do without asking.
     pub mode: Mode,
+    /// The servers of tools that the agent is given.
+    pub mcp_servers: Vec<McpServer>,
 }
 
 impl Hub {
@@ -168,10 +171,11 @@ impl Hub {
 
     /// Opens a session and starts its agent.
     pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, HubError> {
-        let OpenRequest { agent, cwd, title, model, mode } = request;
+        let OpenRequest { agent, cwd, title, model, mode, mcp_servers } = request;
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
+        mcp::check(&mcp_servers).map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let agents = self.agents().await?;
         let found = agents.into_iter().find(|known| *known.name == *agent);
         let known = found.ok_or_else(|| HubError::UnknownAgent(agent.clone()))?;
@@ -184,6 +188,7 @@ impl Hub {
             mode,
             model,
             title,
+            mcp_servers,
             capabilities: known.capabilities,
             parent: None,
             forked_from: None,
@@ -214,6 +219,7 @@ impl Hub {
             mode: origin.mode,
             model: origin.model,
             title: Some(format!("{} (fork)", origin.title)),
+            mcp_servers: origin.mcp_servers,
             capabilities: origin.capabilities,
             parent: None,
             forked_from: Some(ForkPoint { session, seq: origin.head, native }),

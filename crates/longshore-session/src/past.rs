@@ -112,6 +112,7 @@ impl Hub {
             mode: Mode::default(),
             model: None,
             title: past.title,
+            mcp_servers: Vec::new(),
             capabilities: past.capabilities,
             parent,
             forked_from: None,

@@ -93,13 +93,17 @@ async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
         mode: Default::default(),
         model: None,
         title: Some("look around".to_owned()),
+        mcp_servers: Vec::new(),
         capabilities: agent().capabilities,
         parent: Some(parent),
         forked_from: None,
     };
     let ready = Ready { native: "thread-2".to_owned(), version: None, model: None, transcript: None };
-    rig.say(child, vec![Draft::new(Body::SessionOpened(opened)), Draft::new(Body::SessionReady(ready))])
-        .await;
+    rig.say(
+        child,
+        vec![Draft::new(Body::SessionOpened(Box::new(opened))), Draft::new(Body::SessionReady(ready))],
+    )
+    .await;
     rig.hub.settle().await;
     let info = rig.hub.session(child).await.unwrap();
     assert_eq!((info.parent, info.title.as_str(), info.head), (Some(parent), "look around", Seq(2)));

@@ -33,6 +33,7 @@ pub(crate) fn agent() -> AgentInfo {
         version: None,
         install: "install it".to_owned(),
         login: None,
+        logged_in: None,
         resume: None,
         remark: None,
         capabilities: Capabilities { fork: true, steer: true, modes, ..Capabilities::default() },

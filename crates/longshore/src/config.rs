@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use longshore_drivers::discover::AgentSettings;
+use longshore_model::mcp::McpTransport;
 use serde::Deserialize;
 
 /// Where Longshore keeps what.
@@ -77,6 +78,8 @@ pub struct Config {
     pub retention_days: u32,
     /// Whether conversations that were held elsewhere are looked for in the agents' own records.
     pub watch_past: bool,
+    /// Servers of tools (MCP) that every session's agent is given, by name.
+    pub mcp: BTreeMap<String, McpTransport>,
     /// How agents are run, by name, and agents that are added.
     pub agents: BTreeMap<String, AgentSettings>,
 }
@@ -100,6 +103,7 @@ impl Default for Config {
             compact_after_hours: 24,
             retention_days: 0,
             watch_past: true,
+            mcp: BTreeMap::new(),
             agents: BTreeMap::new(),
         }
     }

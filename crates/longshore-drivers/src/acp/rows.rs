@@ -8,6 +8,8 @@ use longshore_model::approval::Decision;
 use longshore_model::capability::{Capabilities, Mode};
 use serde_json::json;
 
+use crate::account::Account;
+
 /// A setting and the value that it is to have: `mode` is the agent's own mode, other names are options of its own.
 pub type Setting = (&'static str, &'static str);
 
@@ -30,6 +32,8 @@ pub struct Row {
     pub install: Cow<'static, str>,
     /// The command that logs in to it.
     pub login: Option<&'static str>,
+    /// Where it keeps who is logged in, where that can be seen.
+    pub account: Option<Account>,
     /// The version that the recordings are of.
     pub tested: Option<&'static str>,
     /// What a mode is in its words; several ways of saying the same mode follow each other, the best first.
@@ -105,6 +109,20 @@ const COPILOT_AGENT: &str = "https://agentclientprotocol.com/protocol/session-mo
 const COPILOT_PLAN: &str = "https://agentclientprotocol.com/protocol/session-modes#plan";
 const COPILOT_AUTOPILOT: &str = "https://agentclientprotocol.com/protocol/session-modes#autopilot";
 
+const GEMINI_ACCOUNT: Account = Account {
+    variables: &["GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"],
+    home: ("GEMINI_CLI_HOME", ".gemini"),
+    files: &["oauth_creds.json"],
+    without: Some(("settings.json", "\"gateway\"")),
+};
+
+const COPILOT_ACCOUNT: Account = Account {
+    variables: &["COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"],
+    home: ("COPILOT_HOME", ".copilot"),
+    files: &[],
+    without: Some(("config.json", "logged_in_users")),
+};
+
 static ROWS: [Row; 5] = [
     Row {
         name: Cow::Borrowed("gemini"),
@@ -115,6 +133,7 @@ static ROWS: [Row; 5] = [
         environment: &[],
         install: Cow::Borrowed("npm install -g @google/gemini-cli"),
         login: Some("gemini"),
+        account: Some(GEMINI_ACCOUNT),
         tested: Some("0.61.0"),
         modes: &[
             (Mode::Plan, &[("mode", "plan")]),
@@ -143,6 +162,7 @@ static ROWS: [Row; 5] = [
         environment: &[("COPILOT_AUTO_UPDATE", "false")],
         install: Cow::Borrowed("npm install -g @github/copilot"),
         login: Some("copilot login"),
+        account: Some(COPILOT_ACCOUNT),
         tested: Some("1.0.102"),
         modes: &[
             (Mode::Plan, &[("mode", COPILOT_PLAN), ("allow_all", "off")]),
@@ -164,6 +184,7 @@ static ROWS: [Row; 5] = [
         environment: &[],
         install: Cow::Borrowed("npm install -g @zed-industries/codex-acp"),
         login: Some("codex login"),
+        account: Some(crate::codex::spec::ACCOUNT),
         tested: Some("0.16.0"),
         modes: &[
             (Mode::Ask, &[("mode", "read-only")]),
@@ -184,6 +205,7 @@ static ROWS: [Row; 5] = [
         environment: &[("DISABLE_AUTOUPDATER", "1")],
         install: Cow::Borrowed("npm install -g @zed-industries/claude-code-acp"),
         login: Some("claude /login"),
+        account: Some(crate::claude::spec::ACCOUNT),
         tested: Some("0.16.2"),
         modes: &[
             (Mode::Plan, &[("mode", "plan")]),
@@ -206,6 +228,7 @@ static ROWS: [Row; 5] = [
         environment: &[("OPENCODE_PERMISSION", r#"{"bash":"ask","edit":"ask","webfetch":"ask"}"#)],
         install: Cow::Borrowed("npm install -g opencode-ai"),
         login: Some("opencode auth login"),
+        account: None,
         tested: Some("1.18.33"),
         modes: &[(Mode::Plan, &[("mode", "plan")]), (Mode::Ask, &[("mode", "build")])],
         models: true,
@@ -238,6 +261,7 @@ impl Row {
             environment: &[],
             install: Cow::Owned(format!("put {program} where programs are, or set its path in the settings")),
             login: None,
+            account: None,
             tested: None,
             modes: &[],
             models: true,

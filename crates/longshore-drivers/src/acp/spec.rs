@@ -8,6 +8,7 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use super::{Acp, Row};
+use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
@@ -52,6 +53,10 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         self.row.login
+    }
+
+    fn account(&self) -> Option<Account> {
+        self.row.account
     }
 
     fn tested(&self) -> Option<&str> {

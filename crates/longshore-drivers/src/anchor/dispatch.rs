@@ -122,8 +122,9 @@ impl Dispatch {
         }
     }
 
-    fn open(&mut self, launch: Launch) {
+    fn open(&mut self, mut launch: Launch) {
         let session = launch.session;
+        self.config.equip(&mut launch);
         let Some(agent) = self.config.agent(&launch.agent).cloned() else {
             let reason = self.config.unknown_agent(&launch.agent);
             return self.gone(session, Ending::not_started(reason));

@@ -27,7 +27,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_model::anchor::{FromAnchor, ToAnchor};
+use longshore_model::anchor::{FromAnchor, Launch, ToAnchor};
+use longshore_model::mcp::McpServer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
@@ -57,6 +58,8 @@ pub struct AnchorConfig {
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
+    /// Servers of tools that every session gets, besides those that it brings itself.
+    pub mcp_servers: Vec<McpServer>,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
     /// How long a question may take.
@@ -74,6 +77,7 @@ impl Default for AnchorConfig {
             settings: BTreeMap::new(),
             surroundings: Surroundings::of_this_process(),
             limits: Limits::default(),
+            mcp_servers: Vec::new(),
             past: WatchPast::default(),
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
@@ -94,6 +98,20 @@ impl AnchorConfig {
 
     pub(crate) fn settings_of(&self, agent: &Agent) -> AgentSettings {
         self.settings.get(agent.name()).cloned().unwrap_or_default()
+    }
+
+    /// A session's own servers of tools, then those that every session gets; and what their `${NAME}` stand for.
+    fn equip(&self, launch: &mut Launch) {
+        let own = launch.mcp_servers.len();
+        for server in &self.mcp_servers {
+            if launch.mcp_servers[..own].iter().all(|other| other.name != server.name) {
+                launch.mcp_servers.push(server.clone());
+            }
+        }
+        let variable = |name: &str| self.surroundings.var(name)?.to_str().map(str::to_owned);
+        for server in &mut launch.mcp_servers {
+            server.transport = server.transport.filled_in(variable);
+        }
     }
 
     fn unknown_agent(&self, name: &str) -> String {
@@ -142,5 +160,45 @@ impl Anchor {
         if let Err(error) = self.task.await {
             tracing::error!(%error, "the anchor failed");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_model::anchor::Start;
+    use longshore_model::capability::Mode;
+    use longshore_model::id::{Context, Ids, SessionId};
+    use longshore_model::mcp::McpTransport;
+    use longshore_model::time::Timestamp;
+
+    use super::*;
+
+    #[test]
+    fn a_session_gets_its_own_servers_and_those_of_the_settings_with_their_secrets() {
+        let server = |name: &str, key: &str| McpServer {
+            name: name.to_owned(),
+            transport: McpTransport::Stdio {
+                command: "serve".to_owned(),
+                args: Vec::new(),
+                env: [("KEY".to_owned(), key.to_owned())].into(),
+            },
+        };
+        let config = AnchorConfig {
+            surroundings: Surroundings::of([("DOCS_KEY", "s3cret")]),
+            mcp_servers: vec![server("docs", "${DOCS_KEY}"), server("files", "of the settings")],
+            ..AnchorConfig::default()
+        };
+        let session = SessionId::mint(&mut Context { now: Timestamp::default(), ids: &mut Ids::seeded(1) });
+        let mut launch = Launch {
+            session,
+            agent: "codex".into(),
+            cwd: "/work".to_owned(),
+            mode: Mode::Ask,
+            model: None,
+            mcp_servers: vec![server("files", "of the session")],
+            start: Start::New,
+        };
+        config.equip(&mut launch);
+        assert_eq!(launch.mcp_servers, [server("files", "of the session"), server("docs", "s3cret")]);
     }
 }

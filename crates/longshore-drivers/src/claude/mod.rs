@@ -12,7 +12,7 @@
 //! session is for the anchor to see to.
 
 pub mod replay;
-mod spec;
+pub(crate) mod spec;
 pub mod translate;
 pub mod wire;
 
@@ -22,6 +22,8 @@ use std::sync::Arc;
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
+use longshore_model::mcp::{McpServer, McpTransport};
+use serde_json::{Map, json};
 
 pub use spec::Spec;
 pub use translate::Claude;
@@ -93,6 +95,9 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         if let Some(model) = &launch.model {
             say(&["--model", model]);
         }
+        if !launch.mcp_servers.is_empty() {
+            say(&["--mcp-config", &mcp_config(&launch.mcp_servers)]);
+        }
         let id = native_id(launch);
         match &launch.start {
             Start::New | Start::Told { .. } => say(&["--session-id", &id]),
@@ -101,6 +106,20 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         }
     }
     words.into_iter().map(str::to_owned).chain(own).collect()
+}
+
+/// Servers of tools, as a `.mcp.json` has them.
+fn mcp_config(servers: &[McpServer]) -> String {
+    let of = |server: &McpServer| {
+        let settings = match &server.transport {
+            McpTransport::Stdio { command, args, env } => {
+                json!({"command": command, "args": args, "env": env})
+            }
+            McpTransport::Http { url, headers } => json!({"type": "http", "url": url, "headers": headers}),
+        };
+        (server.name.clone(), settings)
+    };
+    json!({"mcpServers": servers.iter().map(of).collect::<Map<_, _>>()}).to_string()
 }
 
 /// What its environment has beyond ours: it must not replace itself while it works.

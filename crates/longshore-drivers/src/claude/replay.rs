@@ -181,6 +181,7 @@ impl Player {
             cwd: spawn["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
             mode,
             model: after("--model"),
+            mcp_servers: Vec::new(),
             start,
         };
         self.feed(Input::Open(launch), None);

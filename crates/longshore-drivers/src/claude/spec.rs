@@ -4,10 +4,25 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment};
+use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
+
+/// Where Claude Code keeps who is logged in.
+pub(crate) const ACCOUNT: Account = Account {
+    variables: &[
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CODE_USE_BEDROCK",
+        "CLAUDE_CODE_USE_VERTEX",
+    ],
+    home: ("CLAUDE_CONFIG_DIR", ".claude"),
+    files: &[".credentials.json"],
+    without: Some(("settings.json", "apiKeyHelper")),
+};
 
 /// Claude Code, through `claude -p` with stream-json both ways.
 #[derive(Debug)]
@@ -28,6 +43,10 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         Some(LOGIN)
+    }
+
+    fn account(&self) -> Option<Account> {
+        Some(ACCOUNT)
     }
 
     fn resume(&self) -> Option<&str> {

@@ -232,6 +232,7 @@ impl Player {
             cwd: params["cwd"].as_str().unwrap_or(cwd).to_owned(),
             mode,
             model: params["model"].as_str().map(str::to_owned),
+            mcp_servers: Vec::new(),
             start,
         };
         self.feed(Input::Open(launch), None);

@@ -6,10 +6,19 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use super::{Codex, NAME, capabilities};
+use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::past::Records;
 use crate::past::codex::Rollouts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
+
+/// Where codex keeps who is logged in.
+pub(crate) const ACCOUNT: Account = Account {
+    variables: &["CODEX_API_KEY", "OPENAI_API_KEY"],
+    home: ("CODEX_HOME", ".codex"),
+    files: &["auth.json"],
+    without: Some(("config.toml", "model_provider")),
+};
 
 /// Codex, through its `app-server`.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +39,10 @@ impl AgentSpec for Spec {
 
     fn login(&self) -> Option<&str> {
         Some("codex login")
+    }
+
+    fn account(&self) -> Option<Account> {
+        Some(ACCOUNT)
     }
 
     fn resume(&self) -> Option<&str> {

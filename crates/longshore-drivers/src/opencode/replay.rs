@@ -197,8 +197,15 @@ impl Player {
 
     fn open(&mut self, start: Start) -> SessionId {
         let session = SessionId(self.ids.next(self.now));
-        let launch =
-            Launch { session, agent: name(), cwd: SOMEWHERE.to_owned(), mode: Mode::Ask, model: None, start };
+        let launch = Launch {
+            session,
+            agent: name(),
+            cwd: SOMEWHERE.to_owned(),
+            mode: Mode::Ask,
+            model: None,
+            mcp_servers: Vec::new(),
+            start,
+        };
         self.feed(Input::Open(launch), None);
         session
     }

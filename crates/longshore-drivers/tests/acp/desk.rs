@@ -84,7 +84,7 @@ impl Desk {
     pub(crate) fn open_with(&mut self, mode: Mode, model: Option<&str>, start: Start) -> Output {
         let (session, cwd, agent) = (self.session, "/w".to_owned(), Arc::from("agent"));
         let model = model.map(str::to_owned);
-        self.handle(Input::Open(Launch { session, agent, cwd, mode, model, start }))
+        self.handle(Input::Open(Launch { session, agent, cwd, mode, model, mcp_servers: Vec::new(), start }))
     }
 
     pub(crate) fn line(&mut self, line: &Value) -> Output {

@@ -61,7 +61,7 @@ impl Desk {
 
     pub(crate) fn launch(&self, mode: Mode, start: Start) -> Launch {
         let (session, cwd) = (self.session, "/w".to_owned());
-        Launch { session, agent: name(), cwd, mode, model: None, start }
+        Launch { session, agent: name(), cwd, mode, model: None, mcp_servers: Vec::new(), start }
     }
 
     pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {

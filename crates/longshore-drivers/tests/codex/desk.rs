@@ -64,7 +64,15 @@ impl Desk {
 
     pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {
         let (session, cwd) = (self.session, "/w".to_owned());
-        self.handle(Input::Open(Launch { session, agent: name(), cwd, mode, model: None, start }))
+        self.handle(Input::Open(Launch {
+            session,
+            agent: name(),
+            cwd,
+            mode,
+            model: None,
+            mcp_servers: Vec::new(),
+            start,
+        }))
     }
 
     pub(crate) fn line(&mut self, line: &Value) -> Output {

@@ -70,7 +70,15 @@ impl Desk {
 
     pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {
         let (session, cwd) = (self.session, "/w".to_owned());
-        self.handle(Input::Open(Launch { session, agent: name(), cwd, mode, model: None, start }))
+        self.handle(Input::Open(Launch {
+            session,
+            agent: name(),
+            cwd,
+            mode,
+            model: None,
+            mcp_servers: Vec::new(),
+            start,
+        }))
     }
 
     /// An event of [`CHAT`], if it names no other conversation.

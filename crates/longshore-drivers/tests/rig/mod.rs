@@ -330,6 +330,7 @@ impl Rig {
             cwd: self.folder.path().display().to_string(),
             mode: Mode::Ask,
             model: None,
+            mcp_servers: Vec::new(),
             start: Start::New,
         }
     }

@@ -42,7 +42,7 @@ pub(super) async fn agents(hub: &Hub) -> Result<Value, HubError> {
 }
 
 pub(super) async fn open(hub: &Hub, params: Open, by: &Principal) -> Result<SessionInfo, HubError> {
-    let Open { agent, cwd, prompt, title, model, mode } = params;
+    let Open { agent, cwd, prompt, title, model, mode, mcp_servers } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
@@ -51,7 +51,7 @@ pub(super) async fn open(hub: &Hub, params: Open, by: &Principal) -> Result<Sess
         check::first_prompt(hub, &agent, prompt).await?;
     }
     let mode = mode.unwrap_or_default();
-    let opened = hub.open(OpenRequest { agent, cwd, title, model, mode }).await?;
+    let opened = hub.open(OpenRequest { agent, cwd, title, model, mode, mcp_servers }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
     hub.command(opened.session_id, Command::Prompt(prompt), by.name.clone()).await?;
     hub.session(opened.session_id).await

@@ -8,6 +8,7 @@ use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, Prompt, When};
 use longshore_model::id::{PromptId, Seq};
 use longshore_model::info::Status;
+use longshore_model::mcp::McpServer;
 use schemars::JsonSchema;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{MapAccess, Visitor};
@@ -34,6 +35,9 @@ pub struct Open {
     /// What the agent may do without asking; `ask` unless said otherwise.
     #[serde(default)]
     pub mode: Option<Mode>,
+    /// Servers of tools (MCP) for the agent, besides those of the settings.
+    #[serde(default)]
+    pub mcp_servers: Vec<McpServer>,
 }
 
 /// Which sessions.

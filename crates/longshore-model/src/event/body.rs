@@ -127,7 +127,7 @@ pub enum Body {
     TurnFinished(TurnEnd),
 
     /// The first event of every session.
-    SessionOpened(Opened),
+    SessionOpened(Box<Opened>),
     /// The agent listens.
     SessionReady(Ready),
     /// The agent's process is gone; the session stays. Text: why.

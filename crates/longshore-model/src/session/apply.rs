@@ -96,18 +96,22 @@ impl Session {
             Body::TurnStarted { .. } => {
                 self.spoken |= self.native.is_some();
                 self.turn = event.turn.map(|id| Turn { id, started: event.at });
+                self.usage_before = self.usage;
             }
             Body::TurnFinished(end) => {
                 if self.turn.map(|turn| turn.id) == event.turn {
                     self.turn = None;
                 }
                 self.last_outcome = Some(end.outcome);
+                if let Some(usage) = &end.usage {
+                    self.usage = self.usage.at_least(&self.usage_before.plus(usage));
+                }
                 if let Some(cost) = end.cost_usd {
                     self.cost_usd = Some(self.cost_usd.unwrap_or(0.0) + cost);
                 }
             }
 
-            Body::SessionOpened(opened) => self.opened = opened.clone(),
+            Body::SessionOpened(opened) => self.opened = (**opened).clone(),
             Body::SessionReady(ready) => {
                 self.link = Link::Ready;
                 self.woken = true;
@@ -170,7 +174,7 @@ impl Session {
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
             Body::CommandsListed { commands } => self.commands.clone_from(commands),
-            Body::UsageUpdated(usage) => self.usage = *usage,
+            Body::UsageUpdated(usage) => self.usage = usage.at_least(&self.usage),
             Body::UsageLimited(_) => {}
             Body::Imported { until } => {
                 self.imported = Some(*until);

@@ -183,6 +183,8 @@ pub struct Session {
     questions_past: HashMap<QuestionId, Asked<QuestionAnswer>>,
 
     usage: Usage,
+    /// What had been used when the last turn began.
+    usage_before: Usage,
     cost_usd: Option<f64>,
     last_text: String,
 }
@@ -191,7 +193,7 @@ impl Session {
     /// A new session and its first event.
     pub fn open(id: SessionId, opened: Opened, cx: &mut Context<'_>, out: &mut Outcome) -> Self {
         let mut session = Self::blank(id, opened.clone(), cx.now);
-        session.record(Draft::new(Body::SessionOpened(opened)), cx, out);
+        session.record(Draft::new(Body::SessionOpened(Box::new(opened))), cx, out);
         session
     }
 
@@ -200,7 +202,7 @@ impl Session {
         let mut events = events.into_iter();
         let first = events.next()?;
         let Body::SessionOpened(opened) = &first.body else { return None };
-        let mut session = Self::blank(first.session, opened.clone(), first.at);
+        let mut session = Self::blank(first.session, Opened::clone(opened), first.at);
         session.apply(first);
         for event in events {
             session.apply(event);
@@ -241,6 +243,7 @@ impl Session {
             questions: BTreeMap::new(),
             questions_past: HashMap::new(),
             usage: Usage::default(),
+            usage_before: Usage::default(),
             cost_usd: None,
             last_text: String::new(),
         }
@@ -349,6 +352,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             start,
         }
     }
@@ -442,6 +446,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            mcp_servers: self.opened.mcp_servers.clone(),
             native: self.native.clone(),
             imported: self.imported,
             capabilities: self.opened.capabilities.clone(),

@@ -163,6 +163,10 @@ fn agent(agent: &AgentInfo) -> Finding {
             let fix = format!("name the right program, or install it with `{}`", agent.install);
             fault(format!("{title}: {remark}"), fix)
         }
+        (Some(_), None) if agent.logged_in == Some(false) => {
+            let fix = agent.login.clone().unwrap_or_else(|| "see its own documentation".to_owned());
+            fault(format!("{title}: nobody is logged in"), fix)
+        }
         (Some(path), None) => {
             let version = agent.version.as_deref().unwrap_or("of unknown version");
             good(format!("{title}: {version} at {path}"))

@@ -105,7 +105,7 @@ fn as_recorded_by_the_hub(command: &AgentCommand) -> Vec<Draft> {
 
 fn opened_by(draft: &Draft) -> Option<Opened> {
     match &draft.body {
-        Body::SessionOpened(opened) => Some(opened.clone()),
+        Body::SessionOpened(opened) => Some(Opened::clone(opened)),
         _ => None,
     }
 }
@@ -118,6 +118,7 @@ fn as_recorded(capture: &Capture) -> Opened {
         mode: Mode::default(),
         model: None,
         title: Some(capture.scenario.clone()),
+        mcp_servers: Vec::new(),
         capabilities: Capabilities::default(),
         parent: None,
         forked_from: None,

@@ -14,6 +14,7 @@ use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
 use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
+use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::net::TcpListener;
@@ -151,7 +152,13 @@ fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
         // What would be forgotten at once need not be taken in.
         oldest: (config.retention_days > 0).then(|| day * config.retention_days),
     };
-    let settings = AnchorConfig { past, ..AnchorConfig::of(config.agents.clone())? };
+    let named = |(name, transport): (&String, &McpTransport)| McpServer {
+        name: name.clone(),
+        transport: transport.clone(),
+    };
+    let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
+    mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
+    let settings = AnchorConfig { past, mcp_servers, ..AnchorConfig::of(config.agents.clone())? };
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,

@@ -39,6 +39,13 @@ pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
         let remark = format!("{}: {}", agent.name, agent.remark.as_deref().unwrap_or_default());
         lines.extend(lifecycle::signed("!", &remark, ink::HINT, style));
     }
+    for agent in here.iter().filter(|agent| agent.logged_in == Some(false)) {
+        let remark = match &agent.login {
+            Some(login) => format!("{}: nobody is logged in; run `{login}`", agent.name),
+            None => format!("{}: nobody is logged in", agent.name),
+        };
+        lines.extend(lifecycle::signed("!", &remark, ink::HINT, style));
+    }
     if !missing.is_empty() {
         lines.push(Line::default());
         lines.push(Line::of("not installed", ink::DIM));

@@ -5,6 +5,7 @@ mod cli;
 mod codex_control;
 mod codex_turns;
 mod crash;
+mod mcp;
 mod past;
 mod rig;
 mod script;

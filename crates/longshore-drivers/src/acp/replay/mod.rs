@@ -238,6 +238,7 @@ impl Player {
             cwd: params["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
             mode: self.mode_ahead(&request["id"], ahead),
             model: None,
+            mcp_servers: Vec::new(),
             start,
         };
         self.feed(Input::Open(launch), None);

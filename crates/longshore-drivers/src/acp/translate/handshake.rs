@@ -1,10 +1,13 @@
 //! From the first line to a session that is ready, or why it never will be.
 
+use std::collections::BTreeMap;
+
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft};
+use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -124,7 +127,14 @@ impl Acp {
     }
 
     /// Asks for the conversation that a session is to be.
-    fn begin(&mut self, launch: Launch, logins: usize, cx: &mut Context<'_>, out: &mut Output) {
+    fn begin(&mut self, mut launch: Launch, logins: usize, cx: &mut Context<'_>, out: &mut Output) {
+        if !self.can.mcp_capabilities.http {
+            let calls = |server: &McpServer| matches!(server.transport, McpTransport::Http { .. });
+            for server in launch.mcp_servers.extract_if(.., |server| calls(server)) {
+                let text = format!("{} cannot call the MCP server {} over HTTP.", self.title(), server.name);
+                Self::notice(launch.session, None, NoticeLevel::Warning, text, out);
+            }
+        }
         match launch.start.clone() {
             Start::New | Start::Told { .. } => {
                 let params = place(&launch, None);
@@ -281,9 +291,24 @@ impl Acp {
 
 /// The parameters of `session/new`, `session/load`, `session/resume` and `session/fork`.
 fn place(launch: &Launch, native: Option<&str>) -> Value {
-    let mut params = json!({"cwd": launch.cwd, "mcpServers": []});
+    let servers: Vec<Value> = launch.mcp_servers.iter().map(mcp_server).collect();
+    let mut params = json!({"cwd": launch.cwd, "mcpServers": servers});
     if let Some(native) = native {
         params["sessionId"] = json!(native);
     }
     params
+}
+
+fn mcp_server(McpServer { name, transport }: &McpServer) -> Value {
+    let pairs = |values: &BTreeMap<String, String>| {
+        values.iter().map(|(name, value)| json!({"name": name, "value": value})).collect::<Vec<_>>()
+    };
+    match transport {
+        McpTransport::Stdio { command, args, env } => {
+            json!({"name": name, "command": command, "args": args, "env": pairs(env)})
+        }
+        McpTransport::Http { url, headers } => {
+            json!({"type": "http", "name": name, "url": url, "headers": pairs(headers)})
+        }
+    }
 }

@@ -29,6 +29,17 @@ pub struct AgentCapabilities {
     pub prompt_capabilities: PromptCapabilities,
     #[serde(deserialize_with = "empty")]
     pub session_capabilities: SessionCapabilities,
+    #[serde(deserialize_with = "empty")]
+    pub mcp_capabilities: McpCapabilities,
+}
+
+/// How servers of tools may be reached besides over pipes.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+#[allow(missing_docs)]
+pub struct McpCapabilities {
+    #[serde(deserialize_with = "empty")]
+    pub http: bool,
 }
 
 /// What a prompt may hold besides text and links.

@@ -126,11 +126,12 @@ impl Claude {
             mode: home.mode,
             model: home.model.clone(),
             title: None,
+            mcp_servers: Vec::new(),
             capabilities: child_capabilities(),
             parent: Some(parent),
             forked_from: None,
         };
-        out.say(talk.session, Draft::new(Body::SessionOpened(opened)));
+        out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
             native: native.to_owned(),
             version: home.version.clone(),

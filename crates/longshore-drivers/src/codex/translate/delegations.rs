@@ -198,13 +198,14 @@ impl Codex {
             mode: of.mode,
             model: model.clone(),
             title: None,
+            mcp_servers: Vec::new(),
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,
         };
         let mut thread = Thread::new(session, of.cwd.clone(), of.mode, model.clone());
         thread.recorded = true;
-        out.say(session, Draft::new(Body::SessionOpened(opened)));
+        out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready =
             Ready { native: child.to_owned(), version: self.version.clone(), model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)));

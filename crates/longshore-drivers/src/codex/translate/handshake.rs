@@ -5,6 +5,7 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault, TurnErrorCode};
+use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
@@ -307,7 +308,21 @@ fn thread_params(launch: &Launch, native: Option<&str>) -> Value {
     if let Some(model) = &launch.model {
         params["model"] = json!(model);
     }
+    if !launch.mcp_servers.is_empty() {
+        // By their paths in the settings, so that those of the person's own stay.
+        let path =
+            |server: &McpServer| (format!("mcp_servers.{}", server.name), mcp_settings(&server.transport));
+        params["config"] = launch.mcp_servers.iter().map(path).collect::<serde_json::Map<_, _>>().into();
+    }
     params
+}
+
+/// A server of tools, as `config.toml` has it.
+fn mcp_settings(transport: &McpTransport) -> Value {
+    match transport {
+        McpTransport::Stdio { command, args, env } => json!({"command": command, "args": args, "env": env}),
+        McpTransport::Http { url, headers } => json!({"url": url, "http_headers": headers}),
+    }
 }
 
 fn native_of(start: &Start) -> Option<&str> {

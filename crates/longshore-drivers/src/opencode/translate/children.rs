@@ -118,6 +118,7 @@ impl OpenCode {
             mode: of.mode,
             model: of.model.clone(),
             title: title.clone(),
+            mcp_servers: Vec::new(),
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,
@@ -134,7 +135,7 @@ impl OpenCode {
         };
         chat.parent = Some(Parent { native: parent.to_owned(), turn, item, working: item.is_some() });
         let (mode, model) = (of.mode, chat.model.clone());
-        out.say(session, Draft::new(Body::SessionOpened(opened)));
+        out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready { native: child.to_owned(), version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
         self.natives.insert(session, child.to_owned());

@@ -6,7 +6,8 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
-use serde_json::json;
+use longshore_model::mcp::{McpServer, McpTransport};
+use serde_json::{Value, json};
 
 use super::calls::{Ask, Call};
 use super::chats::Chat;
@@ -19,6 +20,11 @@ impl OpenCode {
         let session = launch.session;
         self.opening.push(session);
         let cwd = launch.cwd.clone();
+        for server in &launch.mcp_servers {
+            // OpenCode has them by folder: all of its conversations there can call them.
+            let ask = Ask::post("/mcp", &cwd, mcp_server(server)).of(session);
+            self.calls.send(ask, Call::Tell { vital: true }, out);
+        }
         let ask = match &launch.start {
             Start::New | Start::Told { .. } => {
                 Ask::post("/session", &cwd, json!({"permission": modes::rules(launch.mode)}))
@@ -151,4 +157,18 @@ impl OpenCode {
             out.ended.push((session, "the session that it worked for was stopped".to_owned()));
         }
     }
+}
+
+/// A server of tools, as OpenCode is told of it.
+fn mcp_server(McpServer { name, transport }: &McpServer) -> Value {
+    let config = match transport {
+        McpTransport::Stdio { command, args, env } => {
+            let words: Vec<&String> = std::iter::once(command).chain(args).collect();
+            json!({"type": "local", "command": words, "environment": env, "enabled": true})
+        }
+        McpTransport::Http { url, headers } => {
+            json!({"type": "remote", "url": url, "headers": headers, "enabled": true})
+        }
+    };
+    json!({"name": name, "config": config})
 }

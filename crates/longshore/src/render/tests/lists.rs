@@ -96,10 +96,10 @@ hand back cd /w && codex resume 1-2
 }
 
 #[test]
-fn agents_that_are_missing_say_how_to_get_them() {
+fn agents_say_what_they_lack_and_how_to_get_it() {
     let agents: Vec<AgentInfo> = serde_json::from_value(json!([
         {"name": "codex", "title": "Codex", "path": "/bin/codex", "version": "1.2", "install": "npm i codex",
-         "capabilities": {"modes": ["plan", "ask"]}, "remark": "old"},
+         "capabilities": {"modes": ["plan", "ask"]}, "remark": "old", "login": "codex login", "loggedIn": false},
         {"name": "claude", "title": "Claude", "install": "npm i claude", "capabilities": {}},
     ]))
     .unwrap();
@@ -109,6 +109,7 @@ fn agents_that_are_missing_say_how_to_get_them() {
 AGENT    VERSION  MODES     PATH
 ✓ codex  1.2      plan ask  /bin/codex
 ! codex: old
+! codex: nobody is logged in; run `codex login`
 
 not installed
 ○ claude  npm i claude

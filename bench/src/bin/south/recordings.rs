@@ -1,0 +1,56 @@
+//! Recordings of real agents, heard again and again.
+
+use std::fs::File;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use longshore_drivers::capture::{self, Capture, Direction};
+
+/// Where the recordings are.
+pub(crate) fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/longshore-drivers/captures")
+}
+
+/// Every file below a folder.
+pub(crate) fn files(folder: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    let mut left = vec![folder.to_owned()];
+    while let Some(folder) = left.pop() {
+        for entry in folder.read_dir().with_context(|| format!("no folder {}", folder.display()))? {
+            let path = entry?.path();
+            match path.is_dir() {
+                true => left.push(path),
+                false => found.push(path),
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// By driver: how many lines of agents are translated in a second. The player that finds our words for what the recorded
+/// client did takes its part of the time.
+pub(crate) fn replay(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
+    ["codex", "claude", "acp", "opencode"]
+        .into_iter()
+        .map(|driver| Ok((driver, rate(driver, seconds)?)))
+        .collect()
+}
+
+fn rate(driver: &str, seconds: f64) -> Result<f64> {
+    let read = |path: &PathBuf| Ok(Capture::read(BufReader::new(File::open(path)?))?);
+    let captures: Vec<Capture> = files(&folder().join(driver))?.iter().map(read).collect::<Result<_>>()?;
+    let lines =
+        |capture: &Capture| capture.entries.iter().filter(|entry| entry.dir == Direction::FromAgent).count();
+    let all: usize = captures.iter().map(lines).sum();
+    let (began, mut heard) = (Instant::now(), 0);
+    while began.elapsed() < Duration::from_secs_f64(seconds) {
+        for capture in &captures {
+            std::hint::black_box(capture::replay(capture)?);
+        }
+        heard += all;
+    }
+    Ok(heard as f64 / began.elapsed().as_secs_f64())
+}
