@@ -1,5 +1,6 @@
 // What to look at twice before allowing. Hints for a person, not a fence: the agent's own sandbox is that.
 import type { Subject } from "./contract.ts";
+import { bareCommand } from "./describe.ts";
 
 export type Risk = { word: string; why: string };
 
@@ -9,16 +10,16 @@ const DELETES = { word: "deletes", why: "removes or overwrites for good" };
 const ROOT = { word: "as root", why: "runs with all rights" };
 const FETCHED = { word: "runs fetched code", why: "what it runs comes from elsewhere" };
 
-const NETWORKED = /(^|[\s;&|(`])(curl|wget|nc|ncat|ssh|scp|sftp|rsync|ftp|telnet|ping|dig|nslookup|docker (pull|push|login)|kubectl|aws|gcloud|az|gh|git (push|pull|fetch|clone|ls-remote|submodule)|npm (i|install|ci|publish|update)|npx|pnpm (i|add|install|dlx)|yarn (add|install|dlx)|pip3? install|uv (add|pip|sync)|cargo (install|add|fetch|publish|update)|go (get|install)|apt(-get)?|brew|gem install)(?=\s|$)|https?:\/\//;
-const DELETING = /(^|[\s;&|(`])(rm|rmdir|unlink|shred|truncate|dd|mkfs\S*|git (reset --hard|clean|push .*(--force|-f)\b|branch -D|checkout (--|\.)|restore|stash drop)|drop (table|database)|find .*-delete|kill(all)?|pkill)(?=\s|$)/i;
+const NETWORKED = /(^|[\s;&|(`'"])(curl|wget|nc|ncat|ssh|scp|sftp|rsync|ftp|telnet|ping|dig|nslookup|docker (pull|push|login)|kubectl|aws|gcloud|az|gh|git (push|pull|fetch|clone|ls-remote|submodule)|npm (i|install|ci|publish|update)|npx|pnpm (i|add|install|dlx)|yarn (add|install|dlx)|pip3? install|uv (add|pip|sync)|cargo (install|add|fetch|publish|update)|go (get|install)|apt(-get)?|brew|gem install)(?=\s|$)|https?:\/\//;
+const DELETING = /(^|[\s;&|(`'"])(rm|rmdir|unlink|shred|truncate|dd|mkfs\S*|git (reset --hard|clean|push .*(--force|-f)\b|branch -D|checkout (--|\.)|restore|stash drop)|drop (table|database)|find .*-delete|kill(all)?|pkill)(?=\s|$)/i;
 const PIPED = /(curl|wget)\b[^|;]*\|\s*(sudo\s+)?(ba|z|da)?sh\b/;
 
 export function risks(subject: Subject, cwd: string): Risk[] {
   switch (subject.kind) {
     case "command": {
-      const command = subject.command;
+      const command = bareCommand(subject.command);
       return [
-        ...(/(^|[\s;&|(`])(sudo|doas|su)(?=\s)/.test(command) ? [ROOT] : []),
+        ...(/(^|[\s;&|(`'"])(sudo|doas|su)(?=\s)/.test(command) ? [ROOT] : []),
         ...(PIPED.test(command) ? [FETCHED] : []),
         ...(DELETING.test(command) ? [DELETES] : []),
         ...(leaves(command, cwd) || (subject.cwd && !inside(subject.cwd, cwd)) ? [OUTSIDE] : []),
