@@ -77,6 +77,8 @@ export async function startStage(steps) {
     for (const child of [stage.hub, model]) if (child.exitCode === null) await new Promise((done) => (child.once("exit", done), child.kill("SIGTERM"), setTimeout(() => child.kill("SIGKILL"), 5_000).unref()));
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
+  // Whoever ends us must not leave a hub and its agents behind.
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
   return stage;
 }
 
@@ -103,5 +105,4 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const { STEPS } = await import("./scenes.mjs");
   const stage = await startStage(STEPS);
   console.log(`${stage.url}/?token=${stage.token}`);
-  process.once("SIGINT", async () => (await stage.stop(), process.exit(0)));
 }
