@@ -20,6 +20,14 @@ export function changedFiles(items: TimelineItem[], cwd: string): ChangedFile[] 
   return [...files.values()].sort((a, b) => a.path.localeCompare(b.path));
 }
 
+/** What a turn of several edits came to; nothing where the one edit says it already. */
+export function sumOfTurn(items: TimelineItem[], turn: string | null | undefined): FileChange[] {
+  const ofTurn = items.filter((item) => item.turn === turn);
+  const edits = ofTurn.filter((item) => (item.kind === "tool" && item.content.changes?.length) || (item.kind === "diff" && item.content.changes.length));
+  const sum = ofTurn.find((item) => item.kind === "turn_diff");
+  return sum?.text && edits.length !== 1 ? filesOf(sum.text) : [];
+}
+
 function changesOf(item: TimelineItem, summed: Set<string | null | undefined>): FileChange[] {
   switch (item.kind) {
     case "turn_diff":

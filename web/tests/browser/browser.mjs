@@ -40,17 +40,24 @@ export function client(stage) {
     async take(events) {
       const socket = new WebSocket(`${stage.url.replace("http", "ws")}/api/v1/socket?token=${encodeURIComponent(stage.token)}`);
       await new Promise((done, failed) => ((socket.onopen = done), (socket.onerror = failed)));
-      for (let at = 0; at < events.length; at += 2_000) {
-        const answer = await new Promise((done) => {
-          socket.onmessage = ({ data }) => done(JSON.parse(data));
-          socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000) } }));
-        });
-        if (answer.error) throw new Error(JSON.stringify(answer.error));
+      try {
+        await each(socket, events);
+      } finally {
+        socket.close();
       }
-      socket.close();
       return events[0].sessionId;
     },
   };
+}
+
+async function each(socket, events) {
+  for (let at = 0; at < events.length; at += 2_000) {
+    const answer = await new Promise((done) => {
+      socket.onmessage = ({ data }) => done(JSON.parse(data));
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000) } }));
+    });
+    if (answer.error) throw new Error(JSON.stringify(answer.error));
+  }
 }
 
 export async function until(what, look, within = 30_000) {

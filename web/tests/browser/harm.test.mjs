@@ -11,7 +11,7 @@ test("what an agent writes is never more than text", scripted, async () => {
     for (const path of ["/sessions", `/sessions/${session}`, `/sessions/${session}/changes`]) {
       const page = await open(given.browser, stage, { size, path });
       await page.getByText("onerror").first().waitFor();
-      for (const fold of await page.locator("[aria-expanded=false]").all()) await fold.click().catch(() => {});
+      await page.evaluate(() => document.querySelectorAll("main [aria-expanded=false]").forEach((fold) => fold.click()));
       await page.waitForTimeout(300);
       const found = await page.evaluate(() => ({
         pwned: window.pwned,

@@ -28,7 +28,8 @@ const usage = (input, output) => ({ input, cached: Math.round(input * 0.7), outp
 export const STEPS = [
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
-  { when: { contains: "fix the total" }, do: [plan(3), { say: ANSWER, phase: "final_answer" }], usage: usage(9_800, 310) },
+  { when: { contains: "fix the total" }, do: [plan(3)] },
+  { when: { contains: "fix the total" }, do: [{ say: ANSWER, phase: "final_answer" }], usage: usage(9_800, 310) },
   { when: { contains: "release" }, do: [{ say: "Everything is committed. I would push the branch now.", phase: "commentary" }, { call: "exec_command", args: { cmd: "git push --force origin release-2.4 && rm -rf ../old-builds", sandbox_permissions: "require_escalated", justification: "The release branch has to be on the server before the build starts." } }], repeat: 3 },
   { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: 3 },
   { when: { contains: "colour" }, do: [{ call: "request_user_input", args: { questions: [{ id: "colour", header: "Colour", question: "Which colour should the button have?", options: [{ label: "Teal", description: "as the rest of the page" }, { label: "Orange", description: "stands out more" }] }] } }], repeat: 3 },
@@ -41,7 +42,9 @@ export const STEPS = [
 export const NASTY = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) ![b](javascript:window.pwned=1) <svg onload="window.pwned=1"> [c](data:text/html,<script>window.pwned=1</script>) <a href="javascript:window.pwned=1">d</a> \`<img src=x onerror=window.pwned=1>\` &lt;img src=x onerror=window.pwned=1&gt;`;
 
 let made = 0;
-const id = () => `01a1e086-efb0-7${(++made).toString(16).padStart(3, "0")}-8000-${Date.now().toString(16).padStart(12, "0")}`;
+const run = Math.floor(Math.random() * 0xffff).toString(16).padStart(4, "0");
+/** No two alike, neither here nor in another run on the same hub. */
+const id = () => `01a1e086-${run}-7000-8000-${(++made).toString(16).padStart(12, "0")}`;
 const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: true, fork: true, interrupt: true, listSessions: true, models: true, modes: ["plan", "ask", "auto-edit", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true };
 
 /** Writes a log, event by event. */

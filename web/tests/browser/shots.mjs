@@ -51,8 +51,9 @@ try {
     ["sessions", "/sessions"],
     ["session", at(done)],
     ["unfolded", at(done), async (page) => {
-      for (const fold of await page.locator(".fold [aria-expanded=false]").all()) await fold.click().catch(() => {});
-      await page.locator(".rows").evaluate((list) => list.scrollTo(0, 0));
+      await page.locator(".fold").first().waitFor();
+      await page.evaluate(() => document.querySelectorAll(".timeline .fold [aria-expanded=false]").forEach((fold) => fold.click()));
+      await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
     }],
     ["working", at(busy), (page) => page.getByLabel("Prompt").fill("and then the rest")],
     ["approval", at(waits.rename)],
