@@ -89,6 +89,11 @@ export class Link {
     else if (this.state === "waiting") this.connect();
   }
 
+  /** The network is gone: what is open is not believed, and tried anew. */
+  lost(): void {
+    if (this.socket && this.state === "open") void this.fail(this.socket);
+  }
+
   call<T>(method: string, params: object = {}, within = ANSWER_WITHIN): Promise<T> {
     const socket = this.socket;
     if (this.state !== "open" || !socket) return Promise.reject(new Lost());

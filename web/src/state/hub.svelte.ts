@@ -55,6 +55,7 @@ class Hub {
       if (document.visibilityState === "visible") this.link.poke();
     };
     addEventListener("online", poke);
+    addEventListener("offline", () => this.link.lost());
     addEventListener("pageshow", poke);
     addEventListener("focus", poke);
     document.addEventListener("visibilitychange", poke);

@@ -69,7 +69,7 @@ export async function startStage(steps) {
   let server;
   if (page.includes('id="app"')) stage.url = stage.hubUrl;
   else {
-    server = await preview({ root: WEB, configFile: join(WEB, "vite.config.ts"), preview: { port: 0, host: "127.0.0.1" }, logLevel: "error" });
+    server = await preview({ root: WEB, configFile: join(WEB, "vite.config.ts"), preview: { port: 0, host: "127.0.0.1" }, logLevel: "silent" });
     stage.url = server.resolvedUrls.local[0].replace(/\/$/, "");
   }
   stage.stop = async () => {
