@@ -9,6 +9,7 @@
 
 pub(crate) mod group;
 pub mod http;
+mod leash;
 mod lines;
 mod outgoing;
 pub(crate) mod spawn;

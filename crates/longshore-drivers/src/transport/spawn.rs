@@ -9,6 +9,7 @@ use std::process::Stdio as Pipe;
 use tokio::process::Command;
 
 use super::group::Group;
+use super::leash;
 
 /// What to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,6 +75,7 @@ impl Spawn {
             command.env_remove(name);
         }
         command.envs(&self.env);
+        leash::put_on(&mut command);
         let mut child = command.spawn().map_err(|error| self.explain(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let group = Group::new(child).map_err(|error| self.explain(error))?;

@@ -187,3 +187,39 @@ async fn a_hub_that_is_stopped_properly_puts_its_sessions_to_sleep() {
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert_eq!(talk.messages().last(), Some(&"Awake again."));
 }
+
+/// An agent that does not care whether anybody listens.
+const STUBBORN: &str = r#"
+[agents.stubborn]
+driver = "acp"
+command = ["sh", "-c", "echo $$ > stubborn.pid; while :; do sleep 0.1; done"]
+"#;
+
+#[tokio::test]
+async fn a_killed_hub_leaves_no_agent_behind() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), STUBBORN).unwrap();
+    rig.start().await;
+    rig.open_with("stubborn", "ask").await;
+    let pid = rig.work().join("stubborn.pid");
+    until("it runs", || std::fs::read_to_string(&pid).is_ok_and(|pid| pid.ends_with('\n'))).await;
+    let pid = std::fs::read_to_string(pid).unwrap();
+    let agent = std::path::Path::new("/proc").join(pid.trim());
+    assert!(agent.exists());
+    rig.kill().await;
+    // Gone, or dead and not yet fetched by anybody.
+    let is_gone = || std::fs::read_to_string(agent.join("stat")).map_or(true, |stat| stat.contains(") Z "));
+    until("it is gone", is_gone).await;
+}
+
+async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    for _ in 0..1_500 {
+        pace.tick().await;
+        if is_so() {
+            return;
+        }
+    }
+    panic!("never: {what}");
+}
