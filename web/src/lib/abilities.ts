@@ -15,6 +15,7 @@ export type Offers = {
   wake: boolean;
   handBack: boolean;
   decide: boolean;
+  answer: boolean;
   modes: Mode[];
   models: ModelInfo[];
 };
@@ -22,6 +23,8 @@ export type Offers = {
 /** Acting means everything but reading and deciding. */
 export const mayAct = (me: Me | undefined): boolean => (me?.mode ?? "full") === "full";
 export const mayDecide = (me: Me | undefined): boolean => (me?.mode ?? "full") !== "read_only";
+/** Answering a question is saying something to the agent. */
+export const mayAnswer = mayAct;
 export const mayManage = (me: Me | undefined): boolean => (me?.role ?? "owner") === "owner" || me?.mode === "full";
 
 export function offers(session: Session, agent: AgentInfo | undefined, me: Me | undefined): Offers {
@@ -44,6 +47,7 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
     wake: live && session.activity === "sleeping",
     handBack: Boolean(agent?.resume),
     decide: mayDecide(me),
+    answer: mayAnswer(me),
     modes: live && can.modes.length > 1 ? can.modes : [],
     models: live && can.models ? (agent?.models ?? []) : [],
   };

@@ -35,7 +35,8 @@ test("a device is offered what it may do and what the agent can", () => {
   assert.deepEqual(offers(busy, undefined, device("full")).whens, ["queue", "steer", "interrupt"]);
   const watcher = offers(busy, undefined, device("read_only"));
   assert.ok(!watcher.prompt && !watcher.stop && !watcher.fork && !watcher.decide && !watcher.close && watcher.why);
-  assert.ok(offers(busy, undefined, device("approve")).decide);
+  const approver = offers(busy, undefined, device("approve"));
+  assert.ok(approver.decide && !approver.answer && !approver.prompt);
   assert.ok(!mayAct(device("approve")) && mayDecide(device("approve")) && !mayDecide(device("read_only")));
   const plain = offers(session("1", { status: "active", capabilities: { ...CAPABILITIES, steer: false, interrupt: false, attachments: false, fork: false, modes: ["ask"], models: false } }), undefined, undefined);
   assert.deepEqual(plain.whens, ["queue"]);
