@@ -76,10 +76,11 @@ try {
         const kind = `${where}-${dark ? "dark" : "light"}`;
         if (kinds && !kinds.includes(kind)) continue;
         const page = await open(browser, stage, { size, dark, path: "/health", signedIn: false });
+        page.setDefaultTimeout(5_000);
         await pretend(page);
         await page.goto(`${stage.url}${path}?token=${stage.token}`);
         await page.waitForTimeout(900);
-        await act?.(page);
+        await act?.(page)?.catch?.((error) => console.log(name, kind, String(error).split("\n")[0]));
         await page.waitForTimeout(500);
         await page.screenshot({ path: join(folder, `${name}-${kind}.png`) });
         if (page.complaints.length) console.log(name, where, page.complaints.slice(0, 3));
