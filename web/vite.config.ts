@@ -17,7 +17,10 @@ function worker(): Plugin {
     apply: "build",
     async closeBundle() {
       const manifest: Record<string, { file: string; css?: string[]; isEntry?: boolean }> = JSON.parse(readFileSync("dist/.vite/manifest.json", "utf8"));
-      const built = Object.values(manifest).filter((chunk) => !/languages|highlight/.test(chunk.file)).flatMap((chunk) => [chunk.file, ...(chunk.css ?? [])]);
+      const built = Object.entries(manifest)
+        // Colours for code can wait for the network.
+        .filter(([source]) => !source.includes("highlight.js"))
+        .flatMap(([, chunk]) => [chunk.file, ...(chunk.css ?? [])]);
       const icons = readdirSync("public/icons").map((name) => `icons/${name}`);
       const files = ["/", "/manifest.webmanifest", ...new Set([...built.filter((file) => !file.endsWith(".html")), ...icons].map((file) => `/${file}`))];
       const name = `shell-${createHash("sha256").update(files.join()).update(readFileSync("dist/index.html")).digest("hex").slice(0, 12)}`;

@@ -27,8 +27,11 @@ self.addEventListener("fetch", (event) => {
   if (event.request.method !== "GET" || url.origin !== location.origin) return;
   if (/^\/(api|admin|pair\/|health|metrics)/.test(url.pathname)) return;
   if (event.request.mode === "navigate") event.respondWith(page(event.request));
-  else event.respondWith(caches.match(event.request, { ignoreSearch: true }).then((kept) => kept ?? fetch(event.request)));
+  else event.respondWith(kept(event.request).then((found) => found ?? fetch(event.request)));
 });
+
+/** The same file whatever else the request says: `Vary` is about encodings and origins, and these are our own files. */
+const kept = (file: RequestInfo) => caches.match(file, { ignoreSearch: true, ignoreVary: true });
 
 /** The page of the hub while it answers, so that a new one is seen at once; the kept one otherwise. */
 async function page(request: Request): Promise<Response> {
@@ -38,7 +41,7 @@ async function page(request: Request): Promise<Response> {
   } catch {
     // No network, or no hub.
   }
-  return (await caches.match("/")) ?? Response.error();
+  return (await kept("/")) ?? Response.error();
 }
 
 self.addEventListener("push", (event) => {

@@ -15,6 +15,13 @@ export function ago(at: string, now: number): string {
   return date.toLocaleDateString(undefined, { day: "numeric", month: "short", year });
 }
 
+/** The same in a sentence: `12 min ago`, `on Sat`. */
+export function agoWords(at: string, now: number): string {
+  const short = ago(at, now);
+  if (short === "now") return "just now";
+  return /(min|h)$/.test(short) ? `${short} ago` : `on ${short}`;
+}
+
 /** `14:03`, with the day when that is another one. */
 export function clock(at: string, now: number): string {
   const date = new Date(at);

@@ -19,6 +19,7 @@ export class Frames {
 
 /** A page in the background gets no frames; it is kept up to date all the same, without hurry. */
 function soon(run: () => void): void {
-  if (document.visibilityState === "visible") requestAnimationFrame(run);
-  else setTimeout(run, 200);
+  let frame = 0;
+  const timer = setTimeout(() => (cancelAnimationFrame(frame), run()), 250);
+  frame = requestAnimationFrame(() => (clearTimeout(timer), run()));
 }

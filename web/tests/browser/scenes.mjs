@@ -32,6 +32,7 @@ export const STEPS = [
   { when: { contains: "fix the total" }, do: [{ say: ANSWER, phase: "final_answer" }], usage: usage(9_800, 310) },
   { when: { contains: "release" }, do: [{ say: "Everything is committed. I would push the branch now.", phase: "commentary" }, { call: "exec_command", args: { cmd: "git push --force origin release-2.4 && rm -rf ../old-builds", sandbox_permissions: "require_escalated", justification: "The release branch has to be on the server before the build starts." } }], repeat: 3 },
   { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: 3 },
+  { when: { contains: "write a note" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Add File: note.md\n+# A note\n+From the script.\n*** End Patch" }], repeat: "forever" },
   { when: { contains: "colour" }, do: [{ call: "request_user_input", args: { questions: [{ id: "colour", header: "Colour", question: "Which colour should the button have?", options: [{ label: "Teal", description: "as the rest of the page" }, { label: "Orange", description: "stands out more" }] }] } }], repeat: 3 },
   { when: { contains: "slowly" }, do: [{ say: Array.from({ length: 160 }, (_, at) => `Word ${at}${at % 12 === 11 ? ".\n\n" : ""}`).join(" "), delay_ms: 60 }], repeat: "forever" },
   { when: { contains: "hail" }, do: [{ say: "Hail to you." }], repeat: "forever" },

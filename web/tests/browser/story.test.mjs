@@ -16,7 +16,7 @@ for (const [name, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
     await page.getByText("Hail to you.").first().waitFor();
     await page.getByText(/^Done ·/).waitFor();
     // The next one, from the composer.
-    await page.getByLabel("Prompt").fill("hail again");
+    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("hail again");
     await page.getByRole("button", { name: "Send" }).click();
     await until("the second answer", async () => (await page.getByText("Hail to you.").count()) >= 2);
     assert.deepEqual(page.complaints, []);
@@ -25,17 +25,17 @@ for (const [name, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
 }
 
 test("an approval is answered from the inbox, and another device sees who did", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "rename it" });
+  const { sessionId } = await client(stage).open({ prompt: "write a note" });
   const [one, two] = [await open(given.browser, stage), await open(given.browser, stage, { size: DESKTOP })];
-  const card = (page) => page.locator("article", { hasText: "rename it" });
-  await card(one).getByText("grand_total").waitFor();
-  await card(two).getByText("grand_total").waitFor();
+  const card = (page) => page.locator("article", { hasText: "write a note" });
+  await card(one).getByText("From the script.").waitFor();
+  await card(two).getByText("From the script.").waitFor();
   await card(one).getByRole("button", { name: "Allow once" }).click();
   await card(two).waitFor({ state: "detached" });
   await two.getByText(/allowed once by owner/).first().waitFor();
   await idle(sessionId);
   await one.goto(`${stage.url}/sessions/${sessionId}/changes`);
-  await one.getByText("cart.py").first().waitFor();
+  await one.getByText("note.md").first().waitFor();
   assert.deepEqual([one.complaints, two.complaints], [[], []]);
   await one.context().close();
   await two.context().close();
@@ -67,7 +67,7 @@ test("words are queued, rewritten and taken back; a turn is stopped", scripted, 
   const page = await open(given.browser, stage, { path: `/sessions/${sessionId}` });
   await page.getByText(/Word 3\b/).first().waitFor();
   for (const words of ["hail first", "hail second"]) {
-    await page.getByLabel("Prompt").fill(words);
+    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
     await page.getByRole("button", { name: "Queue" }).click();
     await page.getByLabel("Waiting prompts").getByText(words).waitFor();
   }
