@@ -25,9 +25,9 @@ for (const [name, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
 }
 
 test("an approval is answered from the inbox, and another device sees who did", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "write a note" });
+  const { sessionId } = await client(stage).open({ prompt: "write a note for the inbox" });
   const [one, two] = [await open(given.browser, stage), await open(given.browser, stage, { size: DESKTOP })];
-  const card = (page) => page.locator("article", { hasText: "write a note" });
+  const card = (page) => page.locator("article", { hasText: "write a note for the inbox" });
   await card(one).getByText("From the script.").waitFor();
   await card(two).getByText("From the script.").waitFor();
   await card(one).getByRole("button", { name: "Allow once" }).click();
