@@ -3,8 +3,11 @@
 
 use longshore_drivers::past::claude::Transcripts;
 use longshore_drivers::past::codex::Rollouts;
+use longshore_drivers::past::opencode::Database;
+use longshore_drivers::past::{Records, Served};
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    longshore_fuzz::read(&Rollouts, data);
-    longshore_fuzz::read(&Transcripts, data);
+    longshore_fuzz::read(|native| Rollouts.reader(native), data);
+    longshore_fuzz::read(|native| Transcripts.reader(native), data);
+    longshore_fuzz::read(|native| Database.reader(native), data);
 });

@@ -19,6 +19,8 @@ use serde::Deserialize;
 enum Step {
     /// Says a line.
     Print { line: String },
+    /// Says what a variable of its environment holds.
+    Env { name: String },
     /// Says so many `x`, and no line feed.
     Bytes { count: usize },
     /// Says these bytes.
@@ -42,6 +44,8 @@ enum Step {
     Repeat { line: String, times: usize },
     /// Connects to `call` and holds the line in the background.
     Call { call: String },
+    /// Connects to `call` and waits until it is hung up on.
+    Wait { call: String },
     /// Starts a process that connects to `call` and runs until it is hung up on; it inherits all pipes.
     Grandchild { call: String, own_group: bool },
     /// Closes its output and its errors.
@@ -80,6 +84,7 @@ fn say_version() {
 fn take(step: Step) {
     match step {
         Step::Print { line } => say(format!("{line}\n").as_bytes()),
+        Step::Env { name } => say(format!("{}\n", std::env::var(name).unwrap()).as_bytes()),
         Step::Bytes { count } => {
             let block = [b'x'; 64 * 1024];
             let mut left = count;
@@ -101,6 +106,7 @@ fn take(step: Step) {
         Step::Flood { line, call } => flood(&line, call),
         Step::Repeat { line, times } => say(format!("{line}\n").repeat(times).as_bytes()),
         Step::Call { call } => std::mem::forget(TcpStream::connect(call).unwrap()),
+        Step::Wait { call } => drop(TcpStream::connect(call).unwrap().read(&mut [0])),
         Step::Grandchild { call, own_group } => grandchild(&call, own_group),
         Step::HangUp => {
             // A pipe is closed when its last descriptor is.

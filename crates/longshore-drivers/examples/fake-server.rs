@@ -13,6 +13,9 @@
 //! | `POST /die` | ends with 3, at once |
 //! | anything else | is answered with method, path and body |
 //!
+//! With `FAKE_FOLDER` it answers with the files of that folder: `GET /a/b?c=d` with `-a-b-c-d`, and if there is none with
+//! `-a-b`, and if there is none either with 404. What it was asked stands in `asked`, after `started` for each start.
+//!
 //! With `mute` as its argument it does not tell where it listens.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
@@ -35,6 +38,7 @@ fn main() {
         println!("fake server listening on http://{}", listener.local_addr().unwrap());
     }
     let server = Arc::new(Server::default());
+    note("started");
     for stream in listener.incoming() {
         let (server, stream) = (Arc::clone(&server), stream.unwrap());
         std::thread::spawn(move || server.serve(stream));
@@ -71,7 +75,14 @@ impl Server {
         }
         let request = lines[0].trim_end_matches(" HTTP/1.1");
         match request {
-            "GET /events" => self.hold(stream),
+            "GET /events" | "GET /global/event" => self.hold(stream),
+            asked if std::env::var_os("FAKE_FOLDER").is_some() => {
+                note(asked);
+                match found(asked) {
+                    Some(body) => answer(&mut stream, 200, &body),
+                    None => answer(&mut stream, 404, r#"{"data":{"message":"not found"}}"#),
+                }
+            }
             "POST /say" => {
                 for stream in self.streams.lock().unwrap().iter_mut() {
                     let _ = write!(stream, "{:x}\r\ndata: {body}\n\n\r\n", body.len() + 8);
@@ -113,6 +124,26 @@ impl Server {
         if write!(stream, "{head}{hello}").is_ok() {
             streams.push(stream);
         }
+    }
+}
+
+/// The file that answers a request.
+fn found(asked: &str) -> Option<String> {
+    let folder = std::path::PathBuf::from(std::env::var_os("FAKE_FOLDER")?);
+    let path = asked.split(' ').nth(1)?;
+    let named = |path: &str| {
+        let name = path.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', "-");
+        std::fs::read_to_string(folder.join(name)).ok()
+    };
+    named(path).or_else(|| named(path.split('?').next()?))
+}
+
+/// Writes down what happened, in one piece.
+fn note(what: &str) {
+    if let Some(folder) = std::env::var_os("FAKE_FOLDER") {
+        let file = std::path::PathBuf::from(folder).join("asked");
+        let file = std::fs::OpenOptions::new().create(true).append(true).open(file);
+        file.unwrap().write_all(format!("{what}\n").as_bytes()).unwrap();
     }
 }
 

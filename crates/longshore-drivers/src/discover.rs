@@ -26,7 +26,9 @@ pub struct AgentSettings {
     pub args: Vec<String>,
     /// What its environment has beyond ours.
     pub env: BTreeMap<String, String>,
-    /// What speaks with it, for an agent that is not built in: `acp`.
+    /// How it is spoken with, where there is a choice.
+    pub transport: Transport,
+    /// What speaks with it, for an agent that is not built in: `acp`, `claude`.
     pub driver: Option<String>,
     /// The program and its arguments, for an agent that is not built in.
     pub command: Vec<String>,
@@ -34,8 +36,19 @@ pub struct AgentSettings {
     pub title: Option<String>,
 }
 
-/// The environment variables that a search looks at.
-#[derive(Clone, Debug, Default)]
+/// How an agent is spoken with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// As is usual for it: over its pipes, or on its port.
+    #[default]
+    Stdio,
+    /// Over a WebSocket that it opens to the hub.
+    Socket,
+}
+
+/// The environment variables that a search looks at, and that agents get.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Surroundings {
     vars: BTreeMap<OsString, OsString>,
 }
@@ -49,6 +62,11 @@ impl Surroundings {
     /// Those that are given, and no others.
     pub fn of<K: Into<OsString>, V: Into<OsString>>(vars: impl IntoIterator<Item = (K, V)>) -> Self {
         Self { vars: vars.into_iter().map(|(name, value)| (name.into(), value.into())).collect() }
+    }
+
+    /// All of them.
+    pub fn vars(&self) -> impl Iterator<Item = (&OsString, &OsString)> {
+        self.vars.iter()
     }
 
     /// A variable that is set to something.
@@ -149,7 +167,7 @@ impl Versions {
     ) -> AgentInfo {
         let found = find(agent, settings, around).await;
         let version = match &found.path {
-            Some(path) => self.version(agent.name(), path, settings).await,
+            Some(path) => self.version(agent.name(), path, settings, around).await,
             None => None,
         };
         let is_there = found.path.is_some();
@@ -172,7 +190,13 @@ impl Versions {
         }
     }
 
-    async fn version(&self, agent: &str, path: &Path, settings: &AgentSettings) -> Option<String> {
+    async fn version(
+        &self,
+        agent: &str,
+        path: &Path,
+        settings: &AgentSettings,
+        around: &Surroundings,
+    ) -> Option<String> {
         let changed = tokio::fs::metadata(path).await.and_then(|file| file.modified()).ok();
         if let Some(known) = self.known.lock().await.get(agent)
             && known.path == path
@@ -180,7 +204,7 @@ impl Versions {
         {
             return known.version.clone();
         }
-        let version = ask_version(path, settings).await;
+        let version = ask_version(path, settings, around).await;
         let known = Known { path: path.to_owned(), changed, version: version.clone() };
         self.known.lock().await.insert(agent.to_owned(), known);
         version
@@ -191,12 +215,14 @@ impl Versions {
 /// its things elsewhere, the command has to say so too.
 fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     let command = agent.resume()?;
-    let variable = agent.records().map(|records| records.home_variable());
-    let home = variable.and_then(|name| Some((name, settings.env.get(name)?)));
-    Some(match home {
-        Some((name, place)) => format!("{name}='{}' {command}", place.replace('\'', r"'\''")),
-        None => command.to_owned(),
-    })
+    let of_files = agent.records().map(|records| records.home_variable());
+    let of_served = agent.served_records().map_or(&[][..], |served| served.home_variables());
+    let variables = of_files.into_iter().chain(of_served.iter().copied());
+    let homes = variables.filter_map(|name| {
+        let place = settings.env.get(name)?.replace('\'', r"'\''");
+        Some(format!("{name}='{place}' "))
+    });
+    Some(homes.collect::<String>() + command)
 }
 
 /// What there is to know of a version before one relies on it.
@@ -223,10 +249,11 @@ fn is_newer(version: &str, than: &str) -> bool {
 const VERSION_DEADLINE: Duration = Duration::from_secs(3);
 
 /// The version in the first line of `--version`.
-async fn ask_version(path: &Path, settings: &AgentSettings) -> Option<String> {
+async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surroundings) -> Option<String> {
     let spawn = Spawn {
         program: path.to_owned(),
         arguments: vec!["--version".to_owned()],
+        around: around.clone(),
         env: settings.env.clone(),
         cwd: None,
     };
@@ -244,7 +271,9 @@ async fn ask_version(path: &Path, settings: &AgentSettings) -> Option<String> {
     // Dropped after its first line, or when the time is up: that kills it.
     let line = tokio::time::timeout(VERSION_DEADLINE, first_line).await.ok()??;
     let version = line.split_whitespace().map(|word| word.trim_start_matches('v'));
-    version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(str::to_owned)
+    let version = version.into_iter().find(|word| word.starts_with(|c: char| c.is_ascii_digit()));
+    // Some say it in a sentence.
+    version.map(|version| version.trim_end_matches(['.', ',']).to_owned())
 }
 
 #[cfg(test)]

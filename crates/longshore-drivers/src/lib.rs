@@ -8,8 +8,10 @@
 //! | [`codex`] | Codex, through its `app-server` |
 //! | [`claude`] | Claude Code, through its stream-json |
 //! | [`opencode`] | OpenCode, through its server |
+//! | [`react`] | the agent that is built in: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
 //! | [`past`] | conversations that were held elsewhere, in the agents' own records |
+//! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`transport`] | a child process and its three pipes |
@@ -26,8 +28,10 @@ pub mod codex;
 pub mod discover;
 mod form;
 mod git;
+pub mod offline;
 pub mod opencode;
 pub mod past;
+pub mod react;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

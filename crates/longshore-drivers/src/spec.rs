@@ -13,7 +13,8 @@ use longshore_model::driver::Driver;
 
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
-use crate::past::Records;
+use crate::offline::{Offline, Place};
+use crate::past::{Records, Served};
 
 /// An agent of the table, as it is passed around.
 pub type Agent = Arc<dyn AgentSpec>;
@@ -50,9 +51,24 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
         None
     }
 
+    /// What it keeps of its conversations, where it has to be asked for them.
+    fn served_records(&self) -> Option<&'static dyn Served> {
+        None
+    }
+
     /// The newest version that Longshore was tested with. A newer one is driven all the same, with a remark.
     fn tested(&self) -> Option<&str> {
         None
+    }
+
+    /// How it runs on a scripted model, without an account; none where that is not known.
+    fn offline(&self, _: Place<'_>) -> Option<Offline> {
+        None
+    }
+
+    /// What speaks with it, as captures name it.
+    fn driver_name(&self) -> &str {
+        self.name()
     }
 
     /// What it can do.
@@ -64,8 +80,8 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     /// How its program is started so that it speaks to us.
     fn invocation(&self, purpose: Purpose<'_>) -> Invocation;
 
-    /// How one speaks with its process.
-    fn channel(&self) -> Channel {
+    /// How one speaks with its process. The settings may choose where there is a choice.
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Lines
     }
 
@@ -84,8 +100,25 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
 pub enum Channel {
     /// In lines, over its pipes.
     Lines,
+    /// In lines, over the pipes of a process that there is for each turn: its driver says when and how it is started.
+    /// It is told all at once, and stopped with a SIGINT.
+    Turns,
     /// Over HTTP, on a port of loopback that it names in a line; its events come as server-sent events.
     Http(Server),
+    /// In lines, over a WebSocket that its program opens to an address of ours. Only for sessions: questions are asked over
+    /// its pipes.
+    Socket(CallBack),
+}
+
+/// A program that calls us back.
+#[derive(Clone, Copy, Debug)]
+pub struct CallBack {
+    /// The argument that comes before the address.
+    pub address: &'static str,
+    /// The variable of its environment that tells it its token, which is made up for every process.
+    pub token: &'static str,
+    /// The close code after which it does not call again but ends.
+    pub farewell: u16,
 }
 
 /// A process that is a server on loopback.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::discover::AgentSettings;
-use crate::spec::Agent;
+use crate::discover::{AgentSettings, Transport};
+use crate::spec::{Agent, AgentSpec, Channel};
 use crate::{acp, claude, codex, opencode};
 
 /// The settings name an agent that cannot be.
@@ -33,12 +33,19 @@ pub enum BadAgent {
     /// Its driver cannot be without a command.
     #[error("the agent `{0}` of the settings lacks its `command`, as in command = [\"my-agent\", \"--acp\"]")]
     NoCommand(String),
+    /// It cannot be spoken with in that way.
+    #[error("the agent `{0}` of the settings cannot call back: take `transport = \"socket\"` out")]
+    NoSocket(String),
 }
 
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
-    let mut agents: Vec<Agent> =
-        vec![Arc::new(codex::Spec), Arc::new(claude::Spec), Arc::new(opencode::Spec)];
+    let mut agents: Vec<Agent> = vec![
+        Arc::new(codex::Spec),
+        Arc::new(codex::exec::Spec),
+        Arc::new(claude::Spec::default()),
+        Arc::new(opencode::Spec),
+    ];
     agents.extend(acp::rows().iter().map(acp::Spec::known));
     agents
 }
@@ -47,7 +54,8 @@ pub fn built_in() -> Vec<Agent> {
 type Maker = fn(name: &str, settings: &AgentSettings) -> Agent;
 
 /// The drivers that can be given to agents of the settings, by what the settings call them.
-const MAKERS: &[(&str, Maker)] = &[(acp::NAME, acp::Spec::of_settings)];
+const MAKERS: &[(&str, Maker)] =
+    &[(acp::NAME, acp::Spec::of_settings), (claude::NAME, claude::Spec::of_settings)];
 
 /// Every agent that there is: those that are built in, then those that the settings add. One of the settings that has
 /// a driver takes the place of a built-in one with the same name.
@@ -65,7 +73,21 @@ pub fn all(settings: &BTreeMap<String, AgentSettings>) -> Result<Vec<Agent>, Bad
             }
         }
     }
+    for agent in &agents {
+        let wanted = settings.get(agent.name()).filter(|settings| settings.transport == Transport::Socket);
+        if wanted.is_some_and(|settings| !calls_back(&**agent, settings)) {
+            return Err(BadAgent::NoSocket(agent.name().to_owned()));
+        }
+    }
     Ok(agents)
+}
+
+/// Whether the programs of an agent call back, for its sessions.
+pub fn calls_back(agent: &dyn AgentSpec, settings: &AgentSettings) -> bool {
+    match agent.channel(settings) {
+        Channel::Socket(_) => true,
+        Channel::Lines | Channel::Turns | Channel::Http(_) => false,
+    }
 }
 
 fn make(name: &str, driver: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
@@ -108,6 +130,20 @@ mod tests {
         let driver = AgentSettings { driver: Some("telepathy".to_owned()), ..AgentSettings::default() };
         let error = with("mine", driver).unwrap_err();
         assert!(matches!(error, BadAgent::NoSuchDriver { .. }), "{error}");
+    }
+
+    #[test]
+    fn only_those_that_can_are_told_to_call_back() {
+        let socket = AgentSettings { transport: Transport::Socket, ..AgentSettings::default() };
+        let claude =
+            with("claude", socket.clone()).unwrap().into_iter().find(|agent| agent.name() == "claude");
+        assert!(calls_back(&*claude.unwrap(), &socket));
+        assert_eq!(with("codex", socket.clone()).unwrap_err(), BadAgent::NoSocket("codex".to_owned()));
+        let (driver, command) = (Some("claude".to_owned()), vec!["node".to_owned(), "cli.js".to_owned()]);
+        let agents = with("mine", AgentSettings { driver, command, ..socket.clone() }).unwrap();
+        let mine = agents.last().unwrap();
+        assert_eq!((mine.name(), calls_back(&**mine, &socket)), ("mine", true));
+        assert_eq!(mine.invocation(crate::spec::Purpose::Machine).arguments[..2], ["cli.js", "-p"]);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod discover;
 mod hearing;
 mod opencode;
 mod past;
+mod react_tools;
 mod rig;
 mod transport;
 mod work;

@@ -63,20 +63,27 @@ pub struct Principal {
 /// Lets a request pass that brings the token, and tells it who it comes from.
 pub async fn require(State(app): State<App>, mut request: Request, next: Next) -> Result<Response, Problem> {
     let from = request.extensions().get::<ConnectInfo<std::net::SocketAddr>>().map(|info| info.0.ip());
-    let offered = bearer(request.headers()).or_else(|| socket_token(&request));
-    match offered {
+    match offered(&request) {
         // The right token passes even when somebody at the same address guesses: nobody can lock the owner out.
         Some(offered) if app.token.matches(&offered) => {
             request.extensions_mut().insert(Principal { name: "owner".to_owned() });
             Ok(next.run(request).await)
         }
-        Some(_) => {
-            let wait = app.throttle.must_wait(from);
-            app.throttle.was_wrong(from);
-            Err(wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts))
-        }
+        Some(_) => Err(wrong(&app, from)),
         None => Err(Problem::no_token()),
     }
+}
+
+/// The token that a request brings.
+pub(crate) fn offered(request: &Request) -> Option<String> {
+    bearer(request.headers()).or_else(|| socket_token(request))
+}
+
+/// Somebody brought a token that is not the right one.
+pub(crate) fn wrong(app: &App, from: Option<IpAddr>) -> Problem {
+    let wait = app.throttle.must_wait(from);
+    app.throttle.was_wrong(from);
+    wait.map_or_else(Problem::wrong_token, Problem::too_many_attempts)
 }
 
 fn bearer(headers: &HeaderMap) -> Option<String> {

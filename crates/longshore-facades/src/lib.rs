@@ -10,9 +10,11 @@
 //! | [`auth`], [`guard`] | the token; which `Host` and `Origin` are let in |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
+//! | [`callback`] | the door for programs of agents that call back |
 //! | [`metrics`] | Prometheus |
 
 pub mod auth;
+pub mod callback;
 pub mod guard;
 pub mod metrics;
 pub mod native;

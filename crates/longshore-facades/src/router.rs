@@ -13,9 +13,10 @@ use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Throttle, Token};
+use crate::callback::Callbacks;
 use crate::guard::Names;
 use crate::problem::Problem;
-use crate::{auth, guard, metrics, native};
+use crate::{auth, callback, guard, metrics, native};
 
 /// How large a request may be. Attachments come inside, in base64.
 pub const BODY_LIMIT: usize = 32 << 20;
@@ -28,12 +29,20 @@ pub struct App {
     pub(crate) token: Arc<Token>,
     pub(crate) names: Arc<Names>,
     pub(crate) throttle: Arc<Throttle>,
+    pub(crate) callbacks: Arc<dyn Callbacks>,
 }
 
 impl App {
     /// An app over a hub, for whoever has the token.
     pub fn new(hub: Hub, token: Token, names: Names) -> Self {
-        Self { hub, token: Arc::new(token), names: Arc::new(names), throttle: Arc::default() }
+        let callbacks = Arc::new(callback::Nobody);
+        Self { hub, token: Arc::new(token), names: Arc::new(names), throttle: Arc::default(), callbacks }
+    }
+
+    /// With programs that call back.
+    #[must_use]
+    pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
+        Self { callbacks, ..self }
     }
 }
 
@@ -45,6 +54,7 @@ pub fn router(app: App) -> Router {
         .layer(middleware::from_fn_with_state(app.clone(), auth::require));
     Router::new()
         .route("/health", get(health))
+        .route("/ws/cli/{session}", get(callback::upgrade))
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .merge(private)
         .fallback(async || Problem::no_route())

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod asks;
+mod callbacks;
 mod docs;
 mod doors;
 mod events;

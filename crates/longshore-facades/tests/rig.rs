@@ -90,12 +90,17 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
-        Query::Git { .. } | Query::Sessions { .. } => Err("not here".to_owned()),
+        Query::Git { .. } | Query::Sessions { .. } | Query::Messages { .. } => Err("not here".to_owned()),
     }
 }
 
 impl Rig {
     pub(crate) async fn new() -> Self {
+        Self::with(|app| app).await
+    }
+
+    /// With an app that is made of the usual one.
+    pub(crate) async fn with(change: impl FnOnce(App) -> App) -> Self {
         let hub = Hub::new(Arc::new(MemoryLog::default()));
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::unbounded_channel();
@@ -119,7 +124,7 @@ impl Rig {
         let at = listener.local_addr().unwrap();
         let app = App::new(hub.clone(), Token::new(TOKEN), Names::also(["hub.example".to_owned()]));
         let (stop, stopped) = oneshot::channel();
-        tokio::spawn(serve(listener, app, async { drop(stopped.await) }));
+        tokio::spawn(serve(listener, change(app), async { drop(stopped.await) }));
         Self { hub, at, told, answering, ids: Ids::seeded(9), _stop: stop }
     }
 
@@ -153,7 +158,11 @@ impl Rig {
     }
 
     pub(crate) async fn open(&mut self) -> (SessionId, Launch) {
-        let (agent, cwd) = ("codex".to_owned(), "/w".to_owned());
+        self.open_with("codex").await
+    }
+
+    pub(crate) async fn open_with(&mut self, agent: &str) -> (SessionId, Launch) {
+        let (agent, cwd) = (agent.to_owned(), "/w".to_owned());
         let session = self.hub.open(OpenRequest { agent, cwd, ..OpenRequest::default() }).await.unwrap();
         (session.session_id, self.launched().await)
     }
@@ -167,7 +176,7 @@ impl Rig {
 
     pub(crate) async fn is_ready(&self, session: SessionId) {
         let native = format!("thread-{session}");
-        let ready = Ready { native, version: None, model: None, transcript: None };
+        let ready = Ready { native: Some(native), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
         self.hub.settle().await;
     }

@@ -670,8 +670,8 @@ export type RawFault = ("malformed" | "invalid_utf8" | "truncated");
 export type Ready = {
   /** The model that it uses. */
   model?: string | null;
-  /** Its name for the conversation, with which it can be resumed. */
-  native: string;
+  /** Its name for the conversation, with which it can be resumed. Some give it one only when something is said, and then say once more that they are ready. */
+  native?: string | null;
   /** Where the agent keeps its own record. */
   transcript?: string | null;
   /** Its version. */

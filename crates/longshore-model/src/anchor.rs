@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use crate::command::AgentCommand;
-use crate::event::{AgentName, Draft};
+use crate::event::{AgentName, Draft, Raw};
 use crate::id::{QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
 use crate::mcp::McpServer;
@@ -154,7 +154,8 @@ pub enum Query {
         /// The work tree.
         cwd: String,
     },
-    /// Which conversations does this agent remember?
+    /// Which conversations does this agent remember? The one in which something happened last comes first, where the
+    /// agent has an order. A page may repeat what was on the one before.
     Sessions {
         /// Which agent.
         agent: AgentName,
@@ -162,6 +163,15 @@ pub enum Query {
         cursor: Option<String>,
         /// How many.
         limit: u32,
+    },
+    /// What was said in a conversation that this agent remembers? The last page comes first.
+    Messages {
+        /// Which agent.
+        agent: AgentName,
+        /// Its name for the conversation.
+        native: NativeId,
+        /// Where the page ends; none for the last one.
+        cursor: Option<String>,
     },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
@@ -193,6 +203,13 @@ pub enum Answer {
         /// Where the next page begins.
         next: Option<String>,
     },
+    /// To [`Query::Messages`].
+    Messages {
+        /// A page of them in their order, as the agent has them.
+        messages: Vec<Raw>,
+        /// Where the page before it ends; none when this is the first one.
+        before: Option<String>,
+    },
     /// To [`Query::Past`].
     Past {
         /// How many there are.
@@ -211,8 +228,12 @@ pub struct NativeSession {
     pub title: String,
     /// The work tree.
     pub cwd: Option<String>,
+    /// When it began.
+    pub created_at: Option<Timestamp>,
     /// When something last happened in it.
     pub updated_at: Option<Timestamp>,
+    /// The agent's name for the conversation that delegated to this one.
+    pub parent: Option<NativeId>,
 }
 
 /// A conversation that was held elsewhere: in the agent's own terminal, say.

@@ -5,11 +5,15 @@
 //!
 //! Some agents are servers: they are asked over HTTP and tell what happens on a stream of events. Their drivers get
 //! [`Input::Http`] besides the lines of the process, and write [`Output::requests`] instead of lines.
+//!
+//! Some agents have a process for each turn. Their drivers outlive it: they say what to start ([`Output::run`]), hear how
+//! it ended ([`Input::Ended`]), and may have it stopped ([`Output::halt`]).
 
 use crate::anchor::{Answer, Launch, Query};
 use crate::command::AgentCommand;
 use crate::event::{Draft, Raw, RawFault};
 use crate::id::{Context, QueryId, SessionId};
+use crate::lifecycle::Sleep;
 use crate::time::Timestamp;
 use crate::work::{Done, Work, WorkFault, WorkId};
 
@@ -43,6 +47,13 @@ pub enum Input {
     },
     /// A server that the process is, or its stream of events, has something to say.
     Http(Http),
+    /// The process of a turn is gone, and all that it said was heard.
+    Ended {
+        /// How.
+        sleep: Sleep,
+        /// Why, for people.
+        reason: String,
+    },
     /// A session is stopped here; the process goes on for others. Nothing more is to be said of it, or of those
     /// that came of it and are named in [`Output::ended`].
     Close {
@@ -126,6 +137,28 @@ impl Method {
     }
 }
 
+/// A process for a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Run {
+    /// Its arguments, after those that every process of the agent has.
+    pub arguments: Vec<String>,
+    /// Files that it needs. They are laid down for it, and gone when it is.
+    pub files: Vec<RunFile>,
+    /// All that it is told; then its input ends.
+    pub input: String,
+}
+
+/// A file for a process, which it finds by an argument ahead of its own ones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RunFile {
+    /// What that argument begins with, before the path: `--image=`.
+    pub flag: String,
+    /// How its name ends: `png`.
+    pub extension: String,
+    /// What is in it, in base64.
+    pub data: String,
+}
+
 /// What a driver wants done about it, in order.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -133,6 +166,10 @@ pub struct Output {
     pub said: Vec<(SessionId, Draft)>,
     /// Lines to write to the agent, without their line feeds.
     pub lines: Vec<String>,
+    /// The process to start for a turn. There is one at a time.
+    pub run: Option<Run>,
+    /// Stop the process of the turn; the driver goes on.
+    pub halt: bool,
     /// What to ask the server that the process is.
     pub requests: Vec<Request>,
     /// Answers to questions.

@@ -7,19 +7,22 @@
 //! | [`id`], [`time`] | names and moments, and the [`id::Context`] that a machine is called with |
 //! | [`event`] | the event, its closed [`event::Body`], its public JSON |
 //! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
+//! | [`mcp`] | servers that bring tools to an agent |
 //! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
 //! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
 //! | [`info`] | a session as lists show it |
 //! | [`timeline`] | the fold that clients draw |
 //! | [`frame`] | an event encoded once |
-//! | [`driver`], [`work`], [`anchor`] | the contract with the south |
+//! | [`driver`], [`work`], [`anchor`], [`callback`] | the contract with the south |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
 pub mod anchor;
 pub mod approval;
+pub mod callback;
 pub mod capability;
 pub mod command;
+pub mod describe;
 pub mod driver;
 pub mod event;
 pub mod frame;

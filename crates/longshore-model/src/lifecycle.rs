@@ -58,8 +58,10 @@ pub struct ForkPoint {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Ready {
-    /// Its name for the conversation, with which it can be resumed.
-    pub native: NativeId,
+    /// Its name for the conversation, with which it can be resumed. Some give it one only when something is said, and
+    /// then say once more that they are ready.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeId>,
     /// Its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,

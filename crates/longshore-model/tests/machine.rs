@@ -299,6 +299,25 @@ fn an_agent_that_was_never_spoken_to_starts_afresh() {
 }
 
 #[test]
+fn an_agent_may_name_the_conversation_only_when_something_was_said() {
+    let mut stage = Stage::new();
+    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.is_ready_as(None);
+    assert_eq!(stage.session.info().native, None);
+    stage.prompt("first");
+    let before = stage.events.len();
+    stage.is_ready_as(Some("thread-1"));
+    assert_eq!(stage.kinds(before), ["session_ready"], "it has been here all the time");
+    assert_eq!(stage.session.info().native.as_deref(), Some("thread-1"));
+    stage.gone(Sleep::default(), "killed");
+    stage.effects.clear();
+    stage.prompt("second");
+    let resumes = Start::Resume { native: "thread-1".to_owned() };
+    assert!(matches!(&stage.effects[..], [Effect::Launch(launch)] if launch.start == resumes));
+    stage.check();
+}
+
+#[test]
 fn an_agent_that_cannot_start_fails_the_turn_that_waits_for_it() {
     let mut stage = Stage::new();
     let turn = stage.prompt("hello");

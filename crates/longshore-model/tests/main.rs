@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
 mod contract;
+mod describe;
 mod folds;
 mod machine;
 mod stage;

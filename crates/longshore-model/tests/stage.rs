@@ -67,7 +67,12 @@ impl Stage {
     }
 
     pub(crate) fn is_ready(&mut self) {
-        let ready = Ready { native: "thread-1".to_owned(), version: None, model: None, transcript: None };
+        self.is_ready_as(Some("thread-1"));
+    }
+
+    pub(crate) fn is_ready_as(&mut self, native: Option<&str>) {
+        let native = native.map(str::to_owned);
+        let ready = Ready { native, version: None, model: None, transcript: None };
         self.said(Draft::new(Body::SessionReady(ready)));
     }
 

@@ -149,9 +149,11 @@ impl Hub {
     pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
         match self.ask(Query::Agents).await? {
             Answer::Agents { agents } => Ok(agents),
-            Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
-                Err(mismatch())
-            }
+            Answer::Models { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. } => Err(mismatch()),
         }
     }
 
@@ -159,9 +161,11 @@ impl Hub {
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         match self.ask(Query::Models { agent: agent.into() }).await? {
             Answer::Models { models } => Ok(models),
-            Answer::Agents { .. } | Answer::Git { .. } | Answer::Sessions { .. } | Answer::Past { .. } => {
-                Err(mismatch())
-            }
+            Answer::Agents { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. } => Err(mismatch()),
         }
     }
 

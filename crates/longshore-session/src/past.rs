@@ -60,9 +60,11 @@ impl Hub {
             Answer::Past { found, unread } => {
                 Ok(ImportedPast { found, new: self.inner.counters.past() - before, unread })
             }
-            Answer::Agents { .. } | Answer::Models { .. } | Answer::Git { .. } | Answer::Sessions { .. } => {
-                Err(mismatch())
-            }
+            Answer::Agents { .. }
+            | Answer::Models { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. } => Err(mismatch()),
         }
     }
 

@@ -98,7 +98,7 @@ async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
         parent: Some(parent),
         forked_from: None,
     };
-    let ready = Ready { native: "thread-2".to_owned(), version: None, model: None, transcript: None };
+    let ready = Ready { native: Some("thread-2".to_owned()), version: None, model: None, transcript: None };
     rig.say(
         child,
         vec![Draft::new(Body::SessionOpened(Box::new(opened))), Draft::new(Body::SessionReady(ready))],

@@ -86,7 +86,7 @@ impl Rig {
     }
 
     pub(crate) async fn is_ready_as(&self, session: SessionId, native: &str) {
-        let ready = Ready { native: native.to_owned(), version: None, model: None, transcript: None };
+        let ready = Ready { native: Some(native.to_owned()), version: None, model: None, transcript: None };
         self.say(session, vec![Draft::new(Body::SessionReady(ready))]).await;
     }
 

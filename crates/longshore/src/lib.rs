@@ -6,10 +6,12 @@
 //! | [`config`] | where things are and how they are set |
 //! | [`client`] | a client of a hub's socket |
 //! | [`render`] | sessions on a terminal |
+//! | [`scenario`] | what every agent is tried with, and what each was seen to do |
 //! | [`script`] | the scripted model |
 
 pub mod cli;
 pub mod client;
 pub mod config;
 pub mod render;
+pub mod scenario;
 pub mod script;

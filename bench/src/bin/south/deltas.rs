@@ -1,7 +1,5 @@
 //! What an agent says most: the pieces of a message.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context as _, Result, bail};
 use longshore_drivers::codex::Codex;
 use longshore_model::anchor::{Launch, Start};
@@ -12,6 +10,8 @@ use longshore_model::event::{Body, Raw};
 use longshore_model::id::{Context, Ids, PromptId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
+
+use crate::cpu::Cpu;
 
 const THREAD: &str = "01990000-0000-7000-8000-00000000beef";
 const TURN: &str = "01990000-0000-7000-8000-00000000cafe";
@@ -89,8 +89,8 @@ pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
         json!({"method": "item/agentMessage/delta", "params": params, "emittedAtMs": 1_794_768_000_000_u64});
     let delta = delta.to_string();
     stage.out.said.clear();
-    let (began, mut heard) = (Instant::now(), 0_usize);
-    while began.elapsed() < Duration::from_secs_f64(seconds) {
+    let (cpu, mut heard) = (Cpu::of_thread(), 0_usize);
+    while cpu.seconds() < seconds {
         for _ in 0..AT_ONCE {
             // As it comes from the pipe: a line of its own.
             stage.hear(Input::Line(Raw::from(delta.as_str())));
@@ -102,5 +102,5 @@ pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
         }
         stage.out.said.clear();
     }
-    Ok(vec![("codex: deltas", heard as f64 / began.elapsed().as_secs_f64())])
+    Ok(vec![("codex: deltas", heard as f64 / cpu.seconds())])
 }

@@ -16,6 +16,7 @@ use longshore_model::event::Raw;
 use longshore_session::Hub;
 use tokio::time::interval;
 
+use crate::cpu::Cpu;
 use crate::recordings::{files, folder};
 
 /// How long a past conversation is that is made for this.
@@ -33,8 +34,8 @@ pub(crate) fn read(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
 fn rate(records: &dyn Records, name: &str, seconds: f64) -> Result<f64> {
     let texts = files(&folder().join("records").join(name))?.into_iter().map(std::fs::read_to_string);
     let texts: Vec<String> = texts.collect::<std::io::Result<_>>()?;
-    let (began, mut bytes) = (Instant::now(), 0);
-    while began.elapsed() < Duration::from_secs_f64(seconds) {
+    let (cpu, mut bytes) = (Cpu::of_thread(), 0);
+    while cpu.seconds() < seconds {
         for text in &texts {
             let (mut reader, mut told) = (records.reader("a-conversation"), Told::default());
             for line in text.lines() {
@@ -44,7 +45,7 @@ fn rate(records: &dyn Records, name: &str, seconds: f64) -> Result<f64> {
             bytes += text.len();
         }
     }
-    Ok(bytes as f64 / 1e6 / began.elapsed().as_secs_f64())
+    Ok(bytes as f64 / 1e6 / cpu.seconds())
 }
 
 /// What an import came to.
@@ -52,8 +53,10 @@ pub(crate) struct Imported {
     pub(crate) conversations: usize,
     /// Seconds until all were in the list.
     pub(crate) listed: f64,
-    /// Megabytes of records in a second, until all of it was in the log.
+    /// Megabytes of records in a second of a processor, until all of it was in the log.
     pub(crate) rate: f64,
+    /// And in a second.
+    pub(crate) by_clock: f64,
 }
 
 /// Takes past conversations of codex into a log on the disk.
@@ -79,7 +82,7 @@ pub(crate) async fn import(megabytes: usize) -> Result<Imported> {
     );
     hub.attach(anchor.sender());
 
-    let began = Instant::now();
+    let (began, cpu) = (Instant::now(), Cpu::of_process());
     let mut pace = interval(Duration::from_millis(20));
     let mut listed = None;
     loop {
@@ -94,10 +97,11 @@ pub(crate) async fn import(megabytes: usize) -> Result<Imported> {
         ensure!(began.elapsed() < LONGEST, "the import takes longer than {LONGEST:?}");
     }
     hub.settle().await;
-    let took = began.elapsed().as_secs_f64();
+    let (took, worked) = (began.elapsed().as_secs_f64(), cpu.seconds());
     anchor.shutdown().await;
     let listed = listed.context("none were listed")?;
-    Ok(Imported { conversations, listed, rate: bytes as f64 / 1e6 / took })
+    let megabytes = bytes as f64 / 1e6;
+    Ok(Imported { conversations, listed, rate: megabytes / worked, by_clock: megabytes / took })
 }
 
 /// Rollouts, each a recorded one over and over, as long as a day's work.

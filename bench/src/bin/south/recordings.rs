@@ -3,10 +3,11 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use longshore_drivers::capture::{self, Capture, Direction};
+
+use crate::cpu::Cpu;
 
 /// Where the recordings are.
 pub(crate) fn folder() -> PathBuf {
@@ -45,12 +46,12 @@ fn rate(driver: &str, seconds: f64) -> Result<f64> {
     let lines =
         |capture: &Capture| capture.entries.iter().filter(|entry| entry.dir == Direction::FromAgent).count();
     let all: usize = captures.iter().map(lines).sum();
-    let (began, mut heard) = (Instant::now(), 0);
-    while began.elapsed() < Duration::from_secs_f64(seconds) {
+    let (cpu, mut heard) = (Cpu::of_thread(), 0);
+    while cpu.seconds() < seconds {
         for capture in &captures {
             std::hint::black_box(capture::replay(capture)?);
         }
         heard += all;
     }
-    Ok(heard as f64 / began.elapsed().as_secs_f64())
+    Ok(heard as f64 / cpu.seconds())
 }

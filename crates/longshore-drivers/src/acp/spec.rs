@@ -7,9 +7,10 @@ use std::sync::Arc;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Acp, Row};
+use super::{Acp, Row, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::offline::{Offline, Place};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
 /// One agent that speaks the protocol.
@@ -61,6 +62,16 @@ impl AgentSpec for Spec {
 
     fn tested(&self) -> Option<&str> {
         self.row.tested
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        // A command of the settings may be anything, whatever it is called.
+        let known = super::row(&self.row.name).is_some_and(|known| known.program == self.row.program);
+        if known && self.own.is_empty() { offline::offline(&self.row.name, place) } else { None }
+    }
+
+    fn driver_name(&self) -> &str {
+        super::NAME
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -1,8 +1,8 @@
 //! One agent process: its driver, its pipes, and the sessions that it hosts, in one task.
 //!
 //! The task waits for many things at once: to be stopped, for room at the hub, for messages of sessions, for its
-//! driver's deadline, for the agent to speak over its pipes or its port, and for it to take what it is told. Backpressure is this:
-//! while anything waits for room at the hub, the agent's output is not read. All else goes on. So an interrupt
+//! driver's deadline, for the agent to speak over its pipes, its port or its line, and for it to take what it is told.
+//! Backpressure is this: while anything waits for room at the hub, the agent's output is not read. All else goes on. So an interrupt
 //! reaches an agent whose session is full: it goes through the driver, which has handled every line that was read,
 //! and is written. Nothing is reordered, because what the driver says to it lines up behind what waits, and what
 //! the agent says to it lies in the pipe behind what it said before.
@@ -21,11 +21,14 @@ use tokio::time::{Instant, sleep_until};
 use super::ending::{Cause, Ending};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
+use super::process::{News, Process};
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
-use crate::transport::{Ended, Happened, Line, Stdio};
+use crate::transport::socket::{self, Socket};
+use crate::transport::{Ended, Line};
 use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
@@ -52,8 +55,11 @@ pub(crate) struct Agent {
     /// How long a process for many stays when it hosts nobody, and since when it does.
     linger: Option<Duration>,
     idle_since: Instant,
-    stdio: Stdio,
+    process: Process,
     http: Option<Http>,
+    /// Its line, when its program calls back.
+    socket: Option<Socket>,
+    wire: Wire,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
     translator: Translator,
@@ -75,7 +81,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { stdio, http, translator } = started;
+        let Started { process, http, socket, wire, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -85,8 +91,10 @@ impl Agent {
             asked: HashMap::new(),
             linger,
             idle_since: Instant::now(),
-            stdio,
+            process,
             http,
+            socket,
+            wire,
             workshop: Workshop::new(),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
@@ -113,8 +121,9 @@ impl Agent {
             if self.outbox.is_empty() {
                 self.heard = 0;
             }
-            let full = self.stdio.is_full() || self.http.as_ref().is_some_and(Http::is_full);
-            let reads = self.outbox.is_empty() && !self.stdio.is_full() && !self.workshop.is_full();
+            let tells = !self.process.is_full() && !self.socket.as_ref().is_some_and(Socket::is_full);
+            let full = !tells || self.http.as_ref().is_some_and(Http::is_full);
+            let reads = self.outbox.is_empty() && tells && !self.workshop.is_full();
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
             let leaves = self.leaves_at();
@@ -142,18 +151,37 @@ impl Agent {
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
-                        Spoke::Said(said) => self.translate(Input::Http(said)),
+                        Spoke::Said(said) => {
+                            self.wire.said(&said);
+                            self.translate(Input::Http(said));
+                        }
                         Spoke::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
                         Spoke::Lost(why) => self.stop(Cause::Lost(why)),
                     }
                 }
-                happened = self.stdio.next(reads) => {
+                spoke = over_socket(&mut self.socket, reads), if self.socket.is_some() => {
                     self.take_lines();
-                    match happened {
-                        Happened::Spoke => {}
-                        Happened::Stuck => self.stop(Cause::Stuck),
-                        Happened::HungUp => self.stop(Cause::HungUp),
-                        Happened::Ended(ended) => return ended,
+                    match spoke {
+                        socket::Spoke::Said => {}
+                        socket::Spoke::Stuck => self.stop(Cause::Stuck),
+                        socket::Spoke::Lost(why) => self.stop(Cause::Lost(why)),
+                    }
+                }
+                news = self.process.next(reads) => {
+                    self.take_lines();
+                    match news {
+                        News::Spoke => {}
+                        News::Stuck => self.stop(Cause::Stuck),
+                        News::HungUp => self.stop(Cause::HungUp),
+                        News::TurnEnded(ended) => self.turn_ended(ended),
+                        News::Ended(ended) => {
+                            if let Some(socket) = &mut self.socket {
+                                socket.hear_last_words().await;
+                                self.take_lines();
+                            }
+                            self.wire.ended(&ended);
+                            return ended;
+                        }
                     }
                 }
             }
@@ -218,11 +246,12 @@ impl Agent {
     }
 
     fn take_lines(&mut self) {
-        while let Some(line) = self.stdio.line() {
+        while let Some(line) = self.process.line().or_else(|| self.socket.as_mut()?.line()) {
             let (text, fault) = match line {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
+            self.wire.heard(&text);
             if let Some(http) = &mut self.http {
                 http.line(&text);
             }
@@ -239,10 +268,23 @@ impl Agent {
         }
     }
 
+    /// The process of a turn is gone; the driver is not.
+    fn turn_ended(&mut self, ended: Result<Ended, String>) {
+        self.process.is_over();
+        if let Ok(ended) = &ended {
+            self.wire.ended(ended);
+        }
+        let Ending { sleep, reason } = match ended {
+            Ok(ended) => Ending::of(&self.title, ended, None, true),
+            Err(reason) => Ending::not_started(reason),
+        };
+        self.translate(Input::Ended { sleep, reason });
+    }
+
     /// Calls the driver and does what it wants done.
     fn translate(&mut self, input: Input) {
         let result = self.translator.handle(input, &mut self.out);
-        let Output { mut said, mut lines, mut requests, answers, works, ended, finished } =
+        let Output { mut said, mut lines, run, halt, mut requests, answers, works, ended, finished } =
             std::mem::take(&mut self.out);
         for (session, draft) in said.drain(..) {
             self.host(session);
@@ -259,10 +301,22 @@ impl Agent {
             }
             self.idle_since = Instant::now();
         }
-        self.stdio.tell(lines.drain(..));
+        if let Some(run) = run {
+            self.wire.ran(&run);
+            self.process.run(run);
+        }
+        if halt {
+            self.process.halt();
+        }
+        self.wire.told(&lines);
+        match &mut self.socket {
+            Some(socket) => socket.tell(lines.drain(..)),
+            None => self.process.tell(lines.drain(..)),
+        }
         for work in works {
             self.workshop.begin(work);
         }
+        self.wire.asked(&requests);
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }
@@ -301,7 +355,10 @@ impl Agent {
     /// Begins to stop the process; the first cause is the one that counts.
     fn stop(&mut self, cause: Cause) {
         self.cause.get_or_insert(cause);
-        self.stdio.stop();
+        if let Some(socket) = &mut self.socket {
+            socket.stop();
+        }
+        self.process.stop();
     }
 
     fn next_tick(&self) -> Option<Instant> {
@@ -324,6 +381,13 @@ fn listens(body: &Body) -> bool {
 async fn spoken(http: &mut Option<Http>, read: bool) -> Spoke {
     match http {
         Some(http) => http.next(read).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn over_socket(socket: &mut Option<Socket>, read: bool) -> socket::Spoke {
+    match socket {
+        Some(socket) => socket.next(read).await,
         None => std::future::pending().await,
     }
 }

@@ -14,15 +14,18 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use super::ending::{Cause, Ending};
-use super::job::{Job, Purpose};
+use super::job::{Job, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
-use crate::past::Watcher;
+use crate::past::{Errand, Watcher};
 use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
 const QUERIES: usize = 64;
+
+/// How many questions of those who look for past conversations may wait.
+const ERRANDS: usize = 8;
 
 /// How many messages of its own may wait for the hub, one per session or question, before it takes no more from
 /// the hub: then the hub is not listening at all.
@@ -34,13 +37,15 @@ pub(crate) struct Dispatch {
     routes: Arc<Routes>,
     queries: Arc<Queries>,
     watcher: Arc<Watcher>,
+    /// What those tasks ask agents.
+    errands: mpsc::Receiver<Errand>,
     /// The tasks that look for records and read them; they end with this one.
     readers: JoinSet<()>,
     processes: u64,
     /// The processes that host many sessions, by their agent.
     shared: HashMap<String, Route>,
-    /// Each returns the sessions that need another process.
-    agents: JoinSet<Vec<Launch>>,
+    /// Each returns what needs another process.
+    agents: JoinSet<Ran>,
     agent_of: HashMap<Id, ProcessId>,
     answers: JoinSet<()>,
     query_of: HashMap<Id, QueryId>,
@@ -52,10 +57,12 @@ pub(crate) struct Dispatch {
 impl Dispatch {
     pub(crate) fn new(config: AnchorConfig, deliver: Deliver) -> Self {
         let config = Arc::new(config);
-        let watcher = Arc::new(Watcher::new(&config, Arc::clone(&deliver)));
+        let (errand, errands) = mpsc::channel(ERRANDS);
+        let watcher = Arc::new(Watcher::new(&config, errand, Arc::clone(&deliver)));
         Self {
             queries: Arc::new(Queries::new(Arc::clone(&config), Arc::clone(&watcher), Arc::clone(&deliver))),
             watcher,
+            errands,
             readers: JoinSet::new(),
             config,
             deliver,
@@ -83,9 +90,12 @@ impl Dispatch {
                 biased;
                 _ = &mut shutdown => break,
                 Some(ended) = self.agents.join_next_with_id() => match ended {
-                    Ok((task, left)) => {
+                    Ok((task, ran)) => {
                         let process = self.agent_of.remove(&task);
-                        self.open_again(process, left);
+                        self.open_again(process, ran.left);
+                        for (agent, question) in ran.unheard {
+                            self.tell_shared(agent, None, question);
+                        }
                     }
                     Err(error) => self.agent_task_failed(error.id()),
                 },
@@ -98,6 +108,7 @@ impl Dispatch {
                         self.replied.remove(&session);
                     }
                 }
+                Some(errand) = self.errands.recv() => self.run_errand(errand),
                 message = from_hub.recv(), if self.replies.len() < REPLIES => match message {
                     Some(message) => self.take(message),
                     None => break,
@@ -214,7 +225,7 @@ impl Dispatch {
             predecessor,
             deliver: Arc::clone(&self.deliver),
         };
-        let task = self.agents.spawn(async move { job.run().await.left });
+        let task = self.agents.spawn(job.run());
         self.agent_of.insert(task.id(), process);
     }
 
@@ -246,6 +257,15 @@ impl Dispatch {
         });
         let task = self.answers.spawn(async move { queries.answer(id, query, shared).await });
         self.query_of.insert(task.id(), id);
+    }
+
+    /// Asks the process that hosts all sessions of an agent. What nobody is asked for is dropped.
+    fn run_errand(&mut self, errand: Errand) {
+        let Errand { agent, id, query, start, answer } = errand;
+        let works = |route: &Route| self.routes.all().iter().any(|led| led.process == route.process);
+        if agent.shared() && (start || self.shared.get(agent.name()).is_some_and(works)) {
+            self.tell_shared(agent, None, Message::Ask { id, query, answer });
+        }
     }
 
     fn gone(&mut self, session: SessionId, ending: Ending) {
@@ -302,7 +322,8 @@ impl Dispatch {
                 }
             }
         }
-        for route in self.routes.all() {
+        // One that hosts many may host none now.
+        for route in self.routes.all().iter().chain(self.shared.values()) {
             route.stop(Cause::Shutdown);
         }
         let all_gone = async {

@@ -27,7 +27,7 @@ pub(crate) enum Cause {
     Overrun,
     /// It closed a pipe.
     HungUp,
-    /// It is a server that is not there any more.
+    /// It is a server that is not there any more, or its program has no line to us.
     Lost(String),
     /// It hosts many sessions, and the last one is gone.
     Idle,
@@ -103,7 +103,7 @@ impl Ending {
             }
             Some(Cause::Lost(why)) => {
                 let reason = format!("{title} does not answer and was stopped: {why}");
-                (by_itself, reason)
+                (by_itself, quoting(reason, &ended.stderr))
             }
             Some(Cause::Idle) => (SleepCause::Stopped, "stopped; nobody needed it any more".to_owned()),
             // A process that ends closes its pipes first; only one that stayed has hung up.

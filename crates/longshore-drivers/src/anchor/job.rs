@@ -5,16 +5,21 @@ use std::sync::Arc;
 
 use longshore_model::anchor::{FromAnchor, Launch, Query};
 use longshore_model::id::QueryId;
+use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
+use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
+use crate::transport::socket::Socket;
 use crate::transport::{Spawn, Stdio};
+use rustix::process::Signal;
 
 /// What a process is started for.
 #[derive(Clone, Debug)]
@@ -43,8 +48,10 @@ pub(crate) struct Job {
 
 /// A process that was started.
 pub(crate) struct Started {
-    pub(crate) stdio: Stdio,
+    pub(crate) process: Process,
     pub(crate) http: Option<Http>,
+    pub(crate) socket: Option<Socket>,
+    pub(crate) wire: Wire,
     pub(crate) translator: Translator,
 }
 
@@ -53,6 +60,8 @@ pub(crate) struct Ran {
     pub(crate) ending: Ending,
     /// Sessions that were to be opened in a process that was about to end; they need another one.
     pub(crate) left: Vec<Launch>,
+    /// Questions to one that was about to end because nobody needed it. They need another one too.
+    pub(crate) unheard: Vec<(spec::Agent, Message)>,
 }
 
 impl Job {
@@ -75,12 +84,14 @@ impl Job {
         };
         tracing::debug!(process = self.process.0, agent = self.agent.name(), reason = %ending.reason, "agent gone");
         self.end.messages.close();
-        let mut left = Vec::new();
+        let (mut left, mut unheard) = (Vec::new(), Vec::new());
+        let was_idle = ran && ending.sleep.cause == SleepCause::Stopped;
         while let Ok(message) = self.end.messages.try_recv() {
             match message {
                 Message::Open(launch) if ran => left.push(launch),
                 Message::Open(launch) => gone.push((launch.session, ending.clone())),
                 Message::LetGo(session) => left.retain(|launch| launch.session != session),
+                Message::Ask { .. } if was_idle => unheard.push((spec::Agent::clone(&self.agent), message)),
                 // Whoever asked may have given up.
                 Message::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
                 // Its session hears that the agent is gone.
@@ -91,7 +102,7 @@ impl Job {
             (self.deliver)(FromAnchor::Gone { session, sleep, reason }).await;
         }
         self.routes.forget(self.process, &left);
-        Ran { ending, left }
+        Ran { ending, left, unheard }
     }
 
     async fn start(&mut self) -> Result<Started, Ending> {
@@ -111,29 +122,61 @@ impl Job {
             Purpose::Machine => (spec::Purpose::Machine, home()),
         };
         let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
+        let channel = self.agent.channel(&settings);
         arguments.extend(settings.args);
         env.extend(settings.env);
         let limits = self.config.limits.clone();
-        let http = match self.agent.channel() {
-            Channel::Lines => None,
+        let (mut http, mut socket) = (None, None);
+        match channel {
+            Channel::Lines | Channel::Turns => {}
             Channel::Http(server) => {
                 let password = password().map_err(Ending::not_started)?;
                 env.insert(server.password.to_owned(), password.clone());
-                Some(Http::new(server, &password, limits.clone()))
+                http = Some(Http::new(server, &password, limits.clone()));
             }
-        };
+            Channel::Socket(call_back) => {
+                if let Some(session) = self.route.root {
+                    let reception = &self.config.reception;
+                    let address = reception.address(session);
+                    let address = address.ok_or_else(|| Ending::not_started(NO_ADDRESS.to_owned()))?;
+                    let token = password().map_err(Ending::not_started)?;
+                    arguments.extend([call_back.address.to_owned(), address]);
+                    env.insert(call_back.token.to_owned(), token.clone());
+                    socket = Some(Socket::new(call_back, reception, session, token, limits.clone()));
+                }
+            }
+        }
         let translator = Translator::new(&self.agent).map_err(Ending::not_started)?;
-        let spawn = Spawn { program, arguments, env, cwd };
+        let around = self.config.surroundings.clone();
+        let spawn = Spawn { program, arguments, around, env, cwd };
+        let tape = self.config.tape.clone();
+        if matches!(channel, Channel::Turns) {
+            let wire = Wire::new(tape, None, false);
+            return Ok(Started {
+                process: Process::for_turns(spawn, limits),
+                http,
+                socket,
+                wire,
+                translator,
+            });
+        }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let started = spawn.clone();
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
-            stdio.end_on_term();
+            stdio.end_on(Signal::TERM);
         }
-        Ok(Started { stdio, http, translator })
+        let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
+        wire.spawned(&started);
+        Ok(Started { process: Process::for_life(stdio), http, socket, wire, translator })
     }
 }
+
+/// Why a program that calls back cannot be started by itself.
+const NO_ADDRESS: &str = "it would have to call the hub back, and there is no address to call; \
+                          take `transport = \"socket\"` out of its settings";
 
 /// A password that nobody has used before.
 fn password() -> Result<String, String> {

@@ -2,6 +2,7 @@
 //!
 //! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
 //! started for the first session or question, and ends a little after the last; its death is the end of all of them.
+//! Those that end with their turn get one for each turn ([`Channel::Turns`]); between turns there is only their driver.
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -11,16 +12,20 @@
 //! | agent to hub | what one read gave, and what 256 messages and ticks add | nothing more is read from the agent, which waits; messages still reach it |
 //! | stderr | [`Limits::stderr`] | the oldest goes |
 //! | to and from an agent's port | see [`crate::transport::http`] | |
+//! | to and from an agent that calls back | see [`crate::transport::socket`] | |
 //! | questions | 64 open, 4 processes, 2 looks at work trees | refused; made to wait within their deadline |
 
 mod agent;
 mod dispatch;
 mod ending;
+mod files;
 mod job;
 mod outbox;
+mod process;
 mod query;
 mod routes;
 mod translator;
+mod wire;
 
 use std::collections::BTreeMap;
 use std::pin::Pin;
@@ -32,13 +37,15 @@ use longshore_model::mcp::McpServer;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
 use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
-use crate::spec::AgentSpec;
+use crate::spec::{AgentSpec, Channel};
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
+use crate::transport::socket::Reception;
 
 /// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
 /// the agent that said it.
@@ -54,7 +61,7 @@ pub struct AnchorConfig {
     pub agents: Vec<Agent>,
     /// What a person set for them, by name.
     pub settings: BTreeMap<String, AgentSettings>,
-    /// Where it looks for them.
+    /// Where it looks for them, and what they have for their environment.
     pub surroundings: Surroundings,
     /// How much is held of an agent's words, and how long it may take over things.
     pub limits: Limits,
@@ -62,6 +69,10 @@ pub struct AnchorConfig {
     pub mcp_servers: Vec<McpServer>,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
+    /// Where programs that call back are expected.
+    pub reception: Reception,
+    /// Where all that passes between it and its agents is written down, if anywhere.
+    pub tape: Option<Tape>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -79,6 +90,8 @@ impl Default for AnchorConfig {
             limits: Limits::default(),
             mcp_servers: Vec::new(),
             past: WatchPast::default(),
+            reception: Reception::default(),
+            tape: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),

@@ -18,7 +18,7 @@ use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
 use crate::git;
-use crate::past::{Haste, Watcher};
+use crate::past::Watcher;
 use crate::spec::Agent;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
@@ -58,7 +58,7 @@ impl Queries {
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
             Query::Agents | Query::Git { .. } | Query::Past => return None,
-            Query::Models { agent } | Query::Sessions { agent, .. } => agent,
+            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let known = match query {
             Query::Models { .. } => {
@@ -66,7 +66,11 @@ impl Queries {
                 remembered
                     .is_some_and(|models| models.as_ref().is_some_and(|(until, _)| Instant::now() < *until))
             }
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => false,
+            Query::Sessions { .. }
+            | Query::Messages { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
     }
@@ -79,7 +83,9 @@ impl Queries {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past => "the search for past conversations".to_owned(),
-            Query::Models { agent } | Query::Sessions { agent, .. } => agent.to_string(),
+            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
+                agent.to_string()
+            }
         };
         let found = timeout(deadline, self.find(id, query, asked)).await;
         let (answer, asked) = found.unwrap_or_else(|_| (Err(late(&agent, deadline)), None));
@@ -105,7 +111,7 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
-            Query::Models { agent } | Query::Sessions { agent, .. } => agent,
+            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
             return (Err(self.config.unknown_agent(name)), None);
@@ -113,7 +119,11 @@ impl Queries {
         // Whoever asks for the same models waits here for the first one's answer.
         let mut remembered = match &query {
             Query::Models { .. } => Some(models.lock().await),
-            Query::Sessions { .. } | Query::Agents | Query::Git { .. } | Query::Past => None,
+            Query::Sessions { .. }
+            | Query::Messages { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
@@ -165,7 +175,7 @@ impl Queries {
 
     /// Looks now. What could not be told within the deadline is told the next time.
     async fn past(&self) -> Answer {
-        let _ = timeout(self.config.query_deadline * 2 / 3, self.watcher.look(Haste::Now)).await;
+        let _ = timeout(self.config.query_deadline * 2 / 3, self.watcher.look()).await;
         let (found, unread) = self.watcher.count();
         Answer::Past { found, unread }
     }

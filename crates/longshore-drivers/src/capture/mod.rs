@@ -4,9 +4,11 @@
 //! every other is `{"t":seconds since the start,"dir":..,"msg":..}`, where `msg` is what was said: as JSON when it was
 //! JSON, as a string when it was not.
 //!
-//! [`replay`] has a driver hear a capture again, and [`Narrator`] tells in one line what each event says.
+//! [`replay`] has a driver hear a capture again, [`Narrator`] tells in one line what each event says,
+//! and a [`Tape`] is how a wire gets into a capture.
 
 mod narrate;
+mod tape;
 
 use std::io::{self, BufRead, Write};
 
@@ -17,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
+pub use tape::Tape;
 
 use crate::{acp, claude, codex, opencode};
 
@@ -196,6 +199,7 @@ pub fn replay(capture: &Capture) -> Result<Vec<Step>, CaptureError> {
     match capture.driver.as_str() {
         acp::NAME => Ok(acp::replay::replay(capture)),
         codex::NAME => Ok(codex::replay::replay(capture)),
+        codex::exec::NAME => Ok(codex::exec::replay::replay(capture)),
         claude::NAME => Ok(claude::replay::replay(capture)),
         opencode::NAME => Ok(opencode::replay::replay(capture)),
         other => Err(CaptureError::UnknownDriver(other.to_owned())),

@@ -170,7 +170,8 @@ impl Narrator {
             },
             Body::SessionReady(ready) => {
                 let version = ready.version.as_deref().unwrap_or("?");
-                format!("{} {version} {}", ready.native, ready.model.as_deref().unwrap_or("?"))
+                let native = ready.native.as_deref().unwrap_or("?");
+                format!("{native} {version} {}", ready.model.as_deref().unwrap_or("?"))
             }
             Body::SessionError(fault) => word(&fault.code),
             Body::Notice { level } => word(level),

@@ -5,12 +5,14 @@
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
 //! | `spec` | how it is found and started |
+//! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 //!
 //! One process is one conversation, and what it resumes is said on its command line: so [`arguments`] needs the launch.
 //! Two processes may resume one conversation at once and nothing of theirs minds; that there is one process per
 //! session is for the anchor to see to.
 
+pub(crate) mod offline;
 pub mod replay;
 pub(crate) mod spec;
 pub mod translate;
@@ -25,6 +27,7 @@ use longshore_model::event::AgentName;
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Map, json};
 
+pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::Claude;
 

@@ -1,14 +1,18 @@
 //! Claude Code in the table: how it is found and started.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment};
+use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, offline};
 use crate::account::Account;
-use crate::discover::{AgentSettings, Finding, Surroundings, find_program};
+use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
+use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
-use crate::spec::{AgentSpec, Invocation, Purpose};
+use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 
 /// Where Claude Code keeps who is logged in.
 pub(crate) const ACCOUNT: Account = Account {
@@ -25,40 +29,84 @@ pub(crate) const ACCOUNT: Account = Account {
 };
 
 /// Claude Code, through `claude -p` with stream-json both ways.
+#[derive(Debug, Default)]
+pub struct Spec {
+    /// A command of the settings, under a name of theirs.
+    own: Option<Own>,
+}
+
 #[derive(Debug)]
-pub struct Spec;
+struct Own {
+    name: String,
+    title: String,
+    install: String,
+    program: String,
+    /// What comes before our own arguments.
+    arguments: Vec<String>,
+}
+
+/// How versions up to 2.1 or so call back. Later ones say that they may not, and end.
+///
+/// They come back after every close code but 4001 and 4003, with which they end as they do at the end of their input.
+const CALL_BACK: CallBack =
+    CallBack { address: "--sdk-url", token: "CLAUDE_CODE_SESSION_ACCESS_TOKEN", farewell: 4001 };
+
+impl Spec {
+    /// An agent of the settings; its command is not empty.
+    pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
+        let mut words = settings.command.iter().cloned();
+        let program = words.next().unwrap_or_default();
+        let own = Own {
+            name: name.to_owned(),
+            title: settings.title.clone().unwrap_or_else(|| name.to_owned()),
+            install: format!("put {program} where programs are, or set its path in the settings"),
+            program,
+            arguments: words.collect(),
+        };
+        Arc::new(Self { own: Some(own) })
+    }
+}
 
 impl AgentSpec for Spec {
     fn name(&self) -> &str {
-        NAME
+        self.own.as_ref().map_or(NAME, |own| &own.name)
     }
 
     fn title(&self) -> &str {
-        TITLE
+        self.own.as_ref().map_or(TITLE, |own| &own.title)
     }
 
     fn install(&self) -> &str {
-        INSTALL
+        self.own.as_ref().map_or(INSTALL, |own| &own.install)
     }
 
     fn login(&self) -> Option<&str> {
-        Some(LOGIN)
+        self.own.is_none().then_some(LOGIN)
     }
 
     fn account(&self) -> Option<Account> {
-        Some(ACCOUNT)
+        self.own.is_none().then_some(ACCOUNT)
     }
 
     fn resume(&self) -> Option<&str> {
-        Some("claude --resume {native}")
+        self.own.is_none().then_some("claude --resume {native}")
     }
 
     fn records(&self) -> Option<&'static dyn Records> {
-        Some(&Transcripts)
+        // Where another command keeps its own is not known; most share them, and they are to be found once.
+        match self.own {
+            None => Some(&Transcripts),
+            Some(_) => None,
+        }
     }
 
     fn tested(&self) -> Option<&str> {
-        Some("2.1.197")
+        // Of a command with arguments the version is not known: it may be that of an interpreter.
+        self.own.as_ref().is_none_or(|own| own.arguments.is_empty()).then_some("2.1.197")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -66,7 +114,12 @@ impl AgentSpec for Spec {
     }
 
     fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding {
-        find_program(PROGRAM, Some("CLAUDE_PATH"), settings, around)
+        let Some(own) = &self.own else {
+            return find_program(PROGRAM, Some("CLAUDE_PATH"), settings, around);
+        };
+        let whole = PathBuf::from(&own.program);
+        let path = settings.path.clone().or_else(|| whole.is_absolute().then_some(whole));
+        find_program(&own.program, None, &AgentSettings { path, ..settings.clone() }, around)
     }
 
     fn invocation(&self, purpose: Purpose<'_>) -> Invocation {
@@ -74,8 +127,19 @@ impl AgentSpec for Spec {
             Purpose::Session(launch) => Some(launch),
             Purpose::Query(_) | Purpose::Machine => None,
         };
-        let own = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
-        Invocation { arguments: arguments(launch), env: environment().into_iter().map(own).collect() }
+        let before = self.own.as_ref().map_or(&[][..], |own| &own.arguments);
+        let env = environment().into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        Invocation {
+            arguments: before.iter().cloned().chain(arguments(launch)).collect(),
+            env: env.collect(),
+        }
+    }
+
+    fn channel(&self, settings: &AgentSettings) -> Channel {
+        match settings.transport {
+            Transport::Stdio => Channel::Lines,
+            Transport::Socket => Channel::Socket(CALL_BACK),
+        }
     }
 
     fn driver(&self) -> Box<dyn Driver> {

@@ -15,11 +15,12 @@ use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, QuestionId, SessionId, TurnId};
+use longshore_model::lifecycle::Ready;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::wire::RpcId;
-use super::{Codex, name};
+use super::{Codex, exec, name};
 use crate::capture::{Capture, Direction, Entry, Step};
 
 /// When recordings begin: a moment like any other, so that the same recording always gives the same events.
@@ -27,13 +28,24 @@ const BEGINNING: i64 = 1_794_768_000_000_000;
 /// The work tree of recordings that name none.
 const SOMEWHERE: &str = "/home/dev/project";
 
-/// Has a driver hear a recording.
+/// Has a driver hear a recording; a process of `codex exec` in it is heard by a driver of that.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let mut player = Player::new();
+    let (mut player, mut headless) = (Player::new(), exec::replay::Player::new());
+    let mut runs = false;
+    let mut steps = Vec::new();
     for (at, entry) in capture.entries.iter().enumerate() {
-        player.play(entry, &capture.entries[at + 1..]);
+        if entry.dir == Direction::Spawn {
+            runs = exec::replay::is_run(entry);
+        }
+        let ahead = &capture.entries[at + 1..];
+        match runs {
+            true => headless.play(entry, ahead),
+            false => player.play(entry, ahead),
+        }
+        steps.append(&mut player.steps);
+        steps.append(&mut headless.steps);
     }
-    player.steps
+    steps
 }
 
 /// Whoever sits between a recording and a driver.
@@ -424,9 +436,9 @@ impl Player {
     }
 
     fn note_ready(&mut self, session: SessionId, draft: &Draft) {
-        if let Body::SessionReady(ready) = &draft.body {
-            self.sessions.insert(ready.native.clone(), session);
-            self.live.insert(ready.native.clone(), session);
+        if let Body::SessionReady(Ready { native: Some(native), .. }) = &draft.body {
+            self.sessions.insert(native.clone(), session);
+            self.live.insert(native.clone(), session);
         }
     }
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Codex, NAME, capabilities};
+use super::{Codex, NAME, capabilities, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::codex::Rollouts;
 use crate::spec::{AgentSpec, Invocation, Purpose};
@@ -55,6 +56,10 @@ impl AgentSpec for Spec {
 
     fn tested(&self) -> Option<&str> {
         Some("0.166.0")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place, NAME, "model = \"gpt-5.5\""))
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -5,8 +5,10 @@
 //! | [`wire`] | their JSON with their names |
 //! | [`translate`] | the driver |
 //! | [`spec`] | how it is called, found and started |
+//! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | what a recorded client of theirs would have been in our words |
 
+pub(crate) mod offline;
 pub mod replay;
 pub mod spec;
 pub mod translate;
@@ -18,6 +20,7 @@ use std::sync::Arc;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
+pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::OpenCode;
 

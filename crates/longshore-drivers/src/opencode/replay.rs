@@ -17,6 +17,7 @@ use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Http, Input, Output, Request, Response};
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QuestionId, SessionId, TurnId};
+use longshore_model::lifecycle::Ready;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -380,8 +381,8 @@ impl Player {
     }
 
     fn note(&mut self, session: SessionId, draft: &Draft) {
-        if let Body::SessionReady(ready) = &draft.body {
-            self.live.insert(ready.native.clone(), session);
+        if let Body::SessionReady(Ready { native: Some(native), .. }) = &draft.body {
+            self.live.insert(native.clone(), session);
         } else if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
             self.turns.insert(session, (turn, true));
         } else if let (Body::TurnFinished(_), Some(turn)) = (&draft.body, draft.turn)

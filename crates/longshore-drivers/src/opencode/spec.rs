@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{NAME, OpenCode, capabilities};
+use super::{NAME, OpenCode, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::offline::{Offline, Place};
+use crate::past::Served;
+use crate::past::opencode::Database;
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.
@@ -35,8 +38,20 @@ impl AgentSpec for Spec {
         Some("opencode auth login")
     }
 
+    fn resume(&self) -> Option<&str> {
+        Some("opencode -s {native}")
+    }
+
+    fn served_records(&self) -> Option<&'static dyn Served> {
+        Some(&Database)
+    }
+
     fn tested(&self) -> Option<&str> {
         Some("1.18.33")
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
     }
 
     fn capabilities(&self) -> Capabilities {
@@ -56,7 +71,7 @@ impl AgentSpec for Spec {
         invocation
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Http(Server {
             user: "opencode",
             password: "OPENCODE_SERVER_PASSWORD",

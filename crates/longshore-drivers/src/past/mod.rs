@@ -4,9 +4,12 @@
 //! |---|---|
 //! | this one | what is known of an agent's records, and what reads them |
 //! | [`codex`], [`claude`] | the records of these two: pure, line by line |
+//! | [`opencode`] | what OpenCode keeps, which only OpenCode reads: it is asked |
 //! | `lines` | a record as lines with their places in it, a fork's with the part that it shares |
 //! | `index` | every record that there is; a look at it costs a look at the folders |
 //! | `watch` | the tasks: one looks for records, two read |
+//! | `asking` | one more task for each agent that is asked: when it is, and what for |
+//! | `told` | what agents that are asked have said of their conversations |
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -14,12 +17,19 @@
 //! | records to be read | one place for each that is known | asked for twice it is read once |
 //! | from a record to the hub | two batches of about [`BATCH`] events | reading waits |
 //!
-//! Nothing of it waits for an agent and no agent waits for it: records are read by tasks and threads of their own.
+//! | questions to agents | one for each that looks or reads | it waits |
+//! | a conversation that is asked for | [`LONGEST`] bytes | it is left alone, and the log says so |
+//!
+//! Nothing of it waits for an agent and no agent waits for it: records are read by tasks and threads of their own. Only
+//! what an agent has to be asked for waits for that one.
 
+mod asking;
 pub mod claude;
 pub mod codex;
 mod index;
 mod lines;
+pub mod opencode;
+mod told;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -34,13 +44,16 @@ use longshore_model::time::Timestamp;
 
 use crate::discover::Surroundings;
 
+pub(crate) use asking::Errand;
 pub use lines::{Part, RecordLine, RecordLines};
-pub(crate) use watch::{Haste, Watcher};
+pub(crate) use watch::Watcher;
 
 /// How many records are known at once.
 pub const RECORDS: usize = 200_000;
 /// How many events are told at once.
 pub const BATCH: usize = 500;
+/// How many bytes a conversation may have that an agent is asked for.
+pub const LONGEST: usize = 256 << 20;
 
 /// Whether and how records are looked for.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +85,30 @@ pub trait Records: fmt::Debug + Send + Sync {
     }
 
     /// Somebody who reads a record from its beginning.
+    fn reader(&self, native: &str) -> Box<dyn Reader>;
+}
+
+/// What an agent keeps of its conversations in a form of its own, which it alone reads. It must have one process for all
+/// sessions ([`AgentSpec::shared`](crate::spec::AgentSpec::shared)), which is asked for its conversations and for
+/// their messages.
+///
+/// Such a process is costly. It is started to be asked when the hub starts, when somebody wants to know now, and after that
+/// at most every five minutes while the files change. While it runs for the sake of a session of ours, it is asked
+/// whenever the files have changed.
+pub trait Served: fmt::Debug + Send + Sync {
+    /// The environment variables that say where the agent keeps everything.
+    fn home_variables(&self) -> &'static [&'static str];
+
+    /// The files that change when something is said. None when nothing was ever said.
+    fn files(&self, around: &Surroundings) -> Vec<PathBuf>;
+
+    /// Where each message stands, in milliseconds since 1970: a message that is added later stands behind all that were
+    /// there, and those that stand at the same place belong together. There are fewer places than messages when one of
+    /// them is yet to be finished, which is waited for. `rest` is when something last happened, if that was long
+    /// ago: then nothing more is to come.
+    fn places(&self, messages: &[Raw], rest: Option<u64>) -> Vec<u64>;
+
+    /// Somebody who reads a conversation from its beginning, a line for each message.
     fn reader(&self, native: &str) -> Box<dyn Reader>;
 }
 

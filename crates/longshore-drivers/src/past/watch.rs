@@ -9,15 +9,17 @@ use std::time::Duration;
 use longshore_model::anchor::{FromAnchor, Past};
 use longshore_model::capability::Capabilities;
 use longshore_model::event::Draft;
-use longshore_model::id::SessionId;
+use longshore_model::id::{Ids, SessionId};
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
+use super::asking::{Called, Caller, Errand};
 use super::index::{Found, Index, Key, walk};
-use super::{BATCH, Reader, RecordLines, Records, Told, WatchPast};
+use super::told::Shelf;
+use super::{BATCH, Reader, RecordLines, Records, Served, Told, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
 use crate::clock;
 use crate::discover::Surroundings;
@@ -28,19 +30,26 @@ const TOLD_AT_ONCE: usize = 100;
 /// How many are read at once.
 const READ_AT_ONCE: usize = 2;
 /// How many batches may wait for the hub.
-const BATCHES: usize = 2;
+pub(super) const BATCHES: usize = 2;
 /// How many bytes of lines a batch has at most, unless a single line has more.
-const BATCH_BYTES: usize = 4 << 20;
+pub(super) const BATCH_BYTES: usize = 4 << 20;
 /// How many readers are kept where they stand, for records that go on.
 const WARM: usize = 16;
 /// A conversation that began just now may be one of ours of which the hub has not heard yet.
-const SETTLED_AFTER_MS: i64 = 3_000;
+pub(super) const SETTLED_AFTER_MS: i64 = 3_000;
 /// A record to which nobody has written for so long is one in which nothing happens any more.
-const AT_REST_AFTER_MS: i64 = 3_600_000;
+pub(super) const AT_REST_AFTER_MS: i64 = 3_600_000;
+
+/// How many may want to know at once what an agent remembers.
+const CALLERS: usize = 64;
 
 /// Looks for records and reads them.
 pub(crate) struct Watcher {
     inner: Arc<Inner>,
+    /// Where those tasks are called that ask agents.
+    asking: Vec<mpsc::Sender<Caller>>,
+    /// The other ends, until the tasks run.
+    callers: Mutex<Vec<Called>>,
 }
 
 /// Whether a conversation that has just begun is told of.
@@ -52,24 +61,45 @@ pub(crate) enum Haste {
     Later,
 }
 
-struct Inner {
-    watched: Vec<Watched>,
-    config: WatchPast,
-    deliver: Deliver,
+pub(super) struct Inner {
+    pub(super) watched: Vec<Watched>,
+    pub(super) config: WatchPast,
+    pub(super) deliver: Deliver,
     index: Mutex<Index>,
+    pub(super) shelf: Mutex<Shelf>,
+    /// Where agents are asked.
+    pub(super) errands: mpsc::Sender<Errand>,
+    pub(super) ids: Mutex<Ids>,
     desk: Mutex<Desk>,
     wake: Notify,
     /// One looks at a time.
     looking: tokio::sync::Mutex<()>,
     /// Held while the hub is told of what was found.
-    telling: tokio::sync::Mutex<()>,
+    pub(super) telling: tokio::sync::Mutex<()>,
 }
 
 /// An agent that keeps records.
-struct Watched {
-    agent: Agent,
-    records: &'static dyn Records,
-    around: Surroundings,
+pub(super) struct Watched {
+    pub(super) agent: Agent,
+    kept: Kept,
+    pub(super) around: Surroundings,
+}
+
+/// How records are kept.
+#[derive(Clone, Copy)]
+enum Kept {
+    Files(&'static dyn Records),
+    Served(&'static dyn Served),
+}
+
+impl Watched {
+    /// Its records, if they are files.
+    fn records(&self) -> Option<&'static dyn Records> {
+        match self.kept {
+            Kept::Files(records) => Some(records),
+            Kept::Served(_) => None,
+        }
+    }
 }
 
 /// What is to be read, and by whom.
@@ -83,9 +113,9 @@ struct Desk {
 }
 
 #[derive(Clone, Copy)]
-struct Wanted {
-    session: SessionId,
-    after: u64,
+pub(super) struct Wanted {
+    pub(super) session: SessionId,
+    pub(super) after: u64,
 }
 
 /// A reader where it stands.
@@ -96,21 +126,39 @@ struct Bookmark {
 }
 
 /// What was read at once.
-struct Batch {
-    after: u64,
-    drafts: Vec<(Timestamp, Draft)>,
-    until: u64,
+pub(super) struct Batch {
+    pub(super) after: u64,
+    pub(super) drafts: Vec<(Timestamp, Draft)>,
+    pub(super) until: u64,
 }
 
 impl Watcher {
-    pub(crate) fn new(config: &AnchorConfig, deliver: Deliver) -> Self {
+    pub(crate) fn new(config: &AnchorConfig, errands: mpsc::Sender<Errand>, deliver: Deliver) -> Self {
         let watched = config.agents.iter().filter_map(|agent| {
             let around = config.surroundings.with(&config.settings_of(agent).env);
-            Some(Watched { records: agent.records()?, agent: Agent::clone(agent), around })
+            let kept = agent.records().map(Kept::Files);
+            let kept = kept.or_else(|| agent.served_records().map(Kept::Served))?;
+            Some(Watched { kept, agent: Agent::clone(agent), around })
         });
+        let watched: Vec<Watched> = watched.collect();
+        let (mut asking, mut callers) = (Vec::new(), Vec::new());
+        for (agent, watched) in watched.iter().enumerate() {
+            if let Kept::Served(served) = watched.kept {
+                let (call, called) = mpsc::channel(CALLERS);
+                asking.push(call);
+                callers.push(Called { agent, served, callers: called });
+            }
+        }
+        // Only names that nobody else uses are made of it.
+        let seed = getrandom::u64().unwrap_or_else(|_| clock::now().micros() as u64);
         Self {
+            asking,
+            callers: Mutex::new(callers),
             inner: Arc::new(Inner {
-                watched: watched.collect(),
+                watched,
+                shelf: Mutex::default(),
+                errands,
+                ids: Mutex::new(Ids::seeded(seed)),
                 config: config.past.clone(),
                 deliver,
                 index: Mutex::default(),
@@ -126,6 +174,9 @@ impl Watcher {
     pub(crate) fn start(&self, tasks: &mut JoinSet<()>) {
         if self.inner.watched.is_empty() {
             return;
+        }
+        for called in std::mem::take(&mut *lock(&self.callers)) {
+            tasks.spawn(Arc::clone(&self.inner).watch_served(called));
         }
         for _ in 0..READ_AT_ONCE {
             tasks.spawn(Arc::clone(&self.inner).read_all());
@@ -143,14 +194,26 @@ impl Watcher {
         }
     }
 
-    /// Looks now, and tells the hub of what is new.
-    pub(crate) async fn look(&self, haste: Haste) {
-        self.inner.look(haste).await;
+    /// Looks now, and tells the hub of what is new. If nobody waits for that any more, agents that are asked are asked
+    /// all the same, and what they say is told when they say it.
+    pub(crate) async fn look(&self) {
+        let mut called = Vec::new();
+        for asking in &self.asking {
+            let (caller, done) = oneshot::channel();
+            if asking.try_send(caller).is_ok() {
+                called.push(done);
+            }
+        }
+        self.inner.look(Haste::Now).await;
+        for done in called {
+            // Dropped when it is done.
+            let _ = done.await;
+        }
     }
 
     /// How many conversations are known, and how many of them are yet to be read.
     pub(crate) fn count(&self) -> (u64, u64) {
-        let found = lock(&self.inner.index).count();
+        let found = lock(&self.inner.index).count() + lock(&self.inner.shelf).count();
         let desk = lock(&self.inner.desk);
         let waiting = desk.wanted.keys().filter(|key| !desk.reading.contains(key)).count();
         (found as u64, (waiting + desk.reading.len()) as u64)
@@ -160,7 +223,10 @@ impl Watcher {
     pub(crate) fn read_on(&self, agent: &str, native: NativeId, session: SessionId, after: u64) {
         let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent);
         let key = place.map(|agent| Key { agent, native });
-        let Some(key) = key.filter(|key| lock(&self.inner.index).get(key).is_some()) else {
+        let is_known = |key: &Key| {
+            lock(&self.inner.index).get(key).is_some() || lock(&self.inner.shelf).times(key).is_some()
+        };
+        let Some(key) = key.filter(is_known) else {
             return tracing::debug!(agent, %session, "nobody keeps a record of that conversation");
         };
         let mut desk = lock(&self.inner.desk);
@@ -180,7 +246,10 @@ impl Inner {
         };
         let _first = self.telling.lock().await;
         let titles = self.clone().on_a_thread(|inner| {
-            let titles = |watched: &Watched| watched.records.titles(&watched.around);
+            let titles = |watched: &Watched| {
+                let records = watched.records();
+                records.map(|records| records.titles(&watched.around)).unwrap_or_default()
+            };
             inner.watched.iter().map(titles).collect::<Vec<_>>()
         });
         let titles = Arc::new(titles.await.unwrap_or_default());
@@ -204,7 +273,7 @@ impl Inner {
     }
 
     /// Work with the disk. None when it failed, of which a log line tells.
-    async fn on_a_thread<T: Send + 'static>(
+    pub(super) async fn on_a_thread<T: Send + 'static>(
         self: Arc<Self>,
         work: impl FnOnce(&Self) -> T + Send + 'static,
     ) -> Option<T> {
@@ -216,14 +285,20 @@ impl Inner {
     fn changed(&self) -> Vec<Key> {
         let mut found: Vec<Found> = Vec::new();
         for (agent, watched) in self.watched.iter().enumerate() {
-            let folders: Vec<PathBuf> = watched.records.folders(&watched.around);
-            walk(agent, watched.records, &folders, &mut found);
+            let Some(records) = watched.records() else { continue };
+            let folders: Vec<PathBuf> = records.folders(&watched.around);
+            walk(agent, records, &folders, &mut found);
         }
+        lock(&self.index).update(found, self.since())
+    }
+
+    /// What nobody has written to since then is left alone.
+    pub(super) fn since(&self) -> Option<Timestamp> {
         let ago = |oldest: Duration| {
             let millis = i64::try_from(oldest.as_millis()).unwrap_or(i64::MAX);
             clock::now().plus_millis(millis.saturating_neg())
         };
-        lock(&self.index).update(found, self.config.oldest.map(ago))
+        self.config.oldest.map(ago)
     }
 
     /// A record as the hub is told of it, with the size at which it was told; without when there is nothing to tell.
@@ -235,9 +310,10 @@ impl Inner {
         titles: &[std::collections::BTreeMap<NativeId, String>],
     ) -> Option<((Key, u64), Option<Past>)> {
         let watched = self.watched.get(key.agent)?;
+        let records = watched.records()?;
         let mut index = lock(&self.index);
         let told = (key.clone(), index.size(key));
-        let Some((head, size)) = index.look(key, watched.records) else { return Some((told, None)) };
+        let Some((head, size)) = index.look(key, records) else { return Some((told, None)) };
         if haste == Haste::Later && head.created_at.plus_millis(SETTLED_AFTER_MS) > clock::now() {
             return None;
         }
@@ -270,7 +346,14 @@ impl Inner {
             self.wake.notify_one();
             // First all are listed, then they are read: whoever looks for one wants to see that it is there.
             drop(self.telling.lock().await);
-            let warm = self.read(&key, wanted).await;
+            let warm = match self.watched.get(key.agent).map(|watched| watched.kept) {
+                Some(Kept::Files(_)) => self.read(&key, wanted).await,
+                Some(Kept::Served(served)) => {
+                    self.read_served(&key, served, wanted).await;
+                    None
+                }
+                None => None,
+            };
             let mut desk = lock(&self.desk);
             desk.reading.remove(&key);
             if let Some(warm) = warm {
@@ -348,15 +431,15 @@ impl Inner {
 
     /// A reader that has read a record from its beginning to a place in it. What it says depends on what it has read.
     fn open(&self, key: &Key, after: u64) -> io::Result<Option<Bookmark>> {
-        let Some(watched) = self.watched.get(key.agent) else { return Ok(None) };
+        let Some(records) = self.watched.get(key.agent).and_then(Watched::records) else { return Ok(None) };
         let (parts, began) = {
             let mut index = lock(&self.index);
-            let began = index.look(key, watched.records).map(|(head, _)| head.created_at);
-            (index.parts(key, watched.records), began)
+            let began = index.look(key, records).map(|(head, _)| head.created_at);
+            (index.parts(key, records), began)
         };
         let Some(parts) = parts else { return Ok(None) };
         let mut lines = RecordLines::of(parts);
-        let mut reader = watched.records.reader(&key.native);
+        let mut reader = records.reader(&key.native);
         let mut told = Told { at: began.unwrap_or_default(), drafts: Vec::new() };
         while lines.place() < after {
             let Some(line) = lines.next()? else { break };
@@ -401,6 +484,6 @@ impl Desk {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,5 @@
-//! The transports: a child process that is spoken with in lines over its pipes, and one that is a server beside.
+//! The transports: a child process that is spoken with in lines over its pipes, one that is a server beside, and one whose
+//! program calls us back.
 //!
 //! Everything that can happen to the child comes out of one method, [`Stdio::next`], which may be dropped at any
 //! await without losing anything. So whoever holds the child selects over it and over all else that concerns it,
@@ -9,11 +10,12 @@
 
 pub(crate) mod group;
 pub mod http;
-mod leash;
+pub(crate) mod leash;
 mod lines;
 mod outgoing;
+pub mod socket;
 pub(crate) mod spawn;
-mod stderr;
+pub(crate) mod stderr;
 
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -27,6 +29,7 @@ pub use lines::{Line, Lines};
 pub use spawn::{Spawn, SpawnError};
 
 use group::Group;
+use leash::Leash;
 use outgoing::Outgoing;
 use stderr::Stderr;
 
@@ -60,6 +63,8 @@ pub struct Limits {
     pub answer: Duration,
     /// How long a stream of events may be silent. Servers send signs of life.
     pub silence: Duration,
+    /// How long a program that calls back may take to do so, for the first time and after its line broke.
+    pub attach: Duration,
 }
 
 impl Default for Limits {
@@ -76,6 +81,7 @@ impl Default for Limits {
             start: Duration::from_secs(60),
             answer: Duration::from_secs(60),
             silence: Duration::from_secs(40),
+            attach: Duration::from_secs(30),
         }
     }
 }
@@ -94,7 +100,7 @@ pub enum Happened {
 }
 
 /// How a child ended.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Ended {
     /// What the system says.
     pub status: Option<ExitStatus>,
@@ -109,6 +115,8 @@ pub struct Ended {
 pub struct Stdio {
     limits: Limits,
     group: Group,
+    /// Dropped after the group, which it would otherwise end in its own way.
+    _leash: Leash,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr_pipe: Option<ChildStderr>,
@@ -120,8 +128,10 @@ pub struct Stdio {
     stuck: bool,
     /// Set while it is being stopped: when the next harsher step is due.
     stopping: Option<Instant>,
-    /// The end of its input says nothing to it.
-    ends_on_term: bool,
+    /// The end of its input says nothing to it; this signal asks it to stop.
+    ends_on: Option<Signal>,
+    /// Its input ends when all is written.
+    told_all: bool,
     signalled: Option<Signal>,
     exit: Option<Exit>,
 }
@@ -138,10 +148,11 @@ struct Exit {
 impl Stdio {
     /// Starts a child.
     pub fn spawn(spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
-        let spawned = spawn.start()?;
+        let (spawned, leash) = leash::start(spawn)?;
         tracing::debug!(pid = spawned.group.pid(), program = %spawn.program.display(), "agent process started");
         Ok(Self {
             group: spawned.group,
+            _leash: leash,
             stdin: Some(spawned.stdin),
             stdout: Some(spawned.stdout),
             stderr_pipe: Some(spawned.stderr),
@@ -151,7 +162,8 @@ impl Stdio {
             outgoing: Outgoing::new(limits.outgoing),
             stuck: false,
             stopping: None,
-            ends_on_term: false,
+            ends_on: None,
+            told_all: false,
             signalled: None,
             exit: None,
             limits,
@@ -185,16 +197,30 @@ impl Stdio {
         self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
     }
 
-    /// It is a server, which does not care for the end of its input: SIGTERM is how it is asked to stop.
-    pub fn end_on_term(&mut self) {
-        self.ends_on_term = true;
+    /// All that it is told: a text as it is, and then the end of its input.
+    pub fn tell_all(&mut self, text: &str) {
+        self.outgoing.push(text);
+        self.told_all = true;
+        self.close_input_when_written();
     }
 
-    /// Begins to stop it: the end of its input once all is written, then SIGTERM, then SIGKILL.
+    /// It does not care for the end of its input: this signal is how it is asked to stop.
+    pub fn end_on(&mut self, signal: Signal) {
+        self.ends_on = Some(signal);
+    }
+
+    /// Begins to stop it: the end of its input once all is written, or the signal that it ends on; then SIGTERM, then
+    /// SIGKILL.
     pub fn stop(&mut self) {
-        if self.stopping.is_none() && self.ends_on_term {
-            self.stopping = Some(Instant::now());
+        match self.ends_on {
+            Some(_) if self.signalled.is_none() => self.stopping = Some(Instant::now()),
+            Some(_) => {}
+            None => self.expect_end(),
         }
+    }
+
+    /// It should end by itself now; if it does not, it is stopped.
+    pub fn expect_end(&mut self) {
         if self.stopping.is_none() {
             self.stopping = Some(Instant::now() + self.limits.after_eof);
             self.close_input_when_written();
@@ -267,8 +293,7 @@ impl Stdio {
         self.stdout = None;
         self.stderr_pipe = None;
         let status = self.exit.as_ref().and_then(|exit| exit.status);
-        let asked = |signal: &Signal| self.ends_on_term && *signal == Signal::TERM;
-        let signalled = self.signalled.filter(|signal| !asked(signal));
+        let signalled = self.signalled.filter(|signal| self.ends_on != Some(*signal));
         Happened::Ended(Ended { status, signalled, stderr: self.stderr.text() })
     }
 
@@ -277,7 +302,7 @@ impl Stdio {
         match taken {
             Ok(count) if count > 0 => {
                 self.outgoing.took(count);
-                if self.stopping.is_some() {
+                if self.stopping.is_some() || self.told_all {
                     self.close_input_when_written();
                 }
                 None
@@ -319,11 +344,20 @@ impl Stdio {
     fn stop_harder(&mut self) {
         self.stdin = None;
         self.outgoing.clear();
-        let signal = if self.signalled.is_none() { Signal::TERM } else { Signal::KILL };
+        let signal = match self.signalled {
+            None => self.ends_on.unwrap_or(Signal::TERM),
+            Some(Signal::TERM | Signal::KILL) => Signal::KILL,
+            Some(_) => Signal::TERM,
+        };
+        let patience = match signal {
+            Signal::TERM | Signal::KILL => self.limits.after_term,
+            // It asks as kindly as the end of an input does.
+            _ => self.limits.after_eof,
+        };
         tracing::debug!(pid = self.group.pid(), ?signal, "agent process did not end in time");
         self.group.signal(signal);
         self.signalled = Some(signal);
-        self.stopping = Some(Instant::now() + self.limits.after_term);
+        self.stopping = Some(Instant::now() + patience);
     }
 }
 
@@ -349,7 +383,7 @@ async fn read_stderr(stderr: &mut Option<ChildStderr>, chunk: &mut Vec<u8>) -> s
 }
 
 /// Resolves at a moment; never without one.
-async fn at(moment: Option<Instant>) {
+pub(crate) async fn at(moment: Option<Instant>) {
     match moment {
         Some(moment) => sleep_until(moment).await,
         None => std::future::pending().await,

@@ -24,7 +24,11 @@ impl Outgoing {
 
     pub(crate) fn push_line(&mut self, line: &str) {
         self.bytes.extend_from_slice(line.as_bytes());
-        self.bytes.push(b'\n');
+        self.push("\n");
+    }
+
+    pub(crate) fn push(&mut self, text: &str) {
+        self.bytes.extend_from_slice(text.as_bytes());
         self.measure();
     }
 

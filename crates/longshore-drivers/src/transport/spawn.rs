@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use super::group::Group;
 use super::leash;
+use crate::discover::Surroundings;
 
 /// What to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +19,9 @@ pub struct Spawn {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<String>,
-    /// What its environment has beyond ours.
+    /// Its environment, but for what is private to the hub.
+    pub around: Surroundings,
+    /// What its environment has beyond that.
     pub env: BTreeMap<String, String>,
     /// Where it runs; none is where we do.
     pub cwd: Option<PathBuf>,
@@ -71,10 +74,7 @@ impl Spawn {
         if let Some(cwd) = &self.cwd {
             command.current_dir(cwd);
         }
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_private(name)) {
-            command.env_remove(name);
-        }
-        command.envs(&self.env);
+        command.env_clear().envs(self.around.vars().filter(|(name, _)| !is_private(name))).envs(&self.env);
         leash::put_on(&mut command);
         let mut child = command.spawn().map_err(|error| self.explain(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -85,7 +85,7 @@ impl Spawn {
         }
     }
 
-    fn explain(&self, error: io::Error) -> SpawnError {
+    pub(super) fn explain(&self, error: io::Error) -> SpawnError {
         let program = self.program.clone();
         match rustix::io::Errno::from_io_error(&error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => SpawnError::NoProgram(program),

@@ -1,7 +1,8 @@
-//! Text files, inside the work tree only.
+//! Text files, and whether they are inside the work tree.
 //!
-//! A path is resolved before anything is opened, `..` and links included, and what comes out must lie in the work
-//! tree. This keeps an agent from straying, not from evil: it runs as the same user and could write anywhere itself.
+//! A path is resolved before anything is opened, `..` and links included, and what comes out lies in the work tree or
+//! it does not. This keeps an agent from straying, not from evil: it runs as the same user and could write anywhere
+//! itself.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read, Write};
@@ -20,19 +21,7 @@ pub(super) fn read(
     line: Option<u64>,
     limit: Option<u64>,
 ) -> Result<String, WorkFault> {
-    let file = resolve(root, path)?;
-    let metadata = fs::metadata(&file).map_err(|error| explain(path, &error))?;
-    if !metadata.is_file() {
-        return Err(unfit(path, "is no file"));
-    }
-    if metadata.len() > FILE_LIMIT {
-        return Err(unfit(path, &format!("has {} bytes; {FILE_LIMIT} can be read", metadata.len())));
-    }
-    let mut bytes = Vec::new();
-    let opened = open(OpenOptions::new().read(true), &file).map_err(|error| explain(path, &error))?;
-    // It may have grown since.
-    opened.take(FILE_LIMIT).read_to_end(&mut bytes).map_err(|error| explain(path, &error))?;
-    let text = String::from_utf8(bytes).map_err(|_| unfit(path, "is no text"))?;
+    let text = text_of(&resolve(root, path)?, path)?;
     if line.is_none() && limit.is_none() {
         return Ok(text);
     }
@@ -41,10 +30,35 @@ pub(super) fn read(
     Ok(text.split_inclusive('\n').skip(skipped).take(number(limit.unwrap_or(u64::MAX))).collect())
 }
 
+/// The text of a file that was resolved.
+pub(crate) fn text_of(file: &Path, path: &str) -> Result<String, WorkFault> {
+    String::from_utf8(bytes_of(file, path)?).map_err(|_| unfit(path, "is no text"))
+}
+
+/// The bytes of a file that was resolved.
+pub(crate) fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, WorkFault> {
+    let metadata = fs::metadata(file).map_err(|error| explain(path, &error))?;
+    if !metadata.is_file() {
+        return Err(unfit(path, "is no file"));
+    }
+    if metadata.len() > FILE_LIMIT {
+        return Err(unfit(path, &format!("has {} bytes; {FILE_LIMIT} can be read", metadata.len())));
+    }
+    let mut bytes = Vec::new();
+    let opened = open(OpenOptions::new().read(true), file).map_err(|error| explain(path, &error))?;
+    // It may have grown since.
+    opened.take(FILE_LIMIT).read_to_end(&mut bytes).map_err(|error| explain(path, &error))?;
+    Ok(bytes)
+}
+
 /// Writes a whole file, with the folders that it needs.
 pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), WorkFault> {
-    let file = resolve(root, path)?;
-    if fs::metadata(&file).is_ok_and(|there| !there.is_file()) {
+    write_at(&resolve(root, path)?, path, content)
+}
+
+/// Writes a whole file that was resolved, with the folders that it needs.
+pub(crate) fn write_at(file: &Path, path: &str, content: &str) -> Result<(), WorkFault> {
+    if fs::metadata(file).is_ok_and(|there| !there.is_file()) {
         return Err(unfit(path, "is no file"));
     }
     if let Some(folder) = file.parent() {
@@ -52,13 +66,27 @@ pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), WorkFa
     }
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
-    let mut opened = open(&mut options, &file).map_err(|error| explain(path, &error))?;
+    let mut opened = open(&mut options, file).map_err(|error| explain(path, &error))?;
     opened.write_all(content.as_bytes()).map_err(|error| explain(path, &error))
 }
 
 /// Where a path leads, which must be inside the work tree. The last parts of it need not exist.
 pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
-    let outside = || WorkFault::Outside(path.to_owned());
+    let place = locate(root, path)?;
+    if place.inside { Ok(place.path) } else { Err(WorkFault::Outside(path.to_owned())) }
+}
+
+/// Where a path leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Without links and `..`, as far as that can be known.
+    pub(crate) path: PathBuf,
+    /// Whether that is in the work tree.
+    pub(crate) inside: bool,
+}
+
+/// Where a path leads, inside the work tree or not. The last parts of it need not exist.
+pub(crate) fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
     let root = root.canonicalize().map_err(|error| WorkFault::Failed(format!("the work tree: {error}")))?;
     let wanted = root.join(path);
     let mut there = wanted.as_path();
@@ -71,7 +99,7 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
         }
         // A link to nowhere would lead to wherever it points once that is made.
         if there.symlink_metadata().is_ok() {
-            return Err(outside());
+            return Ok(Place { path: wanted, inside: false });
         }
         match (there.components().next_back(), there.parent()) {
             (Some(Component::Normal(name)), Some(parent)) => {
@@ -79,11 +107,12 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
                 there = parent;
             }
             // `..` in a folder that does not exist leads nowhere that can be known.
-            (_, _) => return Err(outside()),
+            (_, _) => return Ok(Place { path: wanted, inside: false }),
         }
     };
-    let resolved = missing.iter().rev().fold(found, |path, name| path.join(name));
-    if resolved.starts_with(&root) { Ok(resolved) } else { Err(outside()) }
+    let path = missing.iter().rev().fold(found, |path, name| path.join(name));
+    let inside = path.starts_with(&root);
+    Ok(Place { path, inside })
 }
 
 /// Opens a file that was resolved: it is no link, and it must not keep us waiting.

@@ -10,8 +10,8 @@
 //! the agent should be read before that. Of what a command prints the last [`OUTPUT_LIMIT`] bytes are kept at most; a
 //! file that is read may be [`FILE_LIMIT`] long.
 
-mod files;
-mod terminals;
+pub(crate) mod files;
+pub(crate) mod terminals;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;

@@ -143,7 +143,7 @@ fn take(printed: &Mutex<Tail>, chunk: &[u8], read: io::Result<usize>) -> bool {
     !bytes.is_empty()
 }
 
-fn exit_of(status: io::Result<ExitStatus>) -> Exit {
+pub(crate) fn exit_of(status: io::Result<ExitStatus>) -> Exit {
     let Ok(status) = status else { return Exit::default() };
     Exit { code: status.code(), signal: status.signal().map(signal_name) }
 }

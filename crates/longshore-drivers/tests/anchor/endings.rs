@@ -1,10 +1,15 @@
 //! How agents end, and what their sessions hear of it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use longshore_drivers::discover::AgentSettings;
 use longshore_model::anchor::{FromAnchor, ToAnchor};
 use longshore_model::event::Body;
 use longshore_model::lifecycle::SleepCause;
 use serde_json::json;
+use tokio::sync::Notify;
 
 use crate::rig::{Phone, Rig, hasty, listen, soon};
 
@@ -229,4 +234,35 @@ async fn shutdown_does_not_wait_for_a_hub_that_does_not_listen() {
     soon("the hub to be full", rig.full.notified()).await;
     soon("the shutdown", rig.anchor.shutdown()).await;
     listen(call).await;
+}
+
+/// The system ends an agent with the thread that started it; so that must not be one that comes and goes.
+#[test]
+fn an_agent_outlives_the_threads_of_the_runtime() {
+    let (threads, gone) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    let (more, less, told) = (Arc::clone(&threads), Arc::clone(&threads), Arc::clone(&gone));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .worker_threads(1)
+        .thread_keep_alive(Duration::from_millis(1))
+        .on_thread_start(move || {
+            more.fetch_add(1, Ordering::SeqCst);
+        })
+        .on_thread_stop(move || {
+            less.fetch_sub(1, Ordering::SeqCst);
+            told.notify_one();
+        })
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        let mut rig = Rig::new(json!([{"do": "print", "line": "hello"}, {"do": "echo"}]));
+        let session = rig.open().await;
+        rig.hear(session, "hello").await;
+        // Those that had something to wait for are gone; the one that works is left.
+        while threads.load(Ordering::SeqCst) > 1 {
+            soon("the threads to go", gone.notified()).await;
+        }
+        rig.prompt(session, "still there?").await;
+        rig.hear(session, "still there?").await;
+    });
 }

@@ -1,7 +1,10 @@
 //! The anchor, with real processes.
 
 mod backpressure;
+mod callers;
 mod endings;
 mod queries;
 mod servers;
 mod talk;
+mod tapes;
+mod turns;

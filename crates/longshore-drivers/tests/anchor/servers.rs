@@ -169,8 +169,27 @@ async fn a_server_is_started_for_a_question_and_ends_after_it() {
         let answer = rig.answer(Query::Models { agent: "fake".into() }).await;
         assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
     }
+    // Also one that is about to end is asked, as it seems; another one answers.
+    for _ in 0..30 {
+        let answer = rig.answer(Query::Models { agent: "fake".into() }).await;
+        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+    }
     let gone = std::path::PathBuf::from("/no/such/server");
     let mut missing = Rig::server(|config| config.settings.get_mut("fake").unwrap().path = Some(gone));
     let answer = missing.answer(Query::Models { agent: "fake".into() }).await;
     assert!(answer.unwrap_err().contains("is not there any more"));
+}
+
+/// The system ends an agent with the thread that started it, and the runtime lets go of threads that have nothing to do.
+#[test]
+fn a_process_stays_when_the_runtime_has_threads_to_spare() {
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_all().thread_keep_alive(Duration::from_millis(1)).build().unwrap();
+    runtime.block_on(async {
+        let (mut rig, session) = connected().await;
+        for _ in 0..100 {
+            rig.prompt(session, "GET /still").await;
+            rig.hear(session, "200 GET /still ").await;
+        }
+    });
 }

@@ -9,9 +9,10 @@ use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::event::Body;
 use longshore_model::item::{FileChangeKind, ToolStatus};
+use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, approval_in, bodies, only_draft, only_line, plain, question_in};
+use super::desk::{Desk, approval_in, bodies, end_in, only_draft, only_line, plain, question_in};
 
 use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
 
@@ -245,4 +246,17 @@ fn a_plan_is_shown_before_it_is_asked_about() {
     assert_eq!(asked.subject, plan);
     let line = only_line(&desk.decide(asked.approval, plain(AllowOnce)));
     assert_eq!(line["response"]["response"]["updatedInput"], json!({}));
+}
+
+#[test]
+fn a_cancel_ends_the_turn_as_interrupted_even_where_the_agent_says_that_all_is_well() {
+    for (decision, expected) in [(Cancel, TurnOutcome::Interrupted), (Deny, TurnOutcome::Completed)] {
+        let mut desk = Desk::in_turn(Mode::Ask);
+        let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
+        let asked = approval_in(&desk.may_i("a", request));
+        desk.decide(asked.approval, plain(decision));
+        // So says 2.1.44; later versions say that the turn was aborted.
+        let (_, end) = end_in(&desk.result(json!({"subtype": "success", "is_error": false}))).unwrap();
+        assert_eq!(end.outcome, expected, "after {decision:?}");
+    }
 }

@@ -25,7 +25,7 @@ fn delegated() -> (Desk, SessionId, TurnId) {
     let child = delegation.child;
     let told = bodies(&out, child);
     assert!(matches!(told[0], Body::SessionOpened(opened) if opened.parent == Some(desk.session)));
-    assert!(matches!(told[1], Body::SessionReady(ready) if ready.native == "a1"));
+    assert!(matches!(told[1], Body::SessionReady(ready) if ready.native.as_deref() == Some("a1")));
     assert!(matches!(told[2], Body::TurnStarted { prompt: None }));
     assert!(matches!(told[3], Body::UserMessage { .. }));
     let turn = out.said.last().unwrap().1.turn.unwrap();

@@ -200,7 +200,7 @@ fn newer_models_tell_each_step_in_the_life_of_a_child() {
     else {
         panic!("{bodies:?}")
     };
-    assert_eq!((opened.parent, ready.native.as_str()), (Some(desk.session), "child"));
+    assert_eq!((opened.parent, ready.native.as_deref()), (Some(desk.session), Some("child")));
     let out = desk.note("turn/started", json!({"threadId": "child", "turn": {"id": "t"}}));
     assert_eq!(out.said[0].0, delegation.child);
     let bodies = item(&mut desk, "completed", step("interrupted", "b"));

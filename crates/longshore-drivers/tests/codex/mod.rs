@@ -2,6 +2,7 @@
 
 mod approvals;
 mod desk;
+mod exec;
 mod handshake;
 mod items;
 mod questions;

@@ -137,7 +137,7 @@ fn a_sub_agent_is_a_session_with_the_rules_of_its_parent() {
     else {
         panic!("{told:?}")
     };
-    assert_eq!((opened.parent, ready.native.as_str()), (Some(desk.session), "ses_2"));
+    assert_eq!((opened.parent, ready.native.as_deref()), (Some(desk.session), Some("ses_2")));
     assert_eq!(out.said.iter().filter(|(session, _)| *session == delegation.child).count(), 2);
     assert_eq!(requests(&out), ["PATCH /session/ses_2"]);
     let metadata = json!({"status": "running", "input": {"prompt": "p"}, "metadata": {"sessionId": "ses_2"}});
@@ -194,15 +194,43 @@ fn conversations_come_in_pages() {
     let mut desk = Desk::new();
     let (_, out) =
         desk.ask(Query::Sessions { agent: "opencode".into(), cursor: Some("17".to_owned()), limit: 2 });
-    assert_eq!(out.requests[0].path, "/experimental/session?roots=true&limit=2&cursor=17");
+    assert_eq!(out.requests[0].path, "/experimental/session?archived=true&limit=2&cursor=17");
     let session = |id: &str, updated: u64| json!({"id": id, "title": "t", "directory": "/w", "time": {"updated": updated}});
     let out =
         desk.answer("GET /experimental/session", 200, json!([session("ses_1", 9), session("ses_2", 8)]));
     let (_, Ok(Answer::Sessions { sessions, next })) = &out.answers[0] else { panic!("{:?}", out.answers) };
-    assert_eq!((sessions[0].native.as_str(), next.as_deref()), ("ses_1", Some("8")));
+    assert_eq!(
+        (sessions[0].native.as_str(), next.as_deref()),
+        ("ses_1", Some("9")),
+        "there may be more of 8"
+    );
     desk.ask(Query::Sessions { agent: "opencode".into(), cursor: None, limit: 2 });
     let out = desk.answer("GET /experimental/session", 200, json!([session("ses_3", 7)]));
     assert!(matches!(&out.answers[0], (_, Ok(Answer::Sessions { next: None, .. }))));
     desk.ask(Query::Sessions { agent: "opencode".into(), cursor: None, limit: 2 });
     assert!(desk.answer("GET /experimental/session", 200, json!("<html>")).answers[0].1.is_err());
+}
+
+#[test]
+fn messages_come_in_pages_as_they_are() {
+    let mut desk = Desk::new();
+    let mut ask = |native: &str, cursor: Option<&str>| {
+        let (native, cursor) = (native.to_owned(), cursor.map(str::to_owned));
+        desk.ask(Query::Messages { agent: "opencode".into(), native, cursor }).1
+    };
+    assert_eq!(
+        ask("ses_1", Some("a+b=")).requests[0].path,
+        "/session/ses_1/message?limit=100&before=a%2Bb%3D"
+    );
+    let out = ask("../config", None);
+    assert!(out.requests.is_empty() && out.answers[0].1.is_err(), "no name of a conversation: {out:?}");
+    let message =
+        |n: u64| json!({"info": {"id": format!("msg_{n}"), "time": {"created": n}}, "parts": [{"x": n}]});
+    let all: Vec<Value> = (5..105).map(message).collect();
+    let out = desk.answer("GET /session/ses_1/message", 200, json!(all));
+    let (_, Ok(Answer::Messages { messages, before })) = &out.answers[0] else { panic!("{:?}", out.answers) };
+    assert_eq!((messages.len(), &*messages[0]), (100, message(5).to_string().as_str()));
+    // `{"id":"msg_5","time":5}`
+    assert_eq!(before.as_deref(), Some("eyJpZCI6Im1zZ181IiwidGltZSI6NX0="));
+    assert!(out.said.is_empty(), "it concerns no session");
 }

@@ -38,7 +38,7 @@ fn it_is_ready_with_its_answer_and_lists_its_commands() {
     desk.open(Mode::Ask, Start::New);
     let out = desk.answer("POST /session", 200, json!({"id": CHAT, "version": "1.18.33"}));
     let Body::SessionReady(ready) = &only_draft(&out).body else { panic!("{:?}", out.said) };
-    assert_eq!((ready.native.as_str(), ready.version.as_deref()), (CHAT, Some("1.18.33")));
+    assert_eq!((ready.native.as_deref(), ready.version.as_deref()), (Some(CHAT), Some("1.18.33")));
     let out = desk.answer("GET /command", 200, json!([{"name": "init", "description": "d"}]));
     let Body::CommandsListed { commands } = &only_draft(&out).body else { panic!("{:?}", out.said) };
     assert_eq!((commands[0].name.as_str(), commands[0].description.as_str()), ("init", "d"));

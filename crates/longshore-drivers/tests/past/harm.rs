@@ -6,7 +6,7 @@ use longshore_drivers::past::{RecordLine, RecordLines, Told};
 use longshore_model::event::{Body, RawFault};
 use proptest::prelude::*;
 
-use super::{hear, kind_of, lines_of, read, records};
+use super::{hear, lines_of, read, reader_of, records};
 
 /// All records, read once.
 fn all() -> &'static [(String, Vec<RecordLine>)] {
@@ -27,14 +27,14 @@ proptest! {
         cuts.sort_unstable();
         let mut pieces = Vec::new();
         for piece in cuts.windows(2) {
-            let mut reader = kind_of(name).reader("the-conversation");
+            let mut reader = reader_of(name);
             let mut told = Told::default();
             hear(&mut *reader, &lines[..piece[0]], &mut told);
             told.drafts.clear();
             hear(&mut *reader, &lines[piece[0]..piece[1]], &mut told);
             pieces.extend(told.drafts);
         }
-        prop_assert_eq!(pieces, read(kind_of(name), lines));
+        prop_assert_eq!(pieces, read(name, lines));
     }
 
     #[test]
@@ -56,16 +56,16 @@ proptest! {
         }
         let (one, other) = (swap.0.index(lines.len()), swap.1.index(lines.len()));
         lines.swap(one, other);
-        let drafts = read(kind_of(name), &lines);
+        let drafts = read(name, &lines);
         let kept: Vec<&str> = drafts.iter().filter_map(|(_, draft)| draft.raw.as_deref()).collect();
         let were: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
         prop_assert_eq!(kept, were);
     }
 
     #[test]
-    fn any_line_at_all_is_kept(text in any::<String>(), claude in any::<bool>()) {
+    fn any_line_at_all_is_kept(text in any::<String>(), who in prop::sample::select(vec!["claude", "codex", "opencode"])) {
         let line = RecordLine { text: text.into(), fault: None };
-        let drafts = read(kind_of(if claude { "claude" } else { "codex" }), std::slice::from_ref(&line));
+        let drafts = read(who, std::slice::from_ref(&line));
         prop_assert_eq!(drafts.iter().filter(|(_, draft)| draft.raw.as_ref() == Some(&line.text)).count(), 1);
     }
 
@@ -114,7 +114,7 @@ fn a_line_that_is_no_text_or_too_long_is_kept_as_far_as_it_goes() {
     );
     assert_eq!((lines[1].text.len(), lines[1].fault), (1 << 20, Some(RawFault::Truncated)));
     assert_eq!((&*lines[2].text, lines[2].fault), ("last", None));
-    for (_, draft) in read(kind_of("codex"), &lines) {
+    for (_, draft) in read("codex", &lines) {
         assert!(matches!(draft.body, Body::Raw { fault: Some(_), .. }), "{:?}", draft.body);
     }
 }

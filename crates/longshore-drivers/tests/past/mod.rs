@@ -1,6 +1,7 @@
 //! Conversations that were held elsewhere: readers of records, and the anchor that watches them.
 
 mod harm;
+mod opencode;
 mod readers;
 mod watching;
 
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 use longshore_drivers::past::claude::Transcripts;
 use longshore_drivers::past::codex::Rollouts;
-use longshore_drivers::past::{Reader, RecordLine, RecordLines, Records, Told};
+use longshore_drivers::past::opencode::Database;
+use longshore_drivers::past::{Reader, RecordLine, RecordLines, Records, Served, Told};
 use longshore_model::event::Draft;
 use longshore_model::time::Timestamp;
 
@@ -38,6 +40,14 @@ fn kind_of(name: &str) -> &'static dyn Records {
     if name.contains("claude") { &Transcripts } else { &Rollouts }
 }
 
+/// Somebody who reads such a record from its beginning.
+fn reader_of(name: &str) -> Box<dyn Reader> {
+    match name.contains("opencode") {
+        true => Database.reader("the-conversation"),
+        false => kind_of(name).reader("the-conversation"),
+    }
+}
+
 /// The whole lines of a file.
 fn lines_of(file: &Path) -> Vec<RecordLine> {
     let mut lines = RecordLines::of_file(file.to_owned());
@@ -55,8 +65,8 @@ fn hear(reader: &mut dyn Reader, lines: &[RecordLine], told: &mut Told) {
 }
 
 /// What a reader says of lines that it hears from the first.
-fn read(kind: &dyn Records, lines: &[RecordLine]) -> Vec<(Timestamp, Draft)> {
+fn read(name: &str, lines: &[RecordLine]) -> Vec<(Timestamp, Draft)> {
     let mut told = Told::default();
-    hear(&mut *kind.reader("the-conversation"), lines, &mut told);
+    hear(&mut *reader_of(name), lines, &mut told);
     told.drafts
 }

@@ -6,13 +6,13 @@ use longshore_model::event::Body;
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
 
-use super::{folder, hear, kind_of, lines_of, read, records};
+use super::{folder, hear, kind_of, lines_of, read, reader_of, records};
 
 #[test]
 fn a_record_tells_the_same_story() {
     for (name, file) in records() {
         let mut told = Told::default();
-        let mut reader = kind_of(&name).reader("the-conversation");
+        let mut reader = reader_of(&name);
         hear(&mut *reader, &lines_of(&file), &mut told);
         let lines = told.drafts.len();
         reader.rest(&mut told);
@@ -37,7 +37,7 @@ fn a_record_tells_the_same_story() {
 fn every_line_is_kept_as_it_is() {
     for (name, file) in records() {
         let lines = lines_of(&file);
-        let drafts = read(kind_of(&name), &lines);
+        let drafts = read(&name, &lines);
         let kept: Vec<&str> = drafts.iter().filter_map(|(_, draft)| draft.raw.as_deref()).collect();
         let were: Vec<&str> = lines.iter().map(|line| &*line.text).collect();
         assert_eq!(kept, were, "of {name}");
@@ -48,7 +48,7 @@ fn every_line_is_kept_as_it_is() {
 fn every_turn_that_begins_ends_once() {
     for (name, file) in records() {
         let mut told = Told::default();
-        let mut reader = kind_of(&name).reader("the-conversation");
+        let mut reader = reader_of(&name);
         hear(&mut *reader, &lines_of(&file), &mut told);
         reader.rest(&mut told);
         let mut running = None;
@@ -104,7 +104,7 @@ fn a_fork_has_the_part_that_it_shares() {
     }
     let own = std::fs::metadata(at("e01_fork.jsonl")).unwrap().len();
     assert_eq!((all.len(), lines.place()), (21 + 2, until + own));
-    let said: Vec<String> = read(kind_of("codex"), &all)
+    let said: Vec<String> = read("codex", &all)
         .into_iter()
         .filter(|(_, draft)| matches!(draft.body, Body::UserMessage { .. } | Body::MessageDone { .. }))
         .filter_map(|(_, draft)| draft.text)
@@ -114,7 +114,7 @@ fn a_fork_has_the_part_that_it_shares() {
 
 #[test]
 fn an_older_rollout_has_turns_and_tools() {
-    let drafts = read(kind_of("codex"), &lines_of(&folder().join("by-hand/codex-older.jsonl")));
+    let drafts = read("codex", &lines_of(&folder().join("by-hand/codex-older.jsonl")));
     let ends: Vec<TurnOutcome> = drafts
         .iter()
         .filter_map(|(_, draft)| match &draft.body {

@@ -35,7 +35,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let around = Surroundings::of([("HOME", home.path())]);
         let rig = Rig::with(json!([]), room, |config| {
-            config.agents = vec![Arc::new(codex::Spec), Arc::new(claude::Spec)];
+            config.agents = vec![Arc::new(codex::Spec), Arc::new(claude::Spec::default())];
             config.surroundings = around;
             config.past = past;
         });

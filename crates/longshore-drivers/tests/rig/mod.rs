@@ -1,5 +1,6 @@
 //! What the tests share: where the fake agent is, a driver for it, and an anchor whose words can be waited for.
 
+pub(crate) mod caller;
 pub(crate) mod server;
 
 use std::path::PathBuf;
@@ -37,7 +38,7 @@ pub(crate) fn fake_agent() -> PathBuf {
     example("fake-agent")
 }
 
-fn example(name: &str) -> PathBuf {
+pub(crate) fn example(name: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let path = test.parent().unwrap().parent().unwrap().join("examples").join(name);
     assert!(path.exists(), "build it first: cargo build -p longshore-drivers --examples");
@@ -60,6 +61,7 @@ pub(crate) fn patient() -> Limits {
         start: PATIENCE,
         answer: PATIENCE,
         silence: PATIENCE,
+        attach: PATIENCE,
         ..Limits::default()
     }
 }
@@ -161,14 +163,14 @@ impl Driver for Parrot {
                 // A model called `none` stands for an agent that never gets as far as to listen.
                 if launch.model.is_none() {
                     let ready =
-                        Ready { native: "n".to_owned(), version: None, model: None, transcript: None };
+                        Ready { native: Some("n".to_owned()), version: None, model: None, transcript: None };
                     out.say(launch.session, Draft::new(Body::SessionReady(ready)));
                 }
             }
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Agents | Query::Git { .. } | Query::Past => {
+                    Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
                         panic!("agents are not asked for this")
                     }
                     Query::Models { .. } => "models".to_owned(),
@@ -189,7 +191,7 @@ impl Driver for Parrot {
                 let from = if Some(session) == self.child { "child: " } else { "" };
                 out.lines.push(format!("{from}{word}"));
             }
-            Input::Http(_) | Input::Close { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
             Input::Tick => {
                 self.deadline = None;
                 out.say(

@@ -58,7 +58,7 @@ impl AgentSpec for FakeServer {
         Invocation::default()
     }
 
-    fn channel(&self) -> Channel {
+    fn channel(&self, _: &AgentSettings) -> Channel {
         Channel::Http(Server {
             user: "fake",
             password: "FAKE_PASSWORD",
@@ -119,7 +119,8 @@ impl Driver for Switchboard {
         match input {
             Input::Open(launch) => {
                 self.sessions.push(launch.session);
-                let ready = Ready { native: "n".to_owned(), version: None, model: None, transcript: None };
+                let ready =
+                    Ready { native: Some("n".to_owned()), version: None, model: None, transcript: None };
                 out.say(launch.session, Draft::new(Body::SessionReady(ready)));
             }
             Input::Ask { id, query } => {
@@ -134,7 +135,7 @@ impl Driver for Switchboard {
                 "finish" => out.finished = Some("all had enough".to_owned()),
                 words => self.request(Some(session), words, out),
             },
-            Input::Tell { .. } | Input::WorkDone { .. } | Input::Tick => {}
+            Input::Tell { .. } | Input::WorkDone { .. } | Input::Ended { .. } | Input::Tick => {}
             Input::Http(Http::Connected) => self.say("connected", out),
             Input::Http(Http::Disconnected) => self.say("disconnected", out),
             Input::Http(Http::Event(raw)) => self.say(&format!("event {raw}"), out),

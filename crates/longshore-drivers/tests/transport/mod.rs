@@ -8,14 +8,18 @@ use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
 
-fn start(script: Value, limits: Limits) -> Stdio {
-    let spawn = Spawn {
+fn fake(script: &Value) -> Spawn {
+    Spawn {
         program: fake_agent(),
         arguments: vec![script.to_string()],
+        around: Default::default(),
         env: [("FAKE".to_owned(), "yes".to_owned())].into(),
         cwd: None,
-    };
-    Stdio::spawn(&spawn, limits).unwrap()
+    }
+}
+
+fn start(script: Value, limits: Limits) -> Stdio {
+    Stdio::spawn(&fake(&script), limits).unwrap()
 }
 
 /// All lines until the end.
@@ -110,6 +114,7 @@ async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
     let spawn = Spawn {
         program: fake_agent(),
         arguments: Vec::new(),
+        around: Default::default(),
         env: Default::default(),
         cwd: Some("/does/not/exist".into()),
     };

@@ -3,7 +3,8 @@
 // Most of what an agent says is simply recorded; only what needs more is named here.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use super::{Effect, Outcome, Session};
+use super::{Effect, Link, Outcome, Session};
+use crate::describe;
 use crate::event::{Body, Draft};
 use crate::id::Context;
 use crate::item::ToolCall;
@@ -15,6 +16,10 @@ impl Session {
             draft = kept_raw(draft);
         }
         self.begin_first(&draft, cx, out);
+        if let Body::ToolStarted(call) = &draft.body {
+            // What the agent itself says of it is better.
+            draft.text.get_or_insert_with(|| describe::running(call));
+        }
         if matches!(draft.body, Body::TurnStarted { .. }) {
             // An agent that begins a turn while another runs has ended that one without saying so.
             if let Some(running) = self.turn.filter(|running| Some(running.id) != draft.turn) {
@@ -27,9 +32,9 @@ impl Session {
         }
         let (finishes, readies) =
             (matches!(draft.body, Body::TurnFinished(_)), matches!(draft.body, Body::SessionReady(_)));
-        let (was_woken, from_log) = (self.woken, self.forgotten);
+        let (revives, from_log) = (self.woken && self.link != Link::Ready, self.forgotten);
         self.record(draft, cx, out);
-        if readies && was_woken {
+        if readies && revives {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);
         }
         if finishes || (readies && self.git.is_none()) {

@@ -116,7 +116,8 @@ impl Session {
                 self.link = Link::Ready;
                 self.woken = true;
                 self.forgotten = false;
-                self.native = Some(ready.native.clone());
+                self.native = ready.native.clone().or(self.native.take());
+                self.spoken |= self.native.is_some() && self.turn.is_some();
                 self.imported = None;
                 self.version = ready.version.clone().or(self.version.take());
                 self.transcript = ready.transcript.clone().or(self.transcript.take());

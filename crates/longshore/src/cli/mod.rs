@@ -2,6 +2,7 @@
 
 mod agents;
 mod attach;
+mod called_back;
 mod completions;
 mod decide;
 mod doctor;
@@ -23,6 +24,7 @@ mod show;
 mod terminal;
 mod token;
 mod up;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -75,8 +77,10 @@ enum Verb {
     Doctor,
     /// Serve a scripted model on loopback, to try agents without an account
     Model(model::Model),
-    /// Run an agent's program and write down its wire
+    /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),
+    /// Try an installed agent with every scenario, and tell what differs from its recorded behaviour
+    Verify(verify::Verify),
     /// Show the events that a recorded wire becomes
     Replay(replay::Replay),
     /// Print completions for a shell
@@ -104,7 +108,8 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Token => token::run(json),
         Verb::Doctor => doctor::run(json).await,
         Verb::Model(verb) => verb.run().await,
-        Verb::Record(verb) => verb.run().await,
+        Verb::Record(verb) => verb.run(json).await,
+        Verb::Verify(verb) => verb.run(json).await,
         Verb::Replay(verb) => verb.run(json),
         Verb::Completions(verb) => verb.run(),
     };

@@ -1,74 +1,115 @@
-//! `longshore record`: runs an agent's program between us and whoever drives it, and writes down its wire.
+//! `longshore record`: writes down the wire of an agent: of one that plays a scenario, or of a program that somebody else
+//! drives through us.
 
+use std::fs::File;
 use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, Result};
 use clap::Args;
-use longshore_drivers::capture::{Direction, Entry, heading};
+use longshore_drivers::capture::{Direction, Entry, Tape, heading};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::Command;
-use tokio::time::Instant;
 
-/// Run an agent's program and write down its wire. Stdin and stdout pass through, so that it can stand in for the
-/// program itself.
+use super::exit::{Fault, INTERRUPTED};
+use super::terminal::put_line;
+use super::up::asked_to_stop;
+use super::verify::{find, named};
+
+/// Write down the wire of an agent: in a scenario, or of a program that you drive.
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Stdin and stdout pass through, so that it can stand in for the program itself:\n  longshore record -o hello.jsonl -- codex app-server"
-)]
+#[command(after_help = "In a scenario the agent runs on a scripted model, and needs no account:\n  \
+    longshore record codex edit\n\
+    With a program after --, stdin and stdout pass through, so that it can stand in for the program itself:\n  \
+    longshore record -o hello.jsonl -- codex app-server")]
 pub(super) struct Record {
-    /// The capture to write
-    #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
-    /// The driver whose wire this is
+    /// The agent, as `longshore agents` names it
+    #[arg(required_unless_present = "command", conflicts_with = "command", requires = "played")]
+    agent: Option<String>,
+    /// What it is tried with, as `longshore verify` names it
+    #[arg(value_name = "SCENARIO")]
+    played: Option<String>,
+    /// The capture to write; of a scenario AGENT-SCENARIO.jsonl when not given
+    #[arg(short, long, value_name = "FILE", required_unless_present = "agent")]
+    output: Option<PathBuf>,
+    /// The driver whose wire this is, for a program
     #[arg(long, default_value = "codex")]
     driver: String,
-    /// What is being tried, in a word
+    /// What is being tried, in a word, for a program
     #[arg(long, default_value = "recorded")]
     scenario: String,
     /// The program and its arguments
-    #[arg(required = true, last = true)]
+    #[arg(last = true)]
     command: Vec<String>,
 }
 
-/// The capture as it is written: one line per thing that happened.
-#[derive(Clone)]
-struct Tape {
-    file: Arc<Mutex<std::fs::File>>,
-    began: Instant,
-}
-
-impl Tape {
-    fn write(&self, line: &str) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(writeln!(file, "{line}")?)
-    }
-
-    /// What was said, to the letter.
-    fn note(&self, dir: Direction, said: &str) -> Result<()> {
-        let t = (self.began.elapsed().as_secs_f64() * 10_000.0).round() / 10_000.0;
-        self.write(&Entry::said(t, dir, said).to_line())
-    }
+/// A wire can hold secrets, so that the file is for its owner alone.
+fn create(path: &Path) -> Result<File> {
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).write(true).truncate(true).mode(0o600).open(path);
+    file.with_context(|| format!("cannot write {}", path.display()))
 }
 
 impl Record {
-    pub(super) async fn run(self) -> Result<ExitCode> {
-        // A wire can hold secrets, so that the file is for its owner alone.
-        let file = std::fs::OpenOptions::new()
-            .create(true)
-            .write(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&self.output)
-            .with_context(|| format!("cannot write {}", self.output.display()))?;
-        let tape = Tape { file: Arc::new(Mutex::new(file)), began: Instant::now() };
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        match (&self.agent, &self.played) {
+            (Some(agent), Some(played)) => tokio::select! {
+                done = self.play(agent, played, as_json) => done,
+                () = asked_to_stop()? => Ok(ExitCode::from(INTERRUPTED)),
+            },
+            (_, _) => self.stand_between().await,
+        }
+    }
+
+    /// Has the agent play a scenario, and keeps the wire even when it does not get to the end.
+    async fn play(&self, agent: &str, scenario: &str, as_json: bool) -> Result<ExitCode> {
+        let scenario = named(scenario)?;
+        let (found, below) = find(agent).await?;
+        if !found.plays(scenario) {
+            let what = format!("it is not known how {agent} is pointed at a scripted model");
+            let hint = format!(
+                "point it at `longshore model` yourself, and drive it through `longshore record -o FILE --driver {} -- PROGRAM`",
+                found.agent.driver_name()
+            );
+            return Err(Fault::usage(what, hint).into());
+        }
+        let path = self.output.clone();
+        let path = path.unwrap_or_else(|| PathBuf::from(format!("{agent}-{}.jsonl", scenario.name)));
+        let file = create(&path)?;
+        let played = found.play(scenario, &below).await?;
+        drop(std::fs::remove_dir(&below));
+        played.capture.write(std::io::BufWriter::new(file))?;
+        let lines = played.capture.entries.len();
+        match as_json {
+            true => put_line(
+                json!({ "capture": path, "agent": played.capture.agent, "lines": lines, "fault": played.fault }),
+            )?,
+            false => put_line(format_args!(
+                "{}: {} in `{}`, {lines} lines",
+                path.display(),
+                played.capture.agent,
+                scenario.name
+            ))?,
+        }
+        match played.fault {
+            None => Ok(ExitCode::SUCCESS),
+            Some(fault) => Err(anyhow::anyhow!("the scenario was not played to its end: {fault}")),
+        }
+    }
+
+    async fn stand_between(self) -> Result<ExitCode> {
         let (program, args) = self.command.split_first().context("name the program to run")?;
-        tape.write(&heading(&self.driver, program, &self.scenario))?;
-        tape.note(Direction::Spawn, &json!({ "spawn": self.command }).to_string())?;
+        let mut file = create(self.output.as_deref().context("name the file to write with -o")?)?;
+        writeln!(file, "{}", heading(&self.driver, program, &self.scenario))?;
+        let tape = Tape::new(move |entry: Entry| {
+            if let Err(error) = writeln!(file, "{}", entry.to_line()) {
+                tracing::warn!(%error, "the capture cannot be written on");
+            }
+        });
+        tape.note(Direction::Spawn, &json!({ "spawn": self.command }).to_string());
         let mut child = Command::new(program)
             .args(args)
             .stdin(Stdio::piped())
@@ -92,7 +133,7 @@ impl Record {
         cried?;
         let status = child.wait().await?;
         typed.abort();
-        tape.note(Direction::Exit, &json!({ "code": status.code() }).to_string())?;
+        tape.note(Direction::Exit, &json!({ "code": status.code() }).to_string());
         Ok(ExitCode::from(u8::try_from(status.code().unwrap_or(1)).unwrap_or(1)))
     }
 }
@@ -106,7 +147,7 @@ where
     let mut line = Vec::new();
     while from.read_until(b'\n', &mut line).await? > 0 {
         let text = String::from_utf8_lossy(&line);
-        tape.note(dir, text.trim_end_matches(['\n', '\r']))?;
+        tape.note(dir, text.trim_end_matches(['\n', '\r']));
         to.write_all(&line).await?;
         to.flush().await?;
         line.clear();

@@ -1,6 +1,6 @@
 //! `longshore up`: the hub with an anchor inside.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
+use longshore_drivers::transport::socket::Reception;
 use longshore_facades::auth::Token;
 use longshore_facades::guard::Names;
 use longshore_facades::{App, serve};
@@ -22,6 +23,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::called_back::CalledBack;
 use super::exit::Fault;
 use super::reach::Running;
 use super::terminal::{now, put_line};
@@ -67,12 +69,15 @@ impl Up {
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
         let hub = Hub::new(log);
-        let anchor = start_anchor(&hub, &config)?;
+        let reception = Reception::at(format!("ws://{}/ws/cli", from_here(address)));
+        let settings = anchor_settings(&config, reception.clone())?;
+        let callbacks = Arc::new(CalledBack::of(&settings, reception));
+        let anchor = start_anchor(&hub, settings);
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
         let running = announce(&places, address, as_json)?;
-        let app = App::new(hub.clone(), token, Names::also(config.allow_hosts));
+        let app = App::new(hub.clone(), token, Names::also(config.allow_hosts)).with_callbacks(callbacks);
         let served = serve(listener, app, asked_to_stop()?).await;
         info!("stopping: agents are told, the log is closed");
         tokio::spawn(async {
@@ -145,7 +150,17 @@ fn token(places: &Places) -> Result<Token> {
     Ok(token)
 }
 
-fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
+/// The address at which programs of this machine reach a hub that listens there.
+fn from_here(listens: SocketAddr) -> SocketAddr {
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listens.port())
+}
+
+fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig> {
     let day = Duration::from_secs(24 * 3600);
     let past = WatchPast {
         every: config.watch_past.then_some(LOOK_FOR_PAST_EVERY),
@@ -158,7 +173,10 @@ fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
     };
     let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
     mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
-    let settings = AnchorConfig { past, mcp_servers, ..AnchorConfig::of(config.agents.clone())? };
+    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
+}
+
+fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
     let deliver_to = hub.clone();
     let anchor = Anchor::start(
         settings,
@@ -168,7 +186,7 @@ fn start_anchor(hub: &Hub, config: &Config) -> Result<Anchor> {
         }),
     );
     hub.attach(anchor.sender());
-    Ok(anchor)
+    anchor
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.
@@ -195,7 +213,7 @@ fn announce(places: &Places, address: SocketAddr, as_json: bool) -> Result<std::
 }
 
 /// Resolves at the first SIGINT or SIGTERM.
-fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
+pub(super) fn asked_to_stop() -> Result<impl Future<Output = ()> + Send + 'static> {
     let (mut interrupt, mut terminate) = (signal(SignalKind::interrupt())?, signal(SignalKind::terminate())?);
     Ok(async move {
         tokio::select! {

@@ -1,101 +1,105 @@
-//! The real agents on the scripted model: what each needs to run without an account. `docs/agents-offline.md` tells the
-//! same to people.
+//! The real agents, where `npm ci` laid them down, on the scripted model.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use serde_json::json;
+use longshore::scenario::Found;
+use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
+use longshore_drivers::offline::{Offline, Place};
+use longshore_drivers::table;
 
-use super::rig::agent;
+/// Where npm lays them down.
+fn modules() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules")
+}
 
-/// The environment in which all of them find the model, and nothing of whoever runs the tests.
-pub(super) fn environment(folder: &Path, root: &str) -> Vec<(&'static str, String)> {
-    let path = |path: PathBuf| path.to_str().unwrap().to_owned();
+/// A real agent, as `npm ci` laid it down.
+pub(crate) fn agent(name: &str) -> PathBuf {
+    let path = match name {
+        // It is laid down as the program itself, without a link.
+        "opencode" => modules().join("opencode-linux-x64-baseline/bin/opencode"),
+        name => modules().join(".bin").join(name),
+    };
+    assert!(path.exists(), "{name} is not there: run `npm ci --prefix tests/agents` (`make test` does)");
+    path
+}
+
+/// The variables with which all of them are found, here and not elsewhere.
+pub(crate) fn places() -> Vec<(&'static str, PathBuf)> {
     vec![
-        ("LANG", "C.UTF-8".to_owned()),
-        ("CLAUDE_PATH", path(agent("claude"))),
-        ("CLAUDE_CODE_ACP_PATH", path(agent("claude-code-acp"))),
-        ("CLAUDE_CONFIG_DIR", path(folder.join("claude"))),
-        ("ANTHROPIC_BASE_URL", root.to_owned()),
-        ("ANTHROPIC_API_KEY", "none".to_owned()),
-        ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1".to_owned()),
-        ("CLAUDE_CODE_MAX_RETRIES", "1".to_owned()),
-        ("DISABLE_AUTOUPDATER", "1".to_owned()),
-        ("CODEX_ACP_PATH", path(agent("codex-acp"))),
-        ("GEMINI_PATH", path(agent("gemini"))),
-        ("GOOGLE_GEMINI_BASE_URL", root.to_owned()),
-        ("GEMINI_API_KEY", "none".to_owned()),
-        ("COPILOT_PATH", path(agent("copilot"))),
-        ("COPILOT_OFFLINE", "true".to_owned()),
-        ("COPILOT_PROVIDER_BASE_URL", format!("{root}/v1")),
-        ("COPILOT_PROVIDER_API_KEY", "none".to_owned()),
-        ("COPILOT_MODEL", "scripted".to_owned()),
-        ("OPENCODE_PATH", path(opencode())),
-        ("OPENCODE_ACP_PATH", path(opencode())),
-        ("OPENCODE_DISABLE_MODELS_FETCH", "1".to_owned()),
-        ("OPENCODE_DISABLE_AUTOUPDATE", "1".to_owned()),
-        ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1".to_owned()),
-        ("OPENCODE_CONFIG_CONTENT", opencode_config(root)),
+        ("CODEX_PATH", agent("codex")),
+        ("CLAUDE_PATH", agent("claude")),
+        ("CLAUDE_CODE_ACP_PATH", agent("claude-code-acp")),
+        ("CODEX_ACP_PATH", agent("codex-acp")),
+        ("GEMINI_PATH", agent("gemini")),
+        ("COPILOT_PATH", agent("copilot")),
+        ("OPENCODE_PATH", agent("opencode")),
+        ("OPENCODE_ACP_PATH", agent("opencode")),
     ]
 }
 
-/// The files that some of them want besides.
-pub(super) fn set_up(folder: &Path, base: &str) {
-    let gemini = folder.join("home/.gemini");
-    std::fs::create_dir_all(&gemini).unwrap();
-    let settings = json!({
-        "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
-        "privacy": { "usageStatisticsEnabled": false },
-        "general": { "enableAutoUpdate": false },
-    });
-    std::fs::write(gemini.join("settings.json"), settings.to_string()).unwrap();
+/// The last Claude Code that calls back where it is told to.
+fn calls_back() -> AgentSettings {
+    let program = modules().join("@anthropic-ai/claude-agent-sdk/cli.js").display().to_string();
+    AgentSettings {
+        driver: Some("claude".to_owned()),
+        command: vec!["node".to_owned(), program],
+        transport: Transport::Socket,
+        ..AgentSettings::default()
+    }
+}
 
-    let codex_acp = format!(
-        r#"model = "gpt-5.4"
-model_provider = "scripted"
-approval_policy = "untrusted"
-sandbox_mode = "danger-full-access"
-check_for_update_on_startup = false
-[model_providers.scripted]
-name = "Scripted"
-base_url = "{base}"
-wire_api = "responses"
-requires_openai_auth = false
-supports_websockets = false
-request_max_retries = 1
-stream_max_retries = 1
-"#
-    );
-    std::fs::write(folder.join("codex-acp/config.toml"), codex_acp).unwrap();
+/// What a stage wants to know of an agent.
+pub(super) async fn found(name: &str) -> Found {
+    let path = ("PATH", PathBuf::from(std::env::var_os("PATH").unwrap()));
+    let around = Surroundings::of(places().into_iter().chain([path]));
+    let agent = table::built_in().into_iter().find(|agent| agent.name() == name).unwrap();
+    let info = Versions::default().describe(&agent, &AgentSettings::default(), &around).await;
+    Found::new(agent, &info, AgentSettings::default(), around).unwrap()
+}
 
-    let longshore = format!(
-        "[agents.gemini]\nargs = [\"-m\", \"gemini-2.5-flash\"]\n[agents.codex-acp.env]\nCODEX_HOME = {:?}\n",
-        folder.join("codex-acp")
-    );
+/// What they need to run without an account, by name.
+fn offline(folder: &Path, root: &str) -> Vec<(String, Offline)> {
+    let place = Place { folder, model: root };
+    let known = table::built_in().into_iter();
+    known.filter_map(|agent| Some((agent.name().to_owned(), agent.offline(place)?))).collect()
+}
+
+/// The environment in which all of them find the model, and nothing of whoever runs the tests; and for those that need
+/// it otherwise than another one, what is theirs alone.
+fn divided(folder: &Path, root: &str) -> (BTreeMap<String, String>, BTreeMap<String, AgentSettings>) {
+    let mut all: BTreeMap<String, String> = [("LANG".to_owned(), "C.UTF-8".to_owned())].into();
+    let mut settings = BTreeMap::new();
+    for (name, offline) in offline(folder, root) {
+        let mut own = AgentSettings { args: offline.arguments, ..AgentSettings::default() };
+        for (variable, value) in offline.env {
+            if all.entry(variable.clone()).or_insert_with(|| value.clone()) != &value {
+                own.env.insert(variable, value);
+            }
+        }
+        if own != AgentSettings::default() {
+            settings.insert(name, own);
+        }
+    }
+    (all, settings)
+}
+
+pub(super) fn environment(folder: &Path, root: &str) -> BTreeMap<String, String> {
+    divided(folder, root).0
+}
+
+/// The files that some of them want besides, and the settings of the hub.
+pub(super) fn set_up(folder: &Path, root: &str) {
+    for (_, offline) in offline(folder, root) {
+        for (path, text) in offline.files {
+            let path = folder.join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
+    }
+    let mut agents = divided(folder, root).1;
+    agents.insert("claude-socket".to_owned(), calls_back());
+    let settings = BTreeMap::from([("agents", agents)]);
     std::fs::create_dir_all(folder.join("longshore")).unwrap();
-    std::fs::write(folder.join("longshore/config.toml"), longshore).unwrap();
-}
-
-/// OpenCode is laid down as the program itself, without a link.
-fn opencode() -> PathBuf {
-    let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules");
-    modules.join("opencode-linux-x64-baseline/bin/opencode")
-}
-
-fn opencode_config(root: &str) -> String {
-    let model =
-        json!({ "tool_call": true, "reasoning": true, "limit": { "context": 100_000, "output": 8_000 } });
-    json!({
-        "model": "scripted/scripted",
-        "small_model": "scripted/scripted",
-        "enabled_providers": ["scripted"],
-        "provider": { "scripted": {
-            "npm": "@ai-sdk/openai-compatible",
-            "options": { "baseURL": format!("{root}/v1"), "apiKey": "none" },
-            "models": { "scripted": model },
-        } },
-        "autoupdate": false,
-        "share": "disabled",
-        "permission": { "bash": "ask", "edit": "ask" },
-    })
-    .to_string()
+    std::fs::write(folder.join("longshore/config.toml"), toml::to_string(&settings).unwrap()).unwrap();
 }

@@ -49,6 +49,7 @@ macro_rules! calls {
 
 calls! {
     codex_calls_a_tool_of_the_session: "codex", { "call": "write", "namespace": "mcp__demo", "args": { "x": "1" } };
+    codex_exec_calls_a_tool_of_the_session: "codex-exec", { "call": "write", "namespace": "mcp__demo", "args": { "x": "1" } };
     claude_calls_a_tool_of_the_session: "claude", { "call": "mcp__demo__write", "args": { "x": "1" } };
     opencode_calls_a_tool_of_the_session: "opencode", { "call": "demo_write", "args": { "x": "1" } };
     codex_acp_calls_a_tool_of_the_session: "codex-acp", { "call": "write", "namespace": "mcp__demo", "args": { "x": "1" } };

@@ -1,11 +1,14 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod calling_back;
 mod cli;
 mod codex_control;
+mod codex_exec;
 mod codex_turns;
 mod crash;
 mod mcp;
+mod one_task;
 mod past;
 mod rig;
 mod script;
@@ -16,3 +19,4 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verify;

@@ -8,10 +8,12 @@ use longshore_model::event::Body;
 use longshore_model::id::Seq;
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::timeline::Content;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, WITHIN, codex};
+use super::agents;
+use super::rig::{Rig, Talk, WITHIN, codex};
 
 #[derive(Deserialize)]
 struct Page {
@@ -72,6 +74,24 @@ async fn codex_alone(rig: &Rig, arguments: &[&str]) -> Output {
     let output = tokio::time::timeout(WITHIN, command.output()).await.expect("codex did not end").unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     output
+}
+
+/// The real OpenCode as a person runs it, without us.
+async fn opencode_alone(rig: &Rig, arguments: &[&str]) {
+    let mut command = tokio::process::Command::new(agents::agent("opencode"));
+    command
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", rig.folder.path().join("home"))
+        .env("TMPDIR", rig.folder.path().join("tmp"))
+        .envs(agents::environment(rig.folder.path(), rig.root()))
+        .current_dir(rig.work())
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .arg("run")
+        .args(arguments);
+    let output = tokio::time::timeout(WITHIN, command.output()).await.expect("opencode did not end").unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 async fn longshore(rig: &Rig, arguments: &[&str]) -> String {
@@ -136,6 +156,114 @@ async fn what_codex_does_for_us_is_not_taken_for_something_else() {
     let said: Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&said["found"], &said["new"]), (&json!(1), &json!(0)));
     assert_eq!(all_sessions(&rig).await.len(), 1);
+}
+
+/// What a script must have for OpenCode, which asks for titles.
+fn with_titles(story: Value) -> Value {
+    let title = json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" });
+    let mut all = vec![title];
+    all.extend(story.as_array().unwrap().iter().cloned());
+    json!(all)
+}
+
+#[tokio::test]
+async fn what_opencode_was_told_elsewhere_is_read_here_and_goes_on_here() {
+    let rig = Rig::with(with_titles(json!([
+        { "do": [{ "say": "It was a grey heron." }] },
+        { "do": [{ "say": "It was by the lake." }] },
+        { "do": [{ "say": "It flew away." }] },
+    ])))
+    .await;
+    opencode_alone(&rig, &["which", "bird?"]).await;
+    look_until(&rig, "it is found", |looked| looked.found == 1).await;
+    let sessions = all_sessions(&rig).await;
+    let found = &sessions[0];
+    let native = found.native.clone().unwrap();
+    assert_eq!((found.title.as_str(), &*found.provider), ("A title", "opencode"));
+    assert_eq!(found.cwd, rig.work().display().to_string());
+
+    // It goes on elsewhere, and whoever follows it here hears so.
+    let mut talk = rig.follow(found.session_id, Seq::ZERO).await;
+    talk.until("what was said is read", |talk| talk.messages() == ["It was a grey heron."]).await;
+    opencode_alone(&rig, &["-s", &native, "where?"]).await;
+    longshore(&rig, &["import"]).await;
+    let ended = |body: &Body| matches!(body, Body::TurnFinished(_));
+    talk.until("it goes on", |talk| talk.said(ended).len() == 2).await;
+    assert!(longshore(&rig, &["search", "heron"]).await.contains("A title"));
+    let shown = longshore(&rig, &["show", &found.session_id.to_string()]).await;
+    assert!(shown.contains("> where?") && shown.contains("It was by the lake."), "{shown}");
+    let command = format!("cd {} && opencode -s {native}", rig.work().display());
+    assert!(shown.contains(&command), "{shown}");
+
+    // Somebody goes on with it here: OpenCode remembers by itself.
+    let turn = talk.prompt("and then?").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(talk.messages(), ["It was a grey heron.", "It was by the lake.", "It flew away."]);
+    assert!(rig.last_heard_by_model().contains("It was a grey heron."));
+    let info = talk.info().await;
+    assert_eq!((info.native.as_deref(), info.imported), (Some(native.as_str()), None));
+    // It is the same conversation, and is not found again.
+    longshore(&rig, &["import"]).await;
+    assert_eq!(all_sessions(&rig).await.len(), 1);
+    assert_eq!(talk.messages().len(), 3, "{}", talk.story());
+}
+
+/// What a timeline shows, without what differs from one time to the next.
+fn shape(talk: &Talk) -> Vec<String> {
+    let show = |content: &Content, text: &str| match content {
+        Content::UserMessage { .. } => Some(format!("user: {text}")),
+        Content::Message { partial, .. } => Some(format!("agent: {text} {partial}")),
+        Content::Reasoning { partial } => Some(format!("thought: {text} {partial}")),
+        Content::Plan { steps } => Some(format!("plan: {steps:?}")),
+        Content::Tool { call, outcome, changes } => {
+            let end = outcome.as_ref().map(|outcome| (outcome.status, outcome.exit_code));
+            let changes: Vec<_> = changes.iter().map(|change| (&change.kind, &change.diff)).collect();
+            Some(format!("{:?} {} {:?} {end:?} {changes:?}: {text}", call.kind, call.name, call.command))
+        }
+        Content::TurnEnd(end) => Some(format!("end: {:?} {:?} {:?}", end.outcome, end.usage, end.cost_usd)),
+        Content::Diff { .. }
+        | Content::TurnDiff
+        | Content::Approval { .. }
+        | Content::Question { .. }
+        | Content::Delegation { .. } => Some("another".to_owned()),
+        Content::Notice { .. } => None,
+    };
+    talk.timeline.items.iter().filter_map(|item| show(&item.content, &item.text)).collect()
+}
+
+#[tokio::test]
+async fn what_opencode_does_looks_the_same_here_and_elsewhere() {
+    let rig = Rig::with(json!([])).await;
+    let path = rig.work().join("heron.txt");
+    let todo = |text: &str, status: &str| json!({ "content": text, "status": status, "priority": "high" });
+    let todos = json!([todo("find it", "completed"), todo("watch it", "in_progress")]);
+    let story = json!([
+        { "do": [{ "reason": "Let me think" }, { "say": "I look." },
+            { "call": "bash", "args": { "command": "echo made; exit 3", "description": "makes it" } }] },
+        { "do": [{ "call": "write", "args": { "filePath": path, "content": "grey heron\n" } }] },
+        { "do": [{ "call": "todowrite", "args": { "todos": todos } }] },
+        { "do": [{ "say": "Done." }] },
+    ]);
+    let script = || longshore::script::Script::from_value(with_titles(story.clone())).unwrap();
+    rig.model.replace(script());
+    let mut here = rig.open_with("opencode", "full").await;
+    let turn = here.prompt("go").await;
+    assert_eq!(here.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", here.story());
+    let said = longshore(&rig, &["import", "--json"]).await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["new"], json!(0), "what it does for us is not taken for something else: {said}");
+
+    std::fs::remove_file(&path).unwrap();
+    rig.model.replace(script());
+    opencode_alone(&rig, &["--auto", "go"]).await;
+    look_until(&rig, "it is found", |looked| looked.found == 2 && looked.unread == 0).await;
+    let sessions = all_sessions(&rig).await;
+    let own = here.info().await.session_id;
+    let found = sessions.iter().find(|info| info.session_id != own).unwrap();
+    let mut there = rig.follow(found.session_id, Seq::ZERO).await;
+    let ended = |body: &Body| matches!(body, Body::TurnFinished(_));
+    there.until("it is read", |talk| talk.said(ended).len() == 1).await;
+    assert_eq!(shape(&there), shape(&here), "\n{}\n{}", there.story(), here.story());
 }
 
 const OLD: usize = 10_000;

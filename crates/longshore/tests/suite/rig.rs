@@ -24,7 +24,7 @@ use super::agents;
 
 /// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
 pub(crate) const WITHIN: Duration = Duration::from_secs(60);
-const TOKEN: &str = "the-token-of-the-tests";
+pub(crate) const TOKEN: &str = "the-token-of-the-tests";
 
 pub(crate) struct Rig {
     pub(crate) folder: TempDir,
@@ -36,16 +36,9 @@ pub(crate) struct Rig {
     _serving: oneshot::Sender<()>,
 }
 
-/// A real agent, as `npm ci` laid it down.
-pub(crate) fn agent(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/agents/node_modules/.bin").join(name);
-    assert!(path.exists(), "{name} is not there: run `npm ci --prefix tests/agents` (`make test` does)");
-    path
-}
-
 /// The real codex.
 pub(crate) fn codex() -> PathBuf {
-    agent("codex")
+    agents::agent("codex")
 }
 
 impl Rig {
@@ -59,7 +52,6 @@ impl Rig {
         let model = Model::new(Script::from_value(steps).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let root = format!("http://{}", listener.local_addr().unwrap());
-        let base = format!("{root}/v1");
         let (serving, stop) = oneshot::channel::<()>();
         let served = model.clone();
         tokio::spawn(async move {
@@ -73,11 +65,18 @@ impl Rig {
         for name in ["home", "codex", "codex-acp", "claude", "tmp", "work"] {
             std::fs::create_dir(folder.path().join(name)).unwrap();
         }
-        std::fs::write(folder.path().join("codex/config.toml"), codex_config(&base, more)).unwrap();
-        agents::set_up(folder.path(), &base);
+        agents::set_up(folder.path(), &root);
+        let config = folder.path().join("codex/config.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(config, text + more).unwrap();
         let mut rig = Self { folder, model, url: String::new(), root, hub: None, _serving: serving };
         rig.start().await;
         rig
+    }
+
+    /// Where the model listens, without `/v1`.
+    pub(crate) fn root(&self) -> &str {
+        &self.root
     }
 
     pub(crate) fn work(&self) -> PathBuf {
@@ -93,8 +92,7 @@ impl Rig {
             .env("PATH", std::env::var_os("PATH").unwrap())
             .env("HOME", at("home"))
             .env("TMPDIR", at("tmp"))
-            .env("CODEX_HOME", at("codex"))
-            .env("CODEX_PATH", codex())
+            .envs(agents::places())
             .envs(agents::environment(self.folder.path(), &self.root))
             .env("LONGSHORE_HOME", at("longshore"))
             .env("LONGSHORE_TOKEN", TOKEN)
@@ -164,15 +162,20 @@ impl Rig {
         tokio::time::timeout(WITHIN, waiting).await.expect("no agent wrote it down");
     }
 
-    /// Kills whatever agents the hub runs.
-    pub(crate) fn kill_agents(&self) {
+    /// The processes of whatever agents the hub runs.
+    pub(crate) fn agents(&self) -> Vec<i32> {
         let mut children: Vec<i32> = Vec::new();
         for task in std::fs::read_dir(format!("/proc/{}/task", self.pid())).unwrap() {
             let listed = std::fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
             children.extend(listed.split_whitespace().filter_map(|pid| pid.parse::<i32>().ok()));
         }
         assert!(!children.is_empty(), "the hub runs no agent");
-        for pid in children {
+        children
+    }
+
+    /// Kills them.
+    pub(crate) fn kill_agents(&self) {
+        for pid in self.agents() {
             let pid = rustix::process::Pid::from_raw(pid).unwrap();
             let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
         }
@@ -225,27 +228,6 @@ fn holds(folder: &Path, words: &str) -> bool {
             .is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes())),
         _ => false,
     })
-}
-
-fn codex_config(base: &str, more: &str) -> String {
-    format!(
-        r#"model = "gpt-5.5"
-model_provider = "scripted"
-check_for_update_on_startup = false
-[model_providers.scripted]
-name = "Scripted"
-base_url = "{base}"
-wire_api = "responses"
-requires_openai_auth = false
-supports_websockets = false
-request_max_retries = 1
-stream_max_retries = 1
-[analytics]
-enabled = false
-[tools.update_plan]
-enabled = true
-{more}"#
-    )
 }
 
 /// A client that folds what it hears: tests wait for what should be true and never for a while.

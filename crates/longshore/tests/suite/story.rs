@@ -1,8 +1,10 @@
 //! One story, told with every agent: the same steps, the same expectations, each agent's own tools.
 
-use longshore_model::event::Body;
+use longshore_drivers as drivers;
+use longshore_model::capability::Mode;
+use longshore_model::event::{Body, Event};
 use longshore_model::id::TurnId;
-use longshore_model::item::ToolStatus;
+use longshore_model::item::{FileChange, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::timeline::Content;
 use serde_json::{Value, json};
@@ -29,41 +31,59 @@ pub(super) struct Ways {
     tells_output: bool,
     /// It tells what it used.
     tells_usage: bool,
+    /// It asks before it does something. Others do what their mode allows, and have no mode in which they would ask.
+    asks: bool,
+    /// Its messages come in pieces.
+    streams: bool,
+    /// It tells how a file changes, and not only which.
+    tells_diffs: bool,
     /// It can be resumed as soon as it has written its memory. Others find a conversation only after a while.
     remembers_at_once: bool,
 }
 
-const ALL: Ways =
-    Ways { goes_on_after_no: true, tells_output: true, tells_usage: true, remembers_at_once: true };
-
-pub(super) const CODEX: Cast = Cast {
-    name: "codex",
-    run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
-    write: |path, line| {
-        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
-        json!({ "custom": "apply_patch", "input": patch })
-    },
-    ways: ALL,
+const ALL: Ways = Ways {
+    goes_on_after_no: true,
+    tells_output: true,
+    tells_usage: true,
+    asks: true,
+    streams: true,
+    tells_diffs: true,
+    remembers_at_once: true,
 };
 
-pub(super) const CLAUDE: Cast = Cast {
-    name: "claude",
-    run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
-    write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
-    ways: ALL,
+impl Cast {
+    /// The mode in which the story is told: the most careful one in which everything can be done.
+    fn mode(&self) -> &'static str {
+        if self.ways.asks { "ask" } else { "full" }
+    }
+}
+
+pub(super) const CODEX: Cast =
+    Cast { name: "codex", run: drivers::codex::CALLS.run, write: drivers::codex::CALLS.write, ways: ALL };
+
+pub(super) const CODEX_EXEC: Cast = Cast {
+    name: "codex-exec",
+    ways: Ways { asks: false, streams: false, tells_diffs: false, ..ALL },
+    ..CODEX
 };
+
+pub(super) const CLAUDE: Cast =
+    Cast { name: "claude", run: drivers::claude::CALLS.run, write: drivers::claude::CALLS.write, ways: ALL };
+
+/// The last Claude Code that calls back where it is told to.
+pub(super) const CLAUDE_SOCKET: Cast = Cast { name: "claude-socket", ..CLAUDE };
 
 pub(super) const GEMINI: Cast = Cast {
     name: "gemini",
-    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
-    write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    run: drivers::acp::GEMINI_CALLS.run,
+    write: drivers::acp::GEMINI_CALLS.write,
     ways: Ways { tells_output: false, remembers_at_once: false, ..ALL },
 };
 
 pub(super) const COPILOT: Cast = Cast {
     name: "copilot",
-    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
-    write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
+    run: drivers::acp::COPILOT_CALLS.run,
+    write: drivers::acp::COPILOT_CALLS.write,
     ways: Ways { goes_on_after_no: false, ..ALL },
 };
 
@@ -78,8 +98,8 @@ pub(super) const CLAUDE_CODE_ACP: Cast = Cast {
 
 pub(super) const OPENCODE: Cast = Cast {
     name: "opencode",
-    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
-    write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+    run: drivers::opencode::CALLS.run,
+    write: drivers::opencode::CALLS.write,
     ways: ALL,
 };
 
@@ -97,11 +117,40 @@ fn steps(story: Value) -> Value {
     json!(all)
 }
 
-async fn begin(cast: &Cast, mode: &str, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
+async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
     let rig = Rig::with(steps(story)).await;
-    let mut talk = rig.open_with(cast.name, mode).await;
+    let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt(prompt).await;
     (rig, talk, turn)
+}
+
+/// An agent that does not ask says so, and does nothing at all for somebody who wants to be asked.
+async fn refuses_to_ask(cast: &Cast, story: Value) {
+    let rig = Rig::with(steps(story)).await;
+    let mut talk = rig.open_with(cast.name, "ask").await;
+    let turn = talk.prompt("make it").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let can = talk.info().await.capabilities;
+    assert!(!can.approvals && !can.modes.contains(&Mode::Ask), "{can:?}");
+    let modes: Vec<String> = can.modes.iter().map(ToString::to_string).collect();
+    let why = talk.said(|body| matches!(body, Body::TurnFinished(_))).concat();
+    assert!(why.contains(&format!("its modes are {}", modes.join(", "))), "{why}");
+    assert!(rig.model.requests().requests.is_empty(), "the model is not asked");
+    assert!(!rig.work().join("made.txt").exists());
+}
+
+/// Waits until the agent is at work on a turn, which is its `count`th.
+async fn until_at_work(cast: &Cast, rig: &Rig, talk: &mut Talk, turn: TurnId, count: usize) {
+    if cast.ways.streams {
+        talk.until("it speaks", |talk| {
+            let speaks = |event: &Event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta);
+            talk.events.iter().any(speaks)
+        })
+        .await;
+    } else {
+        // Nothing of what it does shows before it has done it.
+        rig.heard_by_model(count).await;
+    }
 }
 
 /// Says yes to whatever is asked until the turn ends.
@@ -126,15 +175,13 @@ async fn allow_all(talk: &mut Talk, turn: TurnId) -> TurnOutcome {
 pub(super) async fn plain(cast: &Cast) {
     let story =
         json!([{ "do": [{ "reason": "Let me think" }, { "say": "Hello, a heron.", "delay_ms": 5 }] }]);
-    let (_rig, mut talk, turn) = begin(cast, "ask", story, "hail").await;
+    let (_rig, mut talk, turn) = begin(cast, story, "hail").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert_eq!(talk.messages(), ["Hello, a heron."], "{}", talk.story());
-    assert_eq!(
-        talk.said(|body| matches!(body, Body::MessageDelta)).concat(),
-        "Hello, a heron.",
-        "it streams"
-    );
     let info = talk.info().await;
+    assert_eq!(info.capabilities.streaming, cast.ways.streams);
+    let streamed = talk.said(|body| matches!(body, Body::MessageDelta)).concat();
+    assert_eq!(streamed, if cast.ways.streams { "Hello, a heron." } else { "" });
     assert!(info.native.is_some(), "{info:?}");
     assert_eq!(info.usage.output.is_some(), cast.ways.tells_usage, "what is unknown is unknown: {info:?}");
     assert_eq!((info.title.as_str(), info.preview.as_deref()), ("hail", Some("Hello, a heron.")));
@@ -143,10 +190,12 @@ pub(super) async fn plain(cast: &Cast) {
 pub(super) async fn allowed(cast: &Cast) {
     let story =
         json!([{ "do": [(cast.run)("echo made > made.txt; cat made.txt")] }, { "do": [{ "say": "Done." }] }]);
-    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
-    let asked = talk.until_asked(1).await;
-    assert!(!rig.work().join("made.txt").exists(), "nothing runs before the answer");
-    talk.decide(&asked[0], "allow_once").await.unwrap();
+    let (rig, mut talk, turn) = begin(cast, story, "make it").await;
+    if cast.ways.asks {
+        let asked = talk.until_asked(1).await;
+        assert!(!rig.work().join("made.txt").exists(), "nothing runs before the answer");
+        talk.decide(&asked[0], "allow_once").await.unwrap();
+    }
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert!(rig.work().join("made.txt").exists());
     let (text, status) = talk.tools().remove(0);
@@ -156,7 +205,10 @@ pub(super) async fn allowed(cast: &Cast) {
 
 pub(super) async fn denied(cast: &Cast) {
     let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Then not." }] }]);
-    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
+    if !cast.ways.asks {
+        return refuses_to_ask(cast, story).await;
+    }
+    let (rig, mut talk, turn) = begin(cast, story, "make it").await;
     let asked = talk.until_asked(1).await;
     talk.decide(&asked[0], "deny").await.unwrap();
     let outcome = talk.until_turn_ends(turn).await;
@@ -173,14 +225,16 @@ pub(super) async fn edit(cast: &Cast) {
     let path = rig.work().join("heron.txt");
     let story = json!([{ "do": [(cast.write)(path.to_str().unwrap(), "grey heron")] }, { "do": [{ "say": "Written." }] }]);
     rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
-    let mut talk = rig.open_with(cast.name, "ask").await;
+    let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt("write it").await;
-    let asked = talk.until_asked(1).await;
-    assert!(!path.exists());
-    talk.decide(&asked[0], "allow_once").await.unwrap();
+    if cast.ways.asks {
+        let asked = talk.until_asked(1).await;
+        assert!(!path.exists());
+        talk.decide(&asked[0], "allow_once").await.unwrap();
+    }
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "grey heron\n");
-    let diffs: Vec<String> = talk
+    let changes: Vec<FileChange> = talk
         .timeline
         .items
         .iter()
@@ -188,9 +242,11 @@ pub(super) async fn edit(cast: &Cast) {
             Content::Tool { changes, .. } | Content::Diff { changes, .. } => changes.clone(),
             _ => Vec::new(),
         })
-        .map(|change| change.diff)
         .collect();
-    assert!(diffs.iter().any(|diff| diff.contains("+grey heron")), "{diffs:?}\n{}", talk.story());
+    let of_it: Vec<_> = changes.iter().filter(|change| change.path.ends_with("heron.txt")).collect();
+    assert!(!of_it.is_empty(), "{changes:?}\n{}", talk.story());
+    let told = of_it.iter().any(|change| change.diff.contains("+grey heron"));
+    assert_eq!(told, cast.ways.tells_diffs, "{changes:?}\n{}", talk.story());
 }
 
 pub(super) async fn parallel(cast: &Cast) {
@@ -198,7 +254,7 @@ pub(super) async fn parallel(cast: &Cast) {
         { "do": [(cast.run)("echo x > a.txt"), (cast.run)("echo x > b.txt")] },
         { "do": [{ "say": "Both." }] },
     ]);
-    let (rig, mut talk, turn) = begin(cast, "ask", story, "make both").await;
+    let (rig, mut talk, turn) = begin(cast, story, "make both").await;
     assert_eq!(allow_all(&mut talk, turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert!(rig.work().join("a.txt").exists() && rig.work().join("b.txt").exists());
     let done = talk.tools().into_iter().filter(|(_, status)| *status == Some(ToolStatus::Completed)).count();
@@ -210,8 +266,8 @@ pub(super) async fn interrupt(cast: &Cast) {
         { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
         { "do": [{ "say": "Next." }] },
     ]);
-    let (_rig, mut talk, turn) = begin(cast, "ask", story, "talk").await;
-    talk.until_event("it speaks", |event| matches!(event.body, Body::MessageDelta)).await;
+    let (rig, mut talk, turn) = begin(cast, story, "talk").await;
+    until_at_work(cast, &rig, &mut talk, turn, 1).await;
     talk.call("interrupt", json!({})).await.unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
     let turn = talk.prompt("go on").await;
@@ -225,7 +281,7 @@ pub(super) async fn queue(cast: &Cast) {
         { "do": [{ "say": "Two." }] },
         { "do": [{ "say": "Three." }] },
     ]);
-    let (_rig, mut talk, _) = begin(cast, "ask", story, "first").await;
+    let (_rig, mut talk, _) = begin(cast, story, "first").await;
     talk.prompt("second").await;
     let last = talk.prompt("third").await;
     assert_eq!(talk.until_turn_ends(last).await, TurnOutcome::Completed, "{}", talk.story());
@@ -235,7 +291,7 @@ pub(super) async fn queue(cast: &Cast) {
 pub(super) async fn model_error(cast: &Cast) {
     let story =
         json!([{ "http": 400, "body": { "error": { "message": "no such heron" } }, "repeat": "forever" }]);
-    let (_rig, mut talk, turn) = begin(cast, "ask", story, "hail").await;
+    let (_rig, mut talk, turn) = begin(cast, story, "hail").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
     let said = talk
         .events
@@ -250,15 +306,12 @@ pub(super) async fn revive(cast: &Cast) {
         { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
         { "do": [{ "say": "It was heron." }] },
     ]);
-    let (rig, mut talk, turn) = begin(cast, "ask", story, "remember a word").await;
+    let (rig, mut talk, turn) = begin(cast, story, "remember a word").await;
     talk.until_turn_ends(turn).await;
     // An agent writes its memory in its own time; what is killed before that has nothing to remember.
     rig.until_on_disk("The word is heron.").await;
     let turn = talk.prompt("talk").await;
-    talk.until("it speaks", |talk| {
-        talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
-    })
-    .await;
+    until_at_work(cast, &rig, &mut talk, turn, 2).await;
     rig.kill_agents();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
     let turn = talk.prompt("what was the word?").await;
@@ -278,7 +331,10 @@ pub(super) async fn revive(cast: &Cast) {
 
 pub(super) async fn cancel(cast: &Cast) {
     let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Never said." }] }]);
-    let (rig, mut talk, turn) = begin(cast, "ask", story, "make it").await;
+    if !cast.ways.asks {
+        return refuses_to_ask(cast, story).await;
+    }
+    let (rig, mut talk, turn) = begin(cast, story, "make it").await;
     let asked = talk.until_asked(1).await;
     talk.decide(&asked[0], "cancel").await.unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
@@ -302,7 +358,9 @@ macro_rules! story {
 }
 
 story!(codex, super::CODEX);
+story!(codex_exec, super::CODEX_EXEC);
 story!(claude, super::CLAUDE);
+story!(claude_socket, super::CLAUDE_SOCKET);
 story!(gemini, super::GEMINI);
 story!(copilot, super::COPILOT);
 story!(codex_acp, super::CODEX_ACP);

@@ -17,6 +17,7 @@ use longshore_model::command::AgentCommand;
 use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::{AgentName, Body, Draft, Raw};
 use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, QuestionId, SessionId, TurnId};
+use longshore_model::lifecycle::Ready;
 use longshore_model::time::Timestamp;
 use longshore_model::work::WorkId;
 use serde_json::{Value, json};
@@ -441,9 +442,9 @@ impl Player {
 
     /// Remembers what a session would. Whether its turn is over.
     fn note(&mut self, session: SessionId, draft: &Draft) -> bool {
-        if let Body::SessionReady(ready) = &draft.body {
-            self.sessions.insert(ready.native.clone(), session);
-            self.live.insert(ready.native.clone(), session);
+        if let Body::SessionReady(Ready { native: Some(native), .. }) = &draft.body {
+            self.sessions.insert(native.clone(), session);
+            self.live.insert(native.clone(), session);
         }
         let over =
             matches!(draft.body, Body::TurnFinished(_)) && self.turns.get(&session).copied() == draft.turn;

@@ -227,7 +227,7 @@ impl Acp {
         }
         self.natives.insert(launch.session, native.clone());
         let ready = Ready {
-            native: native.clone(),
+            native: Some(native.clone()),
             version: self.version.clone(),
             model: talk.model.clone(),
             transcript: None,

@@ -294,7 +294,7 @@ impl Driver for Acp {
             Input::WorkDone { id, result } => self.work_done(id, result, out),
             Input::Tick => self.tick(cx, out),
             // It is a process with sessions of its own, and no server.
-            Input::Http(_) | Input::Close { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
         }
     }
 

@@ -49,7 +49,7 @@ impl Acp {
                 out.answers.push((id, Err(text)));
                 self.finish_if_idle(out);
             }
-            Query::Agents | Query::Git { .. } | Query::Past => {
+            Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);
             }
@@ -77,7 +77,9 @@ impl Acp {
                 native: session.session_id,
                 title: session.title,
                 cwd: session.cwd,
+                created_at: None,
                 updated_at: session.updated_at.and_then(|at| at.parse().ok()),
+                parent: None,
             });
             Answer::Sessions { sessions: sessions.collect(), next: page.next_cursor }
         });

@@ -217,6 +217,9 @@ impl Claude {
         if let Some(tool) = self.tools.get_mut(&ask.tool_use_id).filter(|_| !decision.allows()) {
             tool.denied = true;
         }
+        if let Some(running) = self.running.as_mut().filter(|running| ask.turn == Some(running.id)) {
+            running.cancelled |= decision == Decision::Cancel;
+        }
         let reason = message.filter(|text| !text.is_empty()).unwrap_or_else(|| DENIED.to_owned());
         let yes = |input: Option<Value>| {
             let input = input.as_ref().filter(|input| input.is_object()).unwrap_or(&ask.input);

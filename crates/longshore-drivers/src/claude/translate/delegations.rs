@@ -5,7 +5,7 @@
 //! that began it, and its end begins a turn.
 
 use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, Raw};
+use longshore_model::event::{AgentName, Body, Draft, Raw};
 use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnEnd, TurnOutcome};
@@ -76,7 +76,8 @@ impl Claude {
         let child = self.talks[at].session;
         let began = TurnId::mint(cx);
         // The delegation comes first, so that whoever follows it knows the child before the child speaks.
-        let delegation = Delegation { child, agent: name() };
+        let agent = self.home.as_ref().map_or_else(name, |home| AgentName::clone(&home.agent));
+        let delegation = Delegation { child, agent };
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);
         draft.text.clone_from(&prompt);
         out.say(session, draft.raw(raw.take()));
@@ -121,7 +122,7 @@ impl Claude {
     fn open_child(&mut self, at: usize, parent: SessionId, native: &str, out: &mut Output) {
         let (Some(home), Some(talk)) = (&self.home, self.talks.get(at)) else { return };
         let opened = Opened {
-            agent: name(),
+            agent: AgentName::clone(&home.agent),
             cwd: home.cwd.clone(),
             mode: home.mode,
             model: home.model.clone(),
@@ -133,7 +134,7 @@ impl Claude {
         };
         out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
-            native: native.to_owned(),
+            native: Some(native.to_owned()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 use longshore_model::anchor::{Answer, Launch, Query, Start};
 use longshore_model::capability::{Mode, ModelInfo, SlashCommand};
 use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::event::{AgentName, Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use serde_json::json;
@@ -28,6 +28,8 @@ const WISHES: usize = 16;
 #[derive(Debug)]
 pub(super) struct Home {
     pub session: SessionId,
+    /// What the process is called here.
+    pub agent: AgentName,
     pub cwd: String,
     pub mode: Mode,
     /// The modes that they were told to work in and have not said that they do.
@@ -72,6 +74,7 @@ impl Claude {
         self.home = Some(Home {
             session: launch.session,
             cwd: launch.cwd,
+            agent: launch.agent,
             mode: launch.mode,
             wished: VecDeque::new(),
             model: launch.model,
@@ -168,7 +171,7 @@ impl Claude {
         for (id, query) in std::mem::take(&mut self.queries) {
             let answer = match query {
                 Query::Models { .. } => Ok(Answer::Models { models: models.clone() }),
-                Query::Sessions { .. } => {
+                Query::Sessions { .. } | Query::Messages { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
                 Query::Agents | Query::Git { .. } | Query::Past => {
@@ -183,7 +186,7 @@ impl Claude {
     fn ready(home: &mut Home, raw: &Raw, out: &mut Output) {
         home.ready = true;
         let ready = Ready {
-            native: home.native.clone(),
+            native: Some(home.native.clone()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,

@@ -189,7 +189,7 @@ impl Driver for Claude {
             Input::Tell { session, command } => self.tell(session, command, cx, out),
             Input::Tick => self.tick(cx, out),
             // It is a process with one conversation, and no server.
-            Input::Http(_) | Input::Close { .. } | Input::WorkDone { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } | Input::WorkDone { .. } => {}
         }
     }
 

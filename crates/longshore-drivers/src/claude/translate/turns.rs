@@ -39,6 +39,8 @@ pub(super) struct Running {
     pub steers: Vec<Steer>,
     /// It was asked to stop.
     pub stopping: bool,
+    /// It was told to stop instead of getting a yes, and has not ended since. Older versions end as if all were well.
+    pub cancelled: bool,
     /// Until when it waits for the answer to what was said into it.
     pub held_until: Option<Timestamp>,
     /// Whether something was taken since the last `result`.
@@ -65,6 +67,7 @@ impl Running {
             taken: false,
             steers: Vec::new(),
             stopping: false,
+            cancelled: false,
             held_until: None,
             took: false,
             usage: None,
@@ -158,6 +161,7 @@ impl Claude {
         let waits = self.echoes && !running.steers.is_empty() && !running.stopping;
         if waits {
             running.held_until = Some(cx.now.plus_millis(ANSWERED_WITHIN_MS));
+            running.cancelled = false;
             return Ok(());
         }
         self.finish_turn(Some(&result), Some(raw), out);
@@ -223,7 +227,8 @@ pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
 fn outcome_of(result: &wire::Result, running: &Running) -> (TurnOutcome, Option<TurnError>) {
     let reason = result.terminal_reason.as_deref().unwrap_or_default();
     let cut_off = running.stopping && result.subtype == "error_during_execution";
-    if reason.starts_with("aborted") || cut_off {
+    let cancelled = running.cancelled && !result.is_error;
+    if reason.starts_with("aborted") || cut_off || cancelled {
         return (TurnOutcome::Interrupted, None);
     }
     if !result.is_error {

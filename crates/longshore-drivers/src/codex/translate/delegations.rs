@@ -207,7 +207,7 @@ impl Codex {
         thread.recorded = true;
         out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready =
-            Ready { native: child.to_owned(), version: self.version.clone(), model, transcript: None };
+            Ready { native: Some(child.to_owned()), version: self.version.clone(), model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)));
         self.natives.insert(session, child.to_owned());
         self.threads.insert(child.to_owned(), thread);

@@ -235,7 +235,8 @@ impl Codex {
         }
         self.natives.insert(launch.session, told.id.clone());
         self.threads.insert(told.id.clone(), thread);
-        let ready = Ready { native: told.id, version: self.version.clone(), model, transcript: told.path };
+        let ready =
+            Ready { native: Some(told.id), version: self.version.clone(), model, transcript: told.path };
         out.say(launch.session, Draft::new(Body::SessionReady(ready)).raw(raw.clone()));
     }
 

@@ -250,7 +250,7 @@ impl Driver for Codex {
             Input::WorkDone { .. } => {}
             Input::Tick => self.tick(cx, out),
             // It is no server, and a child that is let go may go on working for its parent.
-            Input::Http(_) | Input::Close { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
         }
     }
 

@@ -38,7 +38,7 @@ impl Codex {
                 }
                 self.calls.send("thread/list", params, Call::Sessions { query: id }, cx, out);
             }
-            Query::Agents | Query::Git { .. } | Query::Past => {
+            Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);
             }
@@ -102,9 +102,11 @@ impl Codex {
                 native: thread.id,
                 title: thread.name.or(thread.preview).unwrap_or_default(),
                 cwd: thread.cwd,
+                created_at: None,
                 updated_at: thread
                     .updated_at
                     .map(|seconds| Timestamp::from_micros(seconds.saturating_mul(1_000_000))),
+                parent: None,
             });
             Answer::Sessions { sessions: sessions.collect(), next: page.next_cursor }
         });

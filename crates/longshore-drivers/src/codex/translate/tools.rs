@@ -4,6 +4,7 @@ use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::{Value, json};
 
 use crate::codex::wire::Item;
+use crate::codex::wire::snake::command_line;
 
 /// The call that an item is; none for items that are none.
 pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
@@ -46,6 +47,27 @@ pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
         "sleep" => call("sleep", ToolKind::Other, json!({"durationMs": item.duration_ms})),
         _ => return None,
     })
+}
+
+/// The call that a model makes with a name and arguments, by the tools that codex has had.
+pub(crate) fn called(name: &str, input: Value, cwd: &str) -> ToolCall {
+    let command = match &input["command"] {
+        Value::Array(words) => Some(unwrapped(&command_line(words))),
+        Value::String(command) => Some(command.clone()),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
+            input["cmd"].as_str().map(str::to_owned)
+        }
+    };
+    let kind = match (&command, name) {
+        (Some(_), _) => ToolKind::Execute,
+        (None, "apply_patch") => ToolKind::Edit,
+        (None, "view_image") => ToolKind::Read,
+        (None, "web_search") => ToolKind::Search,
+        (None, _) => ToolKind::Other,
+    };
+    let place = input["workdir"].as_str().unwrap_or(cwd);
+    let cwd = command.is_some().then(|| place.to_owned());
+    ToolCall { name: name.to_owned(), kind, command, cwd, input }
 }
 
 /// What a call does, in a line.

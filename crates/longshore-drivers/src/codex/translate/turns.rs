@@ -261,7 +261,7 @@ impl Codex {
 }
 
 /// A turn that failed, in our own words.
-pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
+pub(crate) fn failed(code: TurnErrorCode, text: &str) -> Draft {
     let error = TurnError { code, message: text.to_owned(), details: Value::Null };
     let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
     Draft::new(Body::TurnFinished(end)).text(text)

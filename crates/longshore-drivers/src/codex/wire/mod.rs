@@ -17,6 +17,7 @@
 
 mod asked;
 mod items;
+pub(crate) mod snake;
 
 use std::borrow::Cow;
 

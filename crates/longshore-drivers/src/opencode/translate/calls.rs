@@ -60,6 +60,9 @@ pub(super) enum Call {
         query: QueryId,
         limit: u32,
     },
+    Said {
+        query: QueryId,
+    },
 }
 
 /// The requests that have no answer yet.
@@ -147,7 +150,7 @@ impl OpenCode {
             _ => Err(why(&response)),
         });
         let concerns_nobody = match sent.map(|sent| sent.call) {
-            Some(call @ (Call::Models { .. } | Call::Sessions { .. })) => {
+            Some(call @ (Call::Models { .. } | Call::Sessions { .. } | Call::Said { .. })) => {
                 self.query_answered(call, answer, out);
                 true
             }
@@ -205,7 +208,7 @@ impl OpenCode {
             Call::Permissions { directory } => self.permissions_read(&directory, answer, cx, out),
             Call::Questions { directory } => self.questions_read(&directory, answer, cx, out),
             // Handled by whoever calls this.
-            Call::Models { .. } | Call::Sessions { .. } => {}
+            Call::Models { .. } | Call::Sessions { .. } | Call::Said { .. } => {}
         }
     }
 }
@@ -241,7 +244,7 @@ fn why(response: &Response) -> String {
 }
 
 /// A text as part of a query.
-fn escaped(text: &str) -> String {
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {

@@ -8,7 +8,7 @@ use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnO
 use super::OpenCode;
 use super::chats::{Chat, Parent, What};
 use crate::opencode::wire::SessionTold;
-use crate::opencode::{capabilities, name};
+use crate::opencode::{NAME, capabilities, name};
 
 impl OpenCode {
     /// `session.created`: of one of ours we know that already, of a child of ours we learn it here.
@@ -52,6 +52,10 @@ impl OpenCode {
         });
         if known.as_deref() == Some(child) {
             return;
+        }
+        if self.past {
+            let session = SessionId::of_past(NAME, child);
+            return self.delegate(parent, part, child, session, None, out);
         }
         let there = self.chats.get(child).map(|chat| chat.session);
         let session = there.unwrap_or_else(|| SessionId::mint(cx));
@@ -136,7 +140,7 @@ impl OpenCode {
         chat.parent = Some(Parent { native: parent.to_owned(), turn, item, working: item.is_some() });
         let (mode, model) = (of.mode, chat.model.clone());
         out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
-        let ready = Ready { native: child.to_owned(), version, model, transcript: None };
+        let ready = Ready { native: Some(child.to_owned()), version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
         self.natives.insert(session, child.to_owned());
         self.chats.insert(child.to_owned(), chat);

@@ -10,6 +10,7 @@
 //! | `parts`, `tools`, `diffs` | what messages are made of |
 //! | `approvals`, `questions` | what OpenCode asks us |
 //! | `children` | conversations that other conversations begin |
+//! | `past` | conversations that were held elsewhere |
 //! | `remarks` | words about a whole conversation |
 //! | `modes` | what a mode is in their words |
 //! | `resync` | what was missed while the stream of events was broken |
@@ -28,6 +29,7 @@ mod failures;
 mod modes;
 mod opening;
 mod parts;
+mod past;
 mod queries;
 mod questions;
 mod remarks;
@@ -49,6 +51,8 @@ use self::chats::Chat;
 use self::questions::Questions;
 use super::wire::{Head, Place};
 
+pub use self::past::Conversation;
+
 /// An event that does not have the shape that its type promises.
 type Misshapen = serde_json::Error;
 
@@ -68,6 +72,8 @@ pub struct OpenCode {
     connected: bool,
     /// How much models can hold, as far as somebody asked for models.
     windows: HashMap<String, u64>,
+    /// It is told of what is past, and each conversation by another one of its kind.
+    past: bool,
 }
 
 impl OpenCode {
@@ -118,8 +124,10 @@ impl OpenCode {
             "session.created" => self.session_made(&serde_json::from_str(text)?, raw, cx, out),
             "session.updated" => self.session_changed(&serde_json::from_str(text)?, raw, out),
             "session.deleted" => self.session_deleted(&serde_json::from_str(text)?, raw, out),
-            "session.compacted" => self.compacted(&place(text)?, raw, out),
-            "todo.updated" => self.todos_told(&place(text)?, &serde_json::from_str(text)?, raw, cx, out),
+            "session.compacted" => self.compacted(&place(text)?, Some(raw), out),
+            "todo.updated" => {
+                self.todos_told(&place(text)?, &serde_json::from_str(text)?, Some(raw), cx, out);
+            }
             "permission.asked" => self.may_i(serde_json::from_str(text)?, Some(raw), cx, out),
             "permission.replied" => self.permission_settled(&serde_json::from_str(text)?, raw, out),
             "question.asked" => self.asks_user(serde_json::from_str(text)?, Some(raw), cx, out),
@@ -189,7 +197,7 @@ impl Driver for OpenCode {
             Input::Http(Http::Response { id, result }) => self.answered(id, result, cx, out),
             Input::Close { session } => self.close(session, out),
             // It does its own work.
-            Input::WorkDone { .. } => {}
+            Input::WorkDone { .. } | Input::Ended { .. } => {}
             Input::Tick => self.tick(cx, out),
         }
     }

@@ -87,7 +87,7 @@ impl OpenCode {
             }
         };
         let model = chat.model.clone().or_else(|| chat.uses.clone());
-        let ready = Ready { native: native.clone(), version: theirs.version, model, transcript: None };
+        let ready = Ready { native: Some(native.clone()), version: theirs.version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
         if let Some(old) = self.chats.insert(native.clone(), chat) {
             self.natives.remove(&old.session);

@@ -109,11 +109,21 @@ impl OpenCode {
         let attachment = (part.kind == "file").then(|| Attachment {
             name: part.filename.clone(),
             media_type: part.mime.clone(),
-            source: AttachmentSource::Url(part.url.clone()),
+            source: source_of(&part.url),
         });
         let attachments = attachment.into_iter().collect();
         let said = Body::UserMessage { prompt: None, attachments, by: None };
         let draft = Draft::new(said).turn(known.turn).item(known.item);
         out.say(session, draft.text(&*part.text).raw(raw.cloned()));
+    }
+}
+
+/// Where a file is, or what is in it.
+pub(super) fn source_of(url: &str) -> AttachmentSource {
+    let data = url.strip_prefix("data:").and_then(|data| data.split_once(";base64,"));
+    match (data, url.strip_prefix("file://")) {
+        (Some((_, data)), _) => AttachmentSource::Data(data.to_owned()),
+        (None, Some(path)) => AttachmentSource::Path(path.to_owned()),
+        (None, None) => AttachmentSource::Url(url.to_owned()),
     }
 }

@@ -1,4 +1,7 @@
-//! Questions that concern no session: models, and the conversations that OpenCode remembers.
+//! Questions that concern no session: models, the conversations that OpenCode remembers, and what was said in them.
+//!
+//! Conversations are asked about without naming their folders: OpenCode would make itself at home in every folder that
+//! is named to it, even in one that is gone by now.
 
 use longshore_model::anchor::{Answer, NativeSession, Query};
 use longshore_model::capability::ModelInfo;
@@ -6,10 +9,17 @@ use longshore_model::driver::{Method, Output};
 use longshore_model::event::Raw;
 use longshore_model::id::QueryId;
 use longshore_model::time::Timestamp;
+use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::OpenCode;
-use super::calls::{Ask, Call};
-use crate::opencode::wire::{Providers, Session};
+use super::calls::{Ask, Call, escaped};
+use super::remarks::is_title;
+use crate::opencode::wire::{MessageHead, Providers, Session};
+use crate::transport::http::base64;
+
+/// How many messages a page has.
+const MESSAGES: usize = 100;
 
 impl OpenCode {
     pub(super) fn ask(&mut self, query: QueryId, question: Query, out: &mut Output) {
@@ -26,13 +36,24 @@ impl OpenCode {
                 self.calls.send(get("/config/providers".to_owned()), Call::Models { query }, out);
             }
             Query::Sessions { cursor, limit, .. } => {
-                let mut path = format!("/experimental/session?roots=true&limit={limit}");
+                let mut path = format!("/experimental/session?archived=true&limit={limit}");
                 // A cursor is the moment of the last one, which is a number.
                 if let Some(cursor) = cursor.filter(|cursor| cursor.bytes().all(|byte| byte.is_ascii_digit()))
                 {
                     path.push_str(&format!("&cursor={cursor}"));
                 }
                 self.calls.send(get(path), Call::Sessions { query, limit }, out);
+            }
+            Query::Messages { native, cursor, .. } => {
+                if !is_name(&native) {
+                    let text = format!("`{native}` is no name of a conversation");
+                    return out.answers.push((query, Err(text)));
+                }
+                let mut path = format!("/session/{native}/message?limit={MESSAGES}");
+                if let Some(cursor) = cursor {
+                    path.push_str(&format!("&before={}", escaped(&cursor)));
+                }
+                self.calls.send(get(path), Call::Said { query }, out);
             }
             Query::Agents | Query::Git { .. } | Query::Past => {
                 out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));
@@ -53,6 +74,7 @@ impl OpenCode {
                     answer.and_then(|body| serde_json::from_str::<Vec<Session>>(&body).map_err(unread));
                 out.answers.push((query, read.map(|sessions| page_of(sessions, limit))));
             }
+            Call::Said { query } => out.answers.push((query, answer.and_then(|body| messages_of(&body)))),
             Call::Open(_)
             | Call::Say { .. }
             | Call::Abort { .. }
@@ -87,13 +109,39 @@ impl OpenCode {
 }
 
 fn page_of(sessions: Vec<Session>, limit: u32) -> Answer {
+    let moment = |millis: f64| Timestamp::from_micros((millis * 1_000.0) as i64);
     let full = sessions.len() >= limit as usize;
+    let first = sessions.first().and_then(|session| session.time.updated);
     let last = sessions.last().and_then(|session| session.time.updated).filter(|_| full);
+    // The next page has what comes before that moment. There may be more from the last one, of which this page has some.
+    let next = last.map(|last| last as i64 + i64::from(first != Some(last)));
     let sessions = sessions.into_iter().map(|session| NativeSession {
         native: session.id,
-        title: session.title.unwrap_or_default(),
+        title: session.title.filter(|title| is_title(title)).unwrap_or_default(),
         cwd: session.directory,
-        updated_at: session.time.updated.map(|millis| Timestamp::from_micros((millis * 1_000.0) as i64)),
+        created_at: session.time.created.map(moment),
+        updated_at: session.time.updated.map(moment),
+        parent: session.parent_id,
     });
-    Answer::Sessions { sessions: sessions.collect(), next: last.map(|millis| format!("{}", millis as i64)) }
+    Answer::Sessions { sessions: sessions.collect(), next: next.map(|next| next.to_string()) }
+}
+
+/// A page of messages. The one before it ends where the first one here begins, which is said in a form of their own.
+fn messages_of(body: &str) -> Result<Answer, String> {
+    let unread = |error: serde_json::Error| format!("OpenCode's answer cannot be read: {error}");
+    let all: Vec<&RawValue> = serde_json::from_str(body).map_err(unread)?;
+    let before = match all.first().filter(|_| all.len() >= MESSAGES) {
+        Some(first) => {
+            let MessageHead { info } = serde_json::from_str(first.get()).map_err(unread)?;
+            let created = info.time.created.ok_or("OpenCode's messages do not say when they were made")?;
+            let place = json!({"id": info.id, "time": created as i64});
+            Some(base64(place.to_string().as_bytes()))
+        }
+        None => None,
+    };
+    Ok(Answer::Messages { messages: all.iter().map(|message| Raw::from(message.get())).collect(), before })
+}
+
+fn is_name(native: &str) -> bool {
+    !native.is_empty() && native.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }

@@ -54,18 +54,18 @@ impl OpenCode {
         out.ended.push((session, text.to_owned()));
     }
 
-    pub(super) fn compacted(&mut self, native: &str, raw: &Raw, out: &mut Output) {
+    pub(super) fn compacted(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
         let Some(chat) = self.chats.get(native) else { return };
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(chat.turn_id());
         let text = "OpenCode summed the conversation up to make room";
-        out.say(chat.session, notice.text(text).raw(raw.clone()));
+        out.say(chat.session, notice.text(text).raw(raw.cloned()));
     }
 
     pub(super) fn todos_told(
         &mut self,
         native: &str,
         told: &Todos,
-        raw: &Raw,
+        raw: Option<&Raw>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
@@ -85,7 +85,7 @@ impl OpenCode {
             None => ItemId::mint(cx),
         };
         let draft = Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item);
-        out.say(chat.session, draft.raw(raw.clone()));
+        out.say(chat.session, draft.raw(raw.cloned()));
     }
 }
 
@@ -100,7 +100,8 @@ pub(super) fn usage_changed(chat: &mut Chat, window: Option<u64>) -> Option<Draf
     usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(chat.turn_id()))
 }
 
-fn is_title(title: &str) -> bool {
+/// Whether somebody found a title.
+pub(super) fn is_title(title: &str) -> bool {
     !NO_TITLE.iter().any(|none| title.starts_with(none))
 }
 

@@ -29,6 +29,13 @@ pub struct Info {
     /// `{diffs}` of what the turn changed, or `true` of a message that sums up.
     #[serde(default)]
     pub summary: Value,
+    /// `{cwd, root}`
+    #[serde(default)]
+    pub path: Value,
+    #[serde(default, rename = "providerID")]
+    pub provider_id: String,
+    #[serde(default, rename = "modelID")]
+    pub model_id: String,
 }
 
 /// Tokens of a message, a step or a session. What came from the cache is not among `input`, what was thought not
@@ -85,6 +92,9 @@ pub struct Part {
     /// Said by OpenCode in somebody's name.
     #[serde(default)]
     pub synthetic: bool,
+    /// Of a summary: OpenCode makes it by itself, and goes on.
+    #[serde(default)]
+    pub auto: bool,
     #[serde(default)]
     pub time: Times,
     #[serde(default)]

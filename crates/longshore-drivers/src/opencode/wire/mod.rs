@@ -91,6 +91,24 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
+/// Of a message as it is listed, its name and its time.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct MessageHead {
+    pub info: InfoHead,
+}
+
+/// What [`MessageHead`] has of a message.
+#[derive(Debug, Deserialize)]
+#[allow(missing_docs)]
+pub struct InfoHead {
+    pub id: String,
+    #[serde(default)]
+    pub role: String,
+    #[serde(default)]
+    pub time: Times,
+}
+
 /// `session.created`, `session.updated`, `session.deleted`
 #[derive(Debug, Deserialize)]
 #[allow(missing_docs)]

@@ -4,15 +4,14 @@
 use std::collections::{HashMap, HashSet};
 
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::item::{PlanStatus, PlanStep, ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use longshore_model::item::{PlanStatus, PlanStep, ToolCall, ToolOutcome, ToolStatus};
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::Told;
-use super::items::command_line;
 use super::reader::Rollout;
 use super::{Kind, Line};
-use crate::codex::translate::tools::unwrapped;
+use crate::codex::translate::tools;
 
 /// What the model is told of a call that somebody refused.
 const REFUSED: &str = "rejected by user";
@@ -138,24 +137,8 @@ fn call_of(called: &Called, cwd: &str) -> ToolCall {
         (None, None) if !called.action.is_null() => called.action.clone(),
         (None, None) => called.arguments.clone().map_or(Value::Null, Value::String),
     };
-    let command = match &input["command"] {
-        Value::Array(words) => Some(unwrapped(&command_line(words))),
-        Value::String(command) => Some(command.clone()),
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
-            input["cmd"].as_str().map(str::to_owned)
-        }
-    };
     let name = if called.name.is_empty() { "local_shell" } else { called.name.as_str() };
-    let kind = match (&command, name) {
-        (Some(_), _) => ToolKind::Execute,
-        (None, "apply_patch") => ToolKind::Edit,
-        (None, "view_image") => ToolKind::Read,
-        (None, "web_search") => ToolKind::Search,
-        (None, _) => ToolKind::Other,
-    };
-    let place = input["workdir"].as_str().unwrap_or(cwd);
-    let cwd = command.is_some().then(|| place.to_owned());
-    ToolCall { name: name.to_owned(), kind, command, cwd, input }
+    tools::called(name, input, cwd)
 }
 
 /// What a command printed, without what the model is told of how it ran.

@@ -1,5 +1,4 @@
-//! Items of rollouts: what the app-server tells of them, in other letters. `CommandExecution` is `commandExecution` and
-//! `exit_code` is `exitCode`; a command is a list of words, a duration has seconds and nanoseconds.
+//! Items of rollouts: what the app-server tells of them, in other letters (see [`crate::codex::wire::snake`]).
 
 use std::collections::BTreeMap;
 
@@ -8,13 +7,14 @@ use longshore_model::event::{Body, Draft, MessagePhase, Raw};
 use longshore_model::id::SessionId;
 use longshore_model::item::FileDiff;
 use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::super::Told;
 use super::reader::Rollout;
 use crate::codex::translate::diffs;
 use crate::codex::translate::items::{COMPACTED, phase_of, user_message};
 use crate::codex::translate::tools::{call_of, outcome_of, status_of, title_of};
+use crate::codex::wire::snake::item_of;
 use crate::codex::wire::{Item, OldChange};
 use crate::codex::{NAME, name};
 
@@ -28,7 +28,7 @@ impl Rollout {
         told: &mut Told,
     ) -> Result<(), serde_json::Error> {
         let changes = item.remove("changes");
-        let item = of_theirs(item)?;
+        let item = item_of(item)?;
         let key = if item.id.is_empty() { self.line_name() } else { item.id.clone() };
         let (turn_id, id) = self.place(turn.as_deref(), &key);
         let known = self.calls.told(&item.id);
@@ -116,117 +116,7 @@ impl Rollout {
     }
 }
 
-/// An item of a rollout as the app-server would tell it, but for its changes.
-pub(super) fn of_theirs(item: Map<String, Value>) -> Result<Item, serde_json::Error> {
-    // The tools of codex itself are in other letters; a server's are as the server calls them.
-    let own_tool = item.get("type").is_some_and(|kind| kind == "CollabAgentToolCall");
-    let mut fields = Map::new();
-    for (name, value) in item {
-        let value = match (name.as_str(), value) {
-            ("type", Value::String(kind)) => Value::String(small(&kind)),
-            ("status" | "source", Value::String(word)) => Value::String(camel_word(&word)),
-            ("tool", Value::String(word)) if own_tool => Value::String(camel_word(&word)),
-            ("command", Value::Array(words)) => Value::String(command_line(&words)),
-            ("cwd", Value::String(cwd)) => {
-                Value::String(cwd.strip_prefix("file://").map(str::to_owned).unwrap_or(cwd))
-            }
-            ("content", Value::Array(parts)) => parts.into_iter().map(input).collect(),
-            ("agents_states", Value::Object(states)) => {
-                states.into_iter().map(|(child, state)| (child, state_of(state))).collect()
-            }
-            ("error", Value::String(message)) => json!({"message": message}),
-            ("parsed_cmd", Value::Array(actions)) => actions.into_iter().map(input).collect(),
-            ("duration", duration) => {
-                let millis = duration["secs"].as_u64().unwrap_or(0) * 1_000
-                    + duration["nanos"].as_u64().unwrap_or(0) / 1_000_000;
-                fields.insert("durationMs".to_owned(), millis.into());
-                continue;
-            }
-            (_, value) => value,
-        };
-        let name = match name.as_str() {
-            "parsed_cmd" => "commandActions".to_owned(),
-            "summary_text" => "summary".to_owned(),
-            "raw_content" => "content".to_owned(),
-            name => camel_word(name),
-        };
-        fields.insert(name, value);
-    }
-    serde_json::from_value(Value::Object(fields))
-}
-
 /// An image that came with a message.
 pub(super) fn image(url: String) -> Attachment {
     Attachment { name: None, media_type: "image/*".to_owned(), source: AttachmentSource::Url(url) }
-}
-
-/// A part of a message, or what a command does: its type in their letters.
-fn input(mut part: Value) -> Value {
-    if let Some(Value::String(kind)) = part.get_mut("type") {
-        *kind = camel_word(&small(kind));
-    }
-    if let Some(url) = part.get_mut("image_url").map(Value::take) {
-        part["url"] = url;
-    }
-    part
-}
-
-/// `"running"`, or `{"completed":"what it said last"}`.
-fn state_of(state: Value) -> Value {
-    match state {
-        Value::String(word) => json!({"status": camel_word(&word)}),
-        Value::Object(only) => match only.into_iter().next() {
-            Some((word, message)) => json!({"status": camel_word(&word), "message": message}),
-            None => json!({}),
-        },
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => json!({}),
-    }
-}
-
-/// A command as one line that a shell would read as these words.
-pub(super) fn command_line(words: &[Value]) -> String {
-    let word = |word: &Value| {
-        let word = word.as_str().unwrap_or_default();
-        let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word.to_owned(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
-        }
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
-}
-
-/// `UserMessage` is `userMessage`.
-fn small(word: &str) -> String {
-    let mut letters = word.chars();
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-}
-
-/// `exit_code` is `exitCode`.
-fn camel_word(word: &str) -> String {
-    let mut parts = word.split('_');
-    let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |mut whole, part| {
-        let mut letters = part.chars();
-        whole.extend(letters.next().into_iter().flat_map(char::to_uppercase).chain(letters));
-        whole
-    })
-}
-
-/// The same with all names in a value, and with a value that is itself a name.
-pub(super) fn camel(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let of = |(name, value): (String, Value)| {
-                let value = match (name.as_str(), value) {
-                    ("codex_error_info", Value::String(word)) => Value::String(camel_word(&word)),
-                    (_, value) => camel(value),
-                };
-                (camel_word(&name), value)
-            };
-            fields.into_iter().map(of).collect()
-        }
-        Value::Array(values) => values.into_iter().map(camel).collect(),
-        other @ (Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_)) => other,
-    }
 }

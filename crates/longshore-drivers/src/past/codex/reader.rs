@@ -17,13 +17,14 @@ use serde_json::{Map, Value};
 
 use super::super::{Names, Reader, Told};
 use super::calls::Calls;
-use super::items::{self, camel};
+use super::items;
 use super::{Kind, Line, Meta};
 use crate::codex::NAME;
 use crate::codex::translate::items::{phase_of, user_message};
 use crate::codex::translate::turns::turn_error;
 use crate::codex::translate::usage::usage_of;
 use crate::codex::wire;
+use crate::codex::wire::snake::{self, camel};
 
 /// A shape that does not fit.
 type Misshapen = serde_json::Error;
@@ -121,7 +122,7 @@ pub(super) fn first_words(payload: &RawValue) -> Option<String> {
         "item_completed" => {
             let happened: Happened = serde_json::from_str(payload.get()).ok()?;
             let said = happened.item.get("type").is_some_and(|kind| kind == "UserMessage");
-            said.then(|| items::of_theirs(happened.item).ok())
+            said.then(|| snake::item_of(happened.item).ok())
                 .flatten()
                 .and_then(|item| user_message(&item).text)
         }

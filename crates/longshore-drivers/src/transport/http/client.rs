@@ -102,9 +102,14 @@ impl Peer {
 
 /// `Basic`, as browsers say it.
 pub(crate) fn basic(user: &str, password: &str) -> String {
+    format!("Basic {}", base64(format!("{user}:{password}").as_bytes()))
+}
+
+/// Bytes in letters.
+pub(crate) fn base64(bytes: &[u8]) -> String {
     const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::from("Basic ");
-    for three in format!("{user}:{password}").into_bytes().chunks(3) {
+    let mut text = String::new();
+    for three in bytes.chunks(3) {
         let bits =
             three.iter().fold(0u32, |bits, byte| (bits << 8) | u32::from(*byte)) << (8 * (3 - three.len()));
         for place in 0..4 {

@@ -24,6 +24,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Limits;
 use crate::spec::Server;
+pub(crate) use client::base64;
 use client::{Failure, Peer, basic};
 use events::{Events, Heard};
 

@@ -206,6 +206,8 @@ impl Renderer {
                 self.starting = Some(event.at);
                 self.put(Block::Remark, lifecycle::opened(opened, event.session, &style))
             }
+            // It was ready before, and has given the conversation a name by now.
+            Body::SessionReady(_) if event.turn.is_some() => String::new(),
             Body::SessionReady(ready) => {
                 self.starting = None;
                 self.put(Block::Remark, lifecycle::ready(ready, &event.agent, &style))

@@ -159,6 +159,14 @@ fn a_turn_ends_with_a_footer() {
 }
 
 #[test]
+fn a_name_that_is_given_in_a_turn_is_no_second_greeting() {
+    let mut named = event(0, 0, "", body("session_ready", json!({"native": "t"})));
+    named.turn = Some("01931f5e-7a2b-7c3d-8e4f-000000000009".parse().unwrap());
+    let printed = plain(&[opened(), event(0, 0, "", body("session_ready", json!({}))), named]);
+    assert_eq!(printed, format!("{OPENED}· codex is ready\n"));
+}
+
+#[test]
 fn the_life_of_a_session() {
     let printed = plain(&[
         opened(),

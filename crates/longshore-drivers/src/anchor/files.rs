@@ -1,0 +1,114 @@
+//! Files that are laid down for a process and are gone with it.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
+
+use longshore_model::driver::RunFile;
+
+/// A folder that only we can look into. Dropped, it is gone with all that is in it.
+#[derive(Debug)]
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    /// Lays files down; gives the arguments by which a process finds them. Without files there is no folder.
+    pub(crate) fn of(files: &[RunFile]) -> Result<(Option<Self>, Vec<String>), String> {
+        if files.is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        let folder =
+            Self::new().map_err(|error| format!("no folder for attachments can be made: {error}"))?;
+        let mut arguments = Vec::new();
+        for (at, file) in files.iter().enumerate() {
+            let plain = file.extension.chars().all(|c| c.is_ascii_alphanumeric());
+            let extension = if plain { file.extension.as_str() } else { "bin" };
+            let path = folder.0.join(format!("{}.{extension}", at + 1));
+            let bytes = decoded(&file.data).ok_or("an attachment is not written in base64")?;
+            std::fs::write(&path, bytes)
+                .map_err(|error| format!("an attachment cannot be written: {error}"))?;
+            arguments.push(format!("{}{}", file.flag, path.display()));
+        }
+        Ok((Some(folder), arguments))
+    }
+
+    fn new() -> io::Result<Self> {
+        let name = getrandom::u64().map_err(io::Error::other)?;
+        let path = std::env::temp_dir().join(format!("longshore-{name:016x}"));
+        DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::warn!(path = %self.0.display(), %error, "a folder of attachments stays behind");
+        }
+    }
+}
+
+/// The bytes that a text in base64 stands for; none when it is no such text.
+fn decoded(text: &str) -> Option<Vec<u8>> {
+    let text = text.trim_end().trim_end_matches('=');
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut count) = (0_u32, 0);
+    for letter in text.bytes() {
+        let value = match letter {
+            b'A'..=b'Z' => letter - b'A',
+            b'a'..=b'z' => letter - b'a' + 26,
+            b'0'..=b'9' => letter - b'0' + 52,
+            b'+' => 62,
+            b'/' => 63,
+            b'\r' | b'\n' => continue,
+            _ => return None,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            bytes.push((bits >> count) as u8);
+        }
+    }
+    // A single letter at the end is less than a byte.
+    (count < 6).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn base64_is_read_with_and_without_its_end() {
+        for (text, bytes) in [
+            ("", ""),
+            ("aGk=", "hi"),
+            ("aGk", "hi"),
+            ("aGV5", "hey"),
+            ("aGV5\nIQ==\n", "hey!"),
+            ("Pz8/", "???"),
+        ] {
+            assert_eq!(decoded(text).as_deref(), Some(bytes.as_bytes()), "of {text:?}");
+        }
+        for text in ["a", "aGV5a", "a-b_", "aG=k", "é"] {
+            assert_eq!(decoded(text), None, "of {text:?}");
+        }
+    }
+
+    #[test]
+    fn files_are_there_as_long_as_their_folder() {
+        let file = |extension: &str| RunFile {
+            flag: "--image=".to_owned(),
+            extension: extension.to_owned(),
+            data: "aGk=".to_owned(),
+        };
+        let (folder, arguments) = Folder::of(&[file("png"), file("../x")]).unwrap();
+        let paths: Vec<_> =
+            arguments.iter().map(|word| PathBuf::from(word.strip_prefix("--image=").unwrap())).collect();
+        assert!(paths[0].ends_with("1.png") && paths[1].ends_with("2.bin"), "{paths:?}");
+        assert!(paths.iter().all(|path| std::fs::read(path).unwrap() == b"hi"));
+        drop(folder);
+        assert!(!paths[0].parent().unwrap().exists());
+        assert!(Folder::of(&[RunFile { data: "!".to_owned(), ..file("png") }]).is_err());
+    }
+}

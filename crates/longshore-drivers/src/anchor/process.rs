@@ -1,0 +1,156 @@
+//! The process of a driver: there for all of its life, or for a turn at a time.
+
+use longshore_model::driver::Run;
+use rustix::process::Signal;
+use tokio::task::JoinHandle;
+
+use super::files::Folder;
+use crate::transport::{Ended, Happened, Limits, Line, Spawn, Stdio};
+
+/// What can happen to it.
+pub(crate) enum News {
+    /// It spoke; see [`Process::line`].
+    Spoke,
+    /// It does not read what it is told.
+    Stuck,
+    /// It closed one of its pipes but runs on.
+    HungUp,
+    /// The process of a turn is gone, or never came to be for this reason; there may be last lines. The driver goes on,
+    /// when [`Process::is_over`] was said.
+    TurnEnded(Result<Ended, String>),
+    /// It is gone for good. There may be last lines.
+    Ended(Ended),
+}
+
+pub(crate) struct Process {
+    stdio: Option<Stdio>,
+    /// The files of the process of a turn.
+    files: Option<Folder>,
+    /// How each turn gets one; none when there is one for all of the driver's life.
+    turns: Option<Turns>,
+    /// It is being stopped, and there will be no other.
+    stopping: bool,
+}
+
+struct Turns {
+    /// What every process of the agent has in common.
+    spawn: Spawn,
+    limits: Limits,
+    starting: Option<Starting>,
+}
+
+struct Starting {
+    spawned: JoinHandle<Result<(Stdio, Option<Folder>), String>>,
+    input: String,
+    /// It is to be stopped as soon as it runs.
+    halted: bool,
+}
+
+impl Process {
+    /// One that runs already.
+    pub(crate) fn for_life(stdio: Stdio) -> Self {
+        Self { stdio: Some(stdio), files: None, turns: None, stopping: false }
+    }
+
+    /// One for each turn; none yet.
+    pub(crate) fn for_turns(spawn: Spawn, limits: Limits) -> Self {
+        let turns = Some(Turns { spawn, limits, starting: None });
+        Self { stdio: None, files: None, turns, stopping: false }
+    }
+
+    /// Starts the process of a turn. One that still runs is killed: its driver is done with it.
+    pub(crate) fn run(&mut self, run: Run) {
+        let Some(turns) = self.turns.as_mut().filter(|_| !self.stopping) else { return };
+        let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
+        let Run { arguments, files, input } = run;
+        // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+        let spawned = tokio::task::spawn_blocking(move || {
+            let (folder, found) = Folder::of(&files)?;
+            spawn.arguments.extend(found.into_iter().chain(arguments));
+            let stdio = Stdio::spawn(&spawn, limits).map_err(|error| error.to_string())?;
+            Ok((stdio, folder))
+        });
+        turns.starting = Some(Starting { spawned, input, halted: false });
+        self.is_over();
+    }
+
+    /// Stops the process of a turn.
+    pub(crate) fn halt(&mut self) {
+        if let Some(starting) = self.turns.as_mut().and_then(|turns| turns.starting.as_mut()) {
+            starting.halted = true;
+        }
+        if let Some(stdio) = &mut self.stdio {
+            stdio.stop();
+        }
+    }
+
+    /// Begins to stop it for good.
+    pub(crate) fn stop(&mut self) {
+        self.stopping = true;
+        self.halt();
+    }
+
+    /// All lines of the process of a turn were taken.
+    pub(crate) fn is_over(&mut self) {
+        self.stdio = None;
+        self.files = None;
+    }
+
+    pub(crate) fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
+        if let Some(stdio) = &mut self.stdio {
+            stdio.tell(lines);
+        }
+    }
+
+    pub(crate) fn is_full(&self) -> bool {
+        self.stdio.as_ref().is_some_and(Stdio::is_full)
+    }
+
+    pub(crate) fn line(&mut self) -> Option<Line> {
+        self.stdio.as_mut()?.line()
+    }
+
+    /// Waits for what happens next. May be dropped and called again.
+    pub(crate) async fn next(&mut self, read: bool) -> News {
+        if let Some(turns) = &mut self.turns
+            && let Some(starting) = &mut turns.starting
+        {
+            let spawned = (&mut starting.spawned).await;
+            let (input, halted) = (std::mem::take(&mut starting.input), starting.halted);
+            turns.starting = None;
+            match spawned.unwrap_or_else(|error| Err(error.to_string())) {
+                Ok((mut stdio, files)) => {
+                    stdio.end_on(Signal::INT);
+                    stdio.tell_all(&input);
+                    if halted || self.stopping {
+                        stdio.stop();
+                    }
+                    (self.stdio, self.files) = (Some(stdio), files);
+                }
+                Err(reason) => return News::TurnEnded(Err(reason)),
+            }
+        }
+        let Some(stdio) = &mut self.stdio else {
+            return match self.stopping {
+                true => News::Ended(Ended::default()),
+                false => std::future::pending().await,
+            };
+        };
+        loop {
+            return match stdio.next(read).await {
+                Happened::Spoke => News::Spoke,
+                Happened::Stuck => News::Stuck,
+                // It ends by itself when the turn does, and closes its pipes as it does so.
+                Happened::HungUp if self.turns.is_some() => {
+                    stdio.expect_end();
+                    continue;
+                }
+                Happened::HungUp => News::HungUp,
+                Happened::Ended(ended) if self.turns.is_some() && !self.stopping => {
+                    News::TurnEnded(Ok(ended))
+                }
+                Happened::Ended(ended) => News::Ended(ended),
+            };
+        }
+    }
+}

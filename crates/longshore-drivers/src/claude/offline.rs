@@ -1,0 +1,28 @@
+//! Claude Code on a scripted model.
+
+use serde_json::json;
+
+use crate::offline::{Calls, Offline, Place, env};
+
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
+};
+
+/// How it runs without an account.
+pub(crate) fn offline(place: Place<'_>) -> Offline {
+    Offline {
+        arguments: Vec::new(),
+        env: env([
+            ("CLAUDE_CONFIG_DIR", &place.at("claude")),
+            ("ANTHROPIC_BASE_URL", place.model),
+            ("ANTHROPIC_API_KEY", "none"),
+            ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+            ("CLAUDE_CODE_MAX_RETRIES", "1"),
+            ("DISABLE_AUTOUPDATER", "1"),
+        ]),
+        files: Vec::new(),
+        calls: CALLS,
+    }
+}

@@ -1,0 +1,65 @@
+//! How it is called, found and started.
+
+use longshore_model::capability::Capabilities;
+use longshore_model::driver::Driver;
+
+use super::{Exec, NAME, TITLE, capabilities};
+use crate::account::Account;
+use crate::codex;
+use crate::discover::{AgentSettings, Finding, Surroundings};
+use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
+
+/// Codex, through `codex exec --json`.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec;
+
+impl AgentSpec for Spec {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn title(&self) -> &str {
+        TITLE
+    }
+
+    fn install(&self) -> &str {
+        codex::Spec.install()
+    }
+
+    fn login(&self) -> Option<&str> {
+        codex::Spec.login()
+    }
+
+    fn account(&self) -> Option<Account> {
+        codex::Spec.account()
+    }
+
+    fn resume(&self) -> Option<&str> {
+        codex::Spec.resume()
+    }
+
+    fn tested(&self) -> Option<&str> {
+        codex::Spec.tested()
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        capabilities()
+    }
+
+    fn find(&self, settings: &AgentSettings, around: &Surroundings) -> Finding {
+        codex::spec::find(settings, around)
+    }
+
+    /// What every run has in common. Whoever opened the session chose the folder, so that it need not be one of git.
+    fn invocation(&self, _: Purpose<'_>) -> Invocation {
+        Invocation::of(&["exec", "--json", "--skip-git-repo-check"])
+    }
+
+    fn channel(&self, _: &AgentSettings) -> Channel {
+        Channel::Turns
+    }
+
+    fn driver(&self) -> Box<dyn Driver> {
+        Box::new(Exec::new())
+    }
+}

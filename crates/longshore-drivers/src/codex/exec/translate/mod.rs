@@ -1,0 +1,208 @@
+//! The driver: lines of theirs in, words of the waist out, and a process for each prompt.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `runs` | how a process is started, for what a session says |
+//! | `turns` | turns begin, fail and end |
+//! | `items` | what they are made of |
+//!
+//! Every line that comes while there is a session is kept: a handler says what it has a word for, and `Exec::line`
+//! keeps whatever no handler had a word for.
+
+mod items;
+mod runs;
+mod turns;
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::capability::Mode;
+use longshore_model::command::AgentCommand;
+use longshore_model::driver::{Driver, Input, Output};
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
+use longshore_model::id::{Context, SessionId};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use longshore_model::time::Timestamp;
+use longshore_model::usage::Usage;
+
+use self::runs::Prompted;
+use self::turns::Running;
+use super::MODES;
+use super::wire::{self, Said};
+
+/// A line that does not have the shape that its type promises.
+type Misshapen = serde_json::Error;
+
+/// The driver of one session.
+#[derive(Debug, Default)]
+pub struct Exec {
+    talk: Option<Talk>,
+}
+
+/// The session.
+#[derive(Debug)]
+struct Talk {
+    /// How the next process is to be started. Changes with what the session says, and when the thread has a name.
+    launch: Launch,
+    /// What the thread has used so far; none when that is not known.
+    used: Option<Usage>,
+    /// The process that runs.
+    running: Option<Running>,
+    /// What was said while a process whose turn was over had not ended yet.
+    next: Option<Prompted>,
+}
+
+impl Exec {
+    /// A driver that has no session yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn open(&mut self, launch: Launch, out: &mut Output) {
+        let session = launch.session;
+        if !MODES.contains(&launch.mode) {
+            let text = refused(launch.mode);
+            let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
+            out.say(session, Draft::new(fault).text(text.clone()));
+            out.finished = Some(text);
+            return;
+        }
+        let native = match &launch.start {
+            Start::Resume { native } => Some(native.clone()),
+            Start::New | Start::Told { .. } | Start::Fork { .. } => None,
+        };
+        let used = match &launch.start {
+            Start::New | Start::Told { .. } => Some(Usage::default()),
+            // What it used before, it tells only with what it uses next.
+            Start::Resume { .. } | Start::Fork { .. } => None,
+        };
+        let ready = Ready { native, version: None, model: launch.model.clone(), transcript: None };
+        out.say(session, Draft::new(Body::SessionReady(ready)));
+        self.talk = Some(Talk { launch, used, running: None, next: None });
+    }
+
+    /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
+    fn line(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = &mut self.talk else { return };
+        let before = out.said.len();
+        let (kind, fault) = match wire::read(raw) {
+            Ok(line) => (line.kind, talk.hear(line.said, raw, cx, out).err().map(|_| RawFault::Malformed)),
+            Err(_) => ("malformed".to_owned(), Some(RawFault::Malformed)),
+        };
+        if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
+            talk.keep(raw, kind, fault, out);
+        }
+    }
+}
+
+impl Talk {
+    fn session(&self) -> SessionId {
+        self.launch.session
+    }
+
+    /// A line of the process that runs.
+    fn hear(
+        &mut self,
+        said: Said,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) -> Result<(), Misshapen> {
+        let failed = matches!(said, Said::TurnFailed(_));
+        let Some(running) = &mut self.running else { return Ok(()) };
+        // An error that fails the turn is told when it does, a moment later and in the same words.
+        if let Some(text) = running.untold.take().filter(|_| !failed) {
+            self.notice(NoticeLevel::Warning, text, None, out);
+        }
+        match said {
+            Said::ThreadStarted(thread) => self.named(thread, raw, out),
+            Said::Item(step, item) => return self.item(step, item, raw, cx, out),
+            Said::TurnCompleted(usage) => self.turn_completed(usage, raw, cx, out),
+            Said::TurnFailed(message) => self.turn_failed(message, raw, cx, out),
+            Said::Error(message) => self.went_wrong(message, raw, out),
+            Said::Called(call) => self.called(call, raw, cx, out),
+            Said::Returned(result) => self.returned(result, raw, cx, out),
+            Said::Other => {}
+        }
+        Ok(())
+    }
+
+    fn tell(&mut self, command: AgentCommand, out: &mut Output) {
+        match command {
+            AgentCommand::Prompt { turn, text, attachments, .. } => {
+                self.prompt(Prompted { turn, text, attachments }, out);
+            }
+            AgentCommand::Interrupt { turn } => self.interrupt(turn, out),
+            AgentCommand::SetMode(mode) => self.launch.mode = mode,
+            AgentCommand::SetModel(model) => self.launch.model = Some(model),
+            AgentCommand::Steer { text, .. } => {
+                let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
+                let text =
+                    format!("codex exec takes nothing into a running turn and never heard this: {text}");
+                out.say(self.session(), Draft::new(fault).text(text));
+            }
+            // It asks nothing, and what a thread is called is no concern of its.
+            AgentCommand::Decide { .. }
+            | AgentCommand::Answer { .. }
+            | AgentCommand::Rename(_)
+            | AgentCommand::Archive(_) => {}
+        }
+    }
+
+    /// Keeps a line as it came.
+    fn keep(&self, raw: &Raw, kind: String, fault: Option<RawFault>, out: &mut Output) {
+        let turn = self.running.as_ref().map(|running| running.turn);
+        out.say(self.session(), Draft::new(Body::Raw { kind, fault }).turn(turn).raw(raw.clone()));
+    }
+
+    /// Says a line to people.
+    fn notice(&self, level: NoticeLevel, text: String, raw: Option<&Raw>, out: &mut Output) {
+        let turn = self.running.as_ref().map(|running| running.turn);
+        let draft = Draft::new(Body::Notice { level }).turn(turn).text(text);
+        out.say(self.session(), draft.raw(raw.cloned()));
+    }
+}
+
+/// Why a session does not come to be.
+fn refused(mode: Mode) -> String {
+    let modes: Vec<String> = MODES.iter().map(ToString::to_string).collect();
+    format!("codex exec never asks, so it cannot work in the mode {mode}; its modes are {}", modes.join(", "))
+}
+
+impl Driver for Exec {
+    fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Output) {
+        match input {
+            Input::Open(launch) => self.open(launch, out),
+            Input::Ask { id, .. } => {
+                let answer =
+                    "codex exec answers no questions; ask codex, whose threads and models are the same";
+                out.answers.push((id, Err(answer.to_owned())));
+            }
+            Input::Line(raw) => self.line(&raw, cx, out),
+            Input::Garbled { text, fault } => {
+                if let Some(talk) = &self.talk {
+                    talk.keep(&text, "garbled".to_owned(), Some(fault), out);
+                }
+            }
+            Input::Tell { command, .. } => {
+                if let Some(talk) = &mut self.talk {
+                    talk.tell(command, out);
+                }
+            }
+            Input::Ended { sleep, reason } => {
+                if let Some(talk) = &mut self.talk {
+                    talk.ended(&sleep, reason, out);
+                }
+            }
+            Input::Tick => {
+                if let Some(talk) = &mut self.talk {
+                    talk.tick(cx.now, out);
+                }
+            }
+            // It is one conversation, no server, and does its work itself.
+            Input::Http(_) | Input::Close { .. } | Input::WorkDone { .. } => {}
+        }
+    }
+
+    fn deadline(&self) -> Option<Timestamp> {
+        self.talk.as_ref()?.running.as_ref()?.due
+    }
+}

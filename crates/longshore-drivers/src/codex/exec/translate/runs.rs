@@ -1,0 +1,125 @@
+//! How a process is started, for what a session says.
+
+use std::collections::BTreeMap;
+
+use longshore_model::anchor::Start;
+use longshore_model::capability::Mode;
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::driver::{Output, Run, RunFile};
+use longshore_model::event::NoticeLevel;
+use longshore_model::id::TurnId;
+use longshore_model::mcp::{McpServer, McpTransport};
+
+use super::Talk;
+use super::turns::Running;
+
+/// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
+const NO_WORDS: &str = "(see what is attached)";
+
+/// What it finds an image by.
+const IMAGE: &str = "--image=";
+
+/// Something that a session said.
+#[derive(Debug)]
+pub(super) struct Prompted {
+    /// The turn that it begins.
+    pub(super) turn: TurnId,
+    pub(super) text: String,
+    pub(super) attachments: Vec<Attachment>,
+}
+
+impl Talk {
+    /// Starts a process for a prompt, once the one before is gone.
+    pub(super) fn prompt(&mut self, said: Prompted, out: &mut Output) {
+        if self.running.is_some() {
+            self.next = Some(said);
+            return;
+        }
+        let Prompted { turn, text, attachments } = said;
+        self.running = Some(Running::new(turn, self.used.take()));
+        let mut words = Vec::new();
+        if let Start::Told { story } = &self.launch.start {
+            words.push(story.clone());
+        }
+        if !text.trim().is_empty() {
+            words.push(text);
+        }
+        let mut arguments = vec!["-s".to_owned(), sandbox(self.launch.mode).to_owned()];
+        if let Some(model) = &self.launch.model {
+            arguments.extend(["-m".to_owned(), model.clone()]);
+        }
+        for server in &self.launch.mcp_servers {
+            arguments.extend(["-c".to_owned(), setting(server)]);
+        }
+        let mut run = Run { arguments, ..Run::default() };
+        for attachment in attachments {
+            self.attach(attachment, &mut run, &mut words, out);
+        }
+        match &self.launch.start {
+            Start::Resume { native } => run.arguments.extend(["resume".to_owned(), native.clone()]),
+            Start::Fork { native } => run.arguments.extend(["fork".to_owned(), native.clone()]),
+            Start::New | Start::Told { .. } => {}
+        }
+        run.arguments.push("-".to_owned());
+        run.input = if words.is_empty() { NO_WORDS.to_owned() } else { words.join("\n\n") };
+        out.run = Some(run);
+    }
+
+    /// Images go onto the command line, other files of its own machine and addresses into the words.
+    fn attach(&self, attachment: Attachment, run: &mut Run, words: &mut Vec<String>, out: &mut Output) {
+        let Attachment { name, media_type, source } = attachment;
+        let image = media_type.strip_prefix("image/");
+        match (source, image) {
+            // It takes a comma for the end of a path.
+            (AttachmentSource::Path(path), Some(_)) if !path.contains(',') => {
+                run.arguments.push(format!("{IMAGE}{path}"));
+            }
+            (AttachmentSource::Data(data), Some(kind)) => {
+                run.files.push(RunFile { flag: IMAGE.to_owned(), extension: kind.to_owned(), data });
+            }
+            (AttachmentSource::Path(path) | AttachmentSource::Url(path), _) => {
+                words.push(format!("Attached: {path}"));
+            }
+            (AttachmentSource::Data(_), None) => {
+                let name = name.unwrap_or(media_type);
+                let text =
+                    format!("Codex takes images and files of its own machine; {name} was not passed on.");
+                self.notice(NoticeLevel::Warning, text, None, out);
+            }
+        }
+    }
+}
+
+/// A server of tools, as a line of `config.toml`: by its path, so that those of the person's own stay.
+fn setting(server: &McpServer) -> String {
+    let fields = match &server.transport {
+        McpTransport::Stdio { command, args, env } => {
+            let args = args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(", ");
+            format!("command = {}, args = [{args}], env = {}", quoted(command), table(env))
+        }
+        McpTransport::Http { url, headers } => {
+            format!("url = {}, http_headers = {}", quoted(url), table(headers))
+        }
+    };
+    format!("mcp_servers.{}={{ {fields} }}", server.name)
+}
+
+fn table(values: &BTreeMap<String, String>) -> String {
+    let pairs = values.iter().map(|(name, value)| format!("{} = {}", quoted(name), quoted(value)));
+    format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+}
+
+/// A text in quotes, which TOML reads as JSON does.
+fn quoted(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+/// What a mode is to a codex that never asks.
+fn sandbox(mode: Mode) -> &'static str {
+    match mode {
+        // There is no such session as one that asks; were there one, it might do nothing unasked.
+        Mode::Plan | Mode::Ask => "read-only",
+        Mode::AutoEdit => "workspace-write",
+        Mode::Full => "danger-full-access",
+    }
+}

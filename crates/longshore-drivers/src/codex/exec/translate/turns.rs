@@ -1,0 +1,209 @@
+//! Turns begin, fail and end. A turn ends with a line that says so, or with its process.
+
+use std::collections::HashMap;
+
+use longshore_model::anchor::Start;
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::item::{PlanStep, ToolCall, ToolOutcome, ToolStatus};
+use longshore_model::lifecycle::{
+    FaultCode, Ready, SessionFault, Sleep, TurnEnd, TurnErrorCode, TurnOutcome,
+};
+use longshore_model::time::Timestamp;
+use longshore_model::usage::Usage;
+
+use super::Talk;
+use crate::codex::exec::wire::Tokens;
+use crate::codex::translate::turns::{failed, turn_error};
+use crate::codex::wire::TurnError;
+
+/// How long a process may take to end when its turn has.
+const ENDS_WITHIN_MS: i64 = 10_000;
+/// How codex says that it tries again.
+const TRIES_AGAIN: &str = "Reconnecting";
+/// What codex says on stderr of a thread that it does not find.
+const NOT_FOUND: [&str; 2] = ["thread/resume failed", "thread/fork failed"];
+
+/// How many lines of stderr are quoted when it did not begin.
+const QUOTED_LINES: usize = 8;
+
+/// A process, and the turn that it is for.
+#[derive(Debug)]
+pub(super) struct Running {
+    pub(super) turn: TurnId,
+    /// What the thread had used before.
+    used: Option<Usage>,
+    /// By the names of this process.
+    pub(super) items: HashMap<String, Known>,
+    /// The process has named the thread.
+    named: bool,
+    /// The turn is over, though the process is not.
+    over: bool,
+    halted: bool,
+    /// An error that may be about to fail the turn.
+    pub(super) untold: Option<String>,
+    /// When it is to be stopped.
+    pub(super) due: Option<Timestamp>,
+}
+
+/// An item of a turn.
+#[derive(Debug)]
+pub(super) struct Known {
+    pub(super) id: ItemId,
+    pub(super) open: bool,
+    /// What was told of it: a call, a plan.
+    pub(super) call: Option<ToolCall>,
+    pub(super) plan: Option<Vec<PlanStep>>,
+}
+
+impl Running {
+    pub(super) fn new(turn: TurnId, used: Option<Usage>) -> Self {
+        let items = HashMap::new();
+        Self { turn, used, items, named: false, over: false, halted: false, untold: None, due: None }
+    }
+
+    /// An item by its name, and whether it was unknown.
+    pub(super) fn item(&mut self, name: &str, cx: &mut Context<'_>) -> (&mut Known, bool) {
+        let fresh = !self.items.contains_key(name);
+        let new = || Known { id: ItemId::mint(cx), open: true, call: None, plan: None };
+        (self.items.entry(name.to_owned()).or_insert_with(new), fresh)
+    }
+}
+
+impl Talk {
+    /// The thread has a name; from now on it is resumed by it.
+    pub(super) fn named(&mut self, thread: String, raw: &Raw, out: &mut Output) {
+        let Some(running) = &mut self.running else { return };
+        running.named = true;
+        let resumes = Start::Resume { native: thread.clone() };
+        if self.launch.start != resumes {
+            self.launch.start = resumes;
+            let model = self.launch.model.clone();
+            let ready = Ready { native: Some(thread), version: None, model, transcript: None };
+            let draft = Draft::new(Body::SessionReady(ready)).turn(running.turn);
+            out.say(self.launch.session, draft.raw(raw.clone()));
+        }
+    }
+
+    pub(super) fn turn_completed(
+        &mut self,
+        usage: Option<Tokens>,
+        raw: &Raw,
+        cx: &Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(running) = self.running.as_ref().filter(|running| !running.over) else { return };
+        let mut end = TurnEnd::of(TurnOutcome::Completed);
+        if let Some(total) = usage.map(total_of) {
+            end.usage = running.used.map(|before| total.since(&before));
+            self.used = Some(total);
+            out.say(self.session(), Draft::new(Body::UsageUpdated(total)).turn(running.turn));
+        }
+        self.turn_over(Draft::new(Body::TurnFinished(end)).raw(raw.clone()), cx.now, out);
+    }
+
+    pub(super) fn turn_failed(&mut self, message: String, raw: &Raw, cx: &Context<'_>, out: &mut Output) {
+        let error = turn_error(&TurnError { message, ..TurnError::default() });
+        let text = error.message.clone();
+        let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
+        self.turn_over(Draft::new(Body::TurnFinished(end)).text(text).raw(raw.clone()), cx.now, out);
+    }
+
+    /// The turn is over; its process should end now.
+    fn turn_over(&mut self, end: Draft, now: Timestamp, out: &mut Output) {
+        let Some(running) = self.running.as_mut().filter(|running| !running.over) else { return };
+        running.over = true;
+        running.due = Some(now.plus_millis(ENDS_WITHIN_MS));
+        out.say(self.launch.session, end.turn(running.turn));
+    }
+
+    /// `error`: an attempt failed, or the turn is about to.
+    pub(super) fn went_wrong(&mut self, message: String, raw: &Raw, out: &mut Output) {
+        if message.starts_with(TRIES_AGAIN) {
+            self.notice(NoticeLevel::Warning, message, Some(raw), out);
+        } else if let Some(running) = self.running.as_mut().filter(|running| !running.over) {
+            running.untold = Some(message);
+        } else {
+            self.notice(NoticeLevel::Error, message, Some(raw), out);
+        }
+    }
+
+    pub(super) fn interrupt(&mut self, turn: TurnId, out: &mut Output) {
+        if let Some(running) = self.running.as_mut().filter(|running| running.turn == turn && !running.over) {
+            running.halted = true;
+            out.halt = true;
+            return;
+        }
+        // It waits for its process, is over, or never was; whoever waits for its end must not wait for ever.
+        self.next.take_if(|next| next.turn == turn);
+        let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
+        out.say(self.session(), Draft::new(end).turn(turn));
+    }
+
+    /// The process is gone.
+    pub(super) fn ended(&mut self, sleep: &Sleep, reason: String, out: &mut Output) {
+        let Some(running) = self.running.take() else { return };
+        let session = self.session();
+        if !running.over {
+            let began = running.named;
+            let text = running.untold.unwrap_or_else(|| if began { reason } else { refusal(sleep, reason) });
+            let end = if running.halted {
+                Draft::new(Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted)))
+            } else if began {
+                failed(TurnErrorCode::AgentGone, &text)
+            } else {
+                if NOT_FOUND.iter().any(|words| sleep.stderr.contains(words)) {
+                    let fault = Body::SessionError(SessionFault { code: FaultCode::ResumeFailed });
+                    out.say(session, Draft::new(fault).text(text.clone()));
+                    out.finished = Some(text.clone());
+                }
+                failed(TurnErrorCode::AgentUnavailable, &text)
+            };
+            out.say(session, end.turn(running.turn));
+        }
+        // What its commands left running is gone with it.
+        let mut left: Vec<ItemId> = running.items.into_values().filter_map(open_call).collect();
+        left.sort_unstable();
+        for item in left.into_iter().filter(|_| running.over) {
+            let body = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
+            out.say(session, Draft::new(body).turn(running.turn).item(item));
+        }
+        if let Some(next) = self.next.take() {
+            self.prompt(next, out);
+        }
+    }
+
+    /// A process whose turn is over and that does not end is stopped.
+    pub(super) fn tick(&mut self, now: Timestamp, out: &mut Output) {
+        if let Some(running) =
+            self.running.as_mut().filter(|running| running.due.is_some_and(|due| due <= now))
+        {
+            running.due = None;
+            out.halt = true;
+        }
+    }
+}
+
+/// Why a process ended before it began: it says so on stderr, over several lines.
+fn refusal(sleep: &Sleep, reason: String) -> String {
+    let lines: Vec<&str> = sleep.stderr.lines().filter(|line| !line.trim().is_empty()).collect();
+    match lines.get(lines.len().saturating_sub(QUOTED_LINES)..) {
+        Some(last) if !last.is_empty() => format!("codex exec did not begin: {}", last.join("\n")),
+        Some(_) | None => reason,
+    }
+}
+
+fn open_call(item: Known) -> Option<ItemId> {
+    (item.open && item.call.is_some()).then_some(item.id)
+}
+
+fn total_of(tokens: Tokens) -> Usage {
+    Usage {
+        input: tokens.input_tokens,
+        cached_input: tokens.cached_input_tokens,
+        output: tokens.output_tokens,
+        reasoning: tokens.reasoning_output_tokens,
+        ..Usage::default()
+    }
+}

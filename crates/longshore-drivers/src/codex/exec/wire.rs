@@ -1,0 +1,206 @@
+//! Their JSON, with their names.
+//!
+//! ```text
+//! codex exec --json [-s SANDBOX] [-m MODEL] [--image=FILE]* [resume THREAD | fork THREAD] -      the prompt on stdin
+//!                          <- thread.started {thread_id}
+//!                          <- turn.started
+//!                          <- item.started, item.updated*, item.completed {item {id, type, ..}}  for every item
+//!                          <- error {message}*                    an attempt failed, or the turn is about to
+//!                          <- turn.completed {usage}, or turn.failed {error {message}}
+//! ```
+//!
+//! Nothing comes in pieces: most items are there only when they are complete. Their ids begin anew with every process;
+//! `usage` is that of the whole thread.
+//!
+//! Old releases wrote `{"type": "tool_call", "item": {"id", "tool_name", "arguments"}}`, then `tool_result` with `ok`,
+//! `output` and `error`. The type stands in `type` or in `event`, or in that of the container; the container is `item`,
+//! `msg` or `payload`; the fields are `tool_name` or `tool`, `id` or `call_id`, `arguments` or `args`.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// An object of theirs.
+pub type Fields = Map<String, Value>;
+
+/// A line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Line {
+    /// What they call it: `item.completed/agent_message`.
+    pub kind: String,
+    /// What it says.
+    pub said: Said,
+}
+
+/// What a line says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// The conversation has a name.
+    ThreadStarted(String),
+    /// An item begins, changes or is complete.
+    Item(Step, Fields),
+    /// The turn ended well.
+    TurnCompleted(Option<Tokens>),
+    /// The turn failed.
+    TurnFailed(String),
+    /// Something went wrong.
+    Error(String),
+    /// A tool is called, in an old release.
+    Called(Called),
+    /// A tool has ended, in an old release.
+    Returned(Returned),
+    /// Nothing that we have a word for.
+    Other,
+}
+
+/// How far an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Step {
+    Started,
+    Updated,
+    Completed,
+}
+
+/// What the whole thread has used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Tokens {
+    pub input_tokens: Option<u64>,
+    pub cached_input_tokens: Option<u64>,
+    pub output_tokens: Option<u64>,
+    pub reasoning_output_tokens: Option<u64>,
+}
+
+/// `tool_call`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    /// What joins it to its result; empty when they do not say.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// With what.
+    pub arguments: Value,
+}
+
+/// `tool_result`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Returned {
+    /// That of the call.
+    pub id: String,
+    /// Whether it ended well.
+    pub ok: bool,
+    /// What came of it.
+    pub output: Value,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// One of the steps of a plan.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Todo {
+    /// What is to be done.
+    #[serde(default)]
+    pub text: String,
+    /// Whether it is.
+    #[serde(default)]
+    pub completed: bool,
+}
+
+/// What happens to one file.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Change {
+    /// Which.
+    pub path: String,
+    /// `add`, `delete`, `update`.
+    #[serde(default)]
+    pub kind: String,
+}
+
+/// Reads a line.
+pub fn read(line: &str) -> Result<Line, serde_json::Error> {
+    let line: Fields = serde_json::from_str(line)?;
+    let named = word(&line, &["type", "event"]).unwrap_or_default().to_lowercase();
+    let container = ["item", "msg", "payload"].iter().find_map(|name| line.get(*name)?.as_object());
+    let inner = container.and_then(|item| word(item, &["type"])).unwrap_or_default().to_lowercase();
+    let step = match named.as_str() {
+        "item.started" => Some(Step::Started),
+        "item.updated" => Some(Step::Updated),
+        "item.completed" => Some(Step::Completed),
+        _ => None,
+    };
+    let said = match (named.as_str(), inner.as_str(), step, container) {
+        ("tool_call", ..) | (_, "tool_call", ..) => Said::Called(called(container.unwrap_or(&line))),
+        ("tool_result", ..) | (_, "tool_result", ..) => Said::Returned(returned(container.unwrap_or(&line))),
+        (_, _, Some(step), Some(item)) => Said::Item(step, item.clone()),
+        ("thread.started", ..) => match word(&line, &["thread_id"]) {
+            Some(thread) if !thread.is_empty() => Said::ThreadStarted(thread.to_owned()),
+            Some(_) | None => Said::Other,
+        },
+        ("turn.completed", ..) => {
+            let usage = line.get("usage").filter(|usage| !usage.is_null());
+            Said::TurnCompleted(usage.map(Tokens::deserialize).transpose()?)
+        }
+        ("turn.failed", ..) => Said::TurnFailed(message(&line)),
+        ("error", ..) => Said::Error(message(&line)),
+        _ => Said::Other,
+    };
+    let kind = match (named.as_str(), inner.as_str()) {
+        ("", "") => "line".to_owned(),
+        (named, "") => named.to_owned(),
+        ("", inner) => inner.to_owned(),
+        (named, inner) => format!("{named}/{inner}"),
+    };
+    Ok(Line { kind, said })
+}
+
+fn called(call: &Fields) -> Called {
+    let arguments = match first(call, &["arguments", "args"]) {
+        // As a model writes them: JSON in a string.
+        Some(Value::String(text)) => {
+            serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.clone()))
+        }
+        Some(arguments) => arguments.clone(),
+        None => Value::Null,
+    };
+    Called { id: id(call), name: word(call, &["tool_name", "tool"]).unwrap_or("tool").to_owned(), arguments }
+}
+
+fn returned(result: &Fields) -> Returned {
+    let error = match result.get("error") {
+        None | Some(Value::Null) => None,
+        Some(Value::String(text)) => Some(text.clone()),
+        Some(other) => Some(other["message"].as_str().map_or_else(|| other.to_string(), str::to_owned)),
+    };
+    Returned {
+        id: id(result),
+        ok: result.get("ok").and_then(Value::as_bool).unwrap_or(error.is_none()),
+        output: result.get("output").cloned().unwrap_or_default(),
+        error,
+    }
+}
+
+fn id(fields: &Fields) -> String {
+    match first(fields, &["id", "call_id"]) {
+        Some(Value::String(id)) => id.clone(),
+        Some(Value::Number(id)) => id.to_string(),
+        Some(_) | None => String::new(),
+    }
+}
+
+/// What went wrong: `message`, or that of `error`.
+fn message(line: &Fields) -> String {
+    let error = line.get("error").unwrap_or(&Value::Null);
+    let nested = error["message"].as_str().or_else(|| error.as_str());
+    nested.or_else(|| word(line, &["message"])).unwrap_or_default().to_owned()
+}
+
+/// The first of these fields that says something.
+fn first<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a Value> {
+    names.iter().find_map(|name| fields.get(*name).filter(|value| !value.is_null()))
+}
+
+/// The first of these fields that is a word.
+fn word<'a>(fields: &'a Fields, names: &[&str]) -> Option<&'a str> {
+    names.iter().find_map(|name| fields.get(*name)?.as_str())
+}

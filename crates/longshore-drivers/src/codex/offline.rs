@@ -1,0 +1,47 @@
+//! Codex on a scripted model.
+
+use serde_json::json;
+
+use crate::offline::{Calls, Offline, Place, env};
+
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
+    write: |path, line| {
+        let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
+        json!({ "custom": "apply_patch", "input": patch })
+    },
+};
+
+/// How it runs without an account, with its home in this folder of the place.
+pub(crate) fn offline(place: Place<'_>, home: &str, settings: &str) -> Offline {
+    Offline {
+        arguments: Vec::new(),
+        env: env([("CODEX_HOME", &place.at(home))]),
+        files: vec![(format!("{home}/config.toml").into(), config(place, settings))],
+        calls: CALLS,
+    }
+}
+
+/// The configuration: these settings, and where the model is.
+fn config(place: Place<'_>, settings: &str) -> String {
+    format!(
+        r#"{settings}
+model_provider = "scripted"
+check_for_update_on_startup = false
+[model_providers.scripted]
+name = "Scripted"
+base_url = "{}/v1"
+wire_api = "responses"
+requires_openai_auth = false
+supports_websockets = false
+request_max_retries = 1
+stream_max_retries = 1
+[analytics]
+enabled = false
+[tools.update_plan]
+enabled = true
+"#,
+        place.model
+    )
+}

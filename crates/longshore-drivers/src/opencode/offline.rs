@@ -1,0 +1,46 @@
+//! OpenCode on a scripted model.
+
+use serde_json::json;
+
+use crate::offline::{Calls, Offline, Place, env};
+
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+};
+
+/// How it runs without an account.
+pub(crate) fn offline(place: Place<'_>) -> Offline {
+    Offline {
+        arguments: Vec::new(),
+        env: env([
+            ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+            ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+            ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+            ("OPENCODE_CONFIG_CONTENT", &config(place)),
+        ]),
+        files: Vec::new(),
+        calls: CALLS,
+    }
+}
+
+/// Its provider is part of the program, so that nothing is fetched.
+fn config(place: Place<'_>) -> String {
+    let model =
+        json!({ "tool_call": true, "reasoning": true, "limit": { "context": 100_000, "output": 8_000 } });
+    json!({
+        "model": "scripted/scripted",
+        "small_model": "scripted/scripted",
+        "enabled_providers": ["scripted"],
+        "provider": { "scripted": {
+            "npm": "@ai-sdk/openai-compatible",
+            "options": { "baseURL": format!("{}/v1", place.model), "apiKey": "none" },
+            "models": { "scripted": model },
+        } },
+        "autoupdate": false,
+        "share": "disabled",
+        "permission": { "bash": "ask", "edit": "ask" },
+    })
+    .to_string()
+}

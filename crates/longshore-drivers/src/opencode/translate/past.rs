@@ -1,0 +1,303 @@
+//! A conversation that was held elsewhere, message by message, told by the driver that would have told of it here.
+//!
+//! A message is heard as the driver hears of it while it happens: it is there, it has parts, it is done. What it leads to
+//! has names that are a function of theirs, so that hearing it twice gives the same.
+//!
+//! Nothing says that a turn is over. It is when the model has no more tools to call, when it went wrong, when somebody
+//! refused a tool without a word, and when a message that nobody finished is followed by the next prompt.
+
+use longshore_model::capability::Mode;
+use longshore_model::command::Attachment;
+use longshore_model::driver::Output;
+use longshore_model::event::{Body, Draft, Raw, RawFault};
+use longshore_model::id::{Context, Ids, SessionId};
+use longshore_model::lifecycle::{DelegationEnd, TurnOutcome};
+use longshore_model::time::Timestamp;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::OpenCode;
+use super::chats::{Chat, What};
+use super::parts::source_of;
+use crate::opencode::NAME;
+use crate::opencode::wire::{Info, Part, Times, Todos};
+use crate::past::{Names, Reader, Told};
+
+/// What a tool says that somebody refused without a word. The turn ends with it.
+const REFUSED: &str = "The user rejected permission to use this specific tool call.";
+/// How a question says that nobody wants to answer it. The turn ends with it.
+const DISMISSED: &str = "The user dismissed";
+
+/// A message as OpenCode lists it. A part that cannot be read takes no other with it.
+#[derive(Deserialize)]
+struct Message<'a> {
+    info: Info,
+    #[serde(borrow, default)]
+    parts: Vec<&'a RawValue>,
+}
+
+/// Reads a conversation.
+#[derive(Debug)]
+pub struct Conversation {
+    native: String,
+    session: SessionId,
+    names: Names,
+    driver: OpenCode,
+    /// What was said in the turn: in the end it says what the turn has changed.
+    prompts: Vec<Info>,
+    /// The conversation is summed up to make room, and goes on by itself.
+    makes_room: bool,
+}
+
+impl Reader for Conversation {
+    fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Told) {
+        let before = told.drafts.len();
+        let parsed = if fault.is_none() { serde_json::from_str::<Message<'_>>(line).ok() } else { None };
+        let Some(Message { mut info, parts }) = parsed else {
+            return told.keep("message", Some(fault.unwrap_or(RawFault::Malformed)), line);
+        };
+        info.session_id.clone_from(&self.native);
+        let part = |part: &&RawValue| {
+            let part = serde_json::from_str::<Part>(part.get()).ok()?;
+            Some(Part { session_id: info.session_id.clone(), message_id: info.id.clone(), ..part })
+        };
+        let parts: Vec<Part> = parts.iter().filter_map(part).collect();
+        let role = std::mem::take(&mut info.role);
+        told.at = moment(info.time.created).unwrap_or(told.at);
+        match role.as_str() {
+            "user" => self.prompted(Info { role: role.clone(), ..info }, parts, told),
+            "assistant" => self.stepped(Info { role: role.clone(), ..info }, parts, told),
+            _ => {}
+        }
+        match told.drafts.get_mut(before) {
+            Some((_, first)) => first.raw = Some(Raw::clone(line)),
+            None => told.keep(format!("message/{role}"), None, line),
+        }
+    }
+
+    fn rest(&mut self, told: &mut Told) {
+        self.give_up(told);
+    }
+}
+
+impl Conversation {
+    /// A reader of that conversation.
+    pub fn new(native: &str) -> Self {
+        let session = SessionId::of_past(NAME, native);
+        let mut driver = OpenCode { past: true, ..OpenCode::default() };
+        let chat = Chat::new(session, String::new(), Mode::default(), None);
+        driver.chats.insert(native.to_owned(), chat);
+        let (native, names) = (native.to_owned(), Names::of(NAME, native));
+        Self { native, session, names, driver, prompts: Vec::new(), makes_room: false }
+    }
+
+    /// Somebody said something: a person, who delegated to it, or OpenCode in somebody's name.
+    fn prompted(&mut self, info: Info, parts: Vec<Part>, told: &mut Told) {
+        if self.has_open_step() {
+            self.give_up(told);
+        }
+        let said = Info { summary: Default::default(), ..copy(&info) };
+        self.hear(&info.id, told, |driver, cx, out| driver.message(&said, None, cx, out));
+        self.makes_room = parts.iter().any(|part| part.kind == "compaction" && part.auto);
+        let words: Vec<&str> = parts
+            .iter()
+            .filter(|part| part.kind == "text" && !part.synthetic)
+            .map(|part| part.text.as_str())
+            .collect();
+        let file = |part: &Part| Attachment {
+            name: part.filename.clone(),
+            media_type: part.mime.clone(),
+            source: source_of(&part.url),
+        };
+        let attachments: Vec<Attachment> =
+            parts.iter().filter(|part| part.kind == "file" && !part.synthetic).map(file).collect();
+        if !words.is_empty() || !attachments.is_empty() {
+            let turn = self.chat().and_then(|chat| chat.turn_id());
+            let item = self.names.item(&info.id, "said");
+            let body = Body::UserMessage { prompt: None, attachments, by: None };
+            told.say(Draft::new(body).turn(turn).item(item).text(words.join("\n")));
+        }
+        self.prompts.push(info);
+    }
+
+    /// The model did something.
+    fn stepped(&mut self, info: Info, parts: Vec<Part>, told: &mut Told) {
+        if let Some(chat) = self.chat() {
+            if let Some(cwd) = info.path["cwd"].as_str() {
+                chat.directory = cwd.to_owned();
+            }
+            // What it answers may be of a turn that is over; then this is another one.
+            if chat.turn.is_none() {
+                let _ = info.parent_id.as_ref().map(|parent| chat.messages.remove(parent));
+            }
+        }
+        let begun = Info {
+            time: Times { completed: None, ..info.time },
+            error: None,
+            cost: None,
+            tokens: None,
+            ..copy(&info)
+        };
+        self.hear(&info.id, told, |driver, cx, out| driver.message(&begun, None, cx, out));
+        self.uses(&info, told);
+        let began = told.at;
+        let mut refused = false;
+        for mut part in parts {
+            // Older versions do not say when a text ended.
+            if part.time.start.is_none() && info.error.is_none() {
+                part.time.end = part.time.end.or(info.time.completed);
+            }
+            refused |= part.state.error == REFUSED || part.state.error.starts_with(DISMISSED);
+            self.part(part, began, told);
+        }
+        told.at = moment(info.time.completed).unwrap_or(told.at);
+        self.hear(&info.id, told, |driver, cx, out| driver.message(&info, None, cx, out));
+        let sums_up = info.summary == true;
+        if sums_up && info.time.completed.is_some() {
+            let native = self.native.clone();
+            self.hear(&info.id, told, |driver, _, out| driver.compacted(&native, None, out));
+        }
+        let goes_on = matches!(info.finish.as_deref(), Some("tool-calls" | "unknown"));
+        let goes_on = (goes_on && info.error.is_none() && !refused) || (sums_up && self.makes_room);
+        if info.time.completed.is_some() && !goes_on {
+            self.end(refused, told);
+        }
+    }
+
+    fn part(&mut self, mut part: Part, began: Timestamp, told: &mut Told) {
+        let before = told.drafts.len();
+        let times = if part.kind == "tool" { part.state.time } else { part.time };
+        told.at = moment(times.end.or(times.start)).unwrap_or(began);
+        if part.tool == "task" {
+            // Work is handed over and done before the call is.
+            let status = std::mem::replace(&mut part.state.status, "running".to_owned());
+            self.hear(&part.id, told, |driver, cx, out| driver.part(&part, None, cx, out));
+            part.state.status = status;
+            self.delegation_ended(&part, told);
+        }
+        self.hear(&part.id, told, |driver, cx, out| driver.part(&part, None, cx, out));
+        let started = moment(times.start).unwrap_or(told.at);
+        for (at, draft) in &mut told.drafts[before..] {
+            if matches!(draft.body, Body::ToolStarted(_) | Body::DelegationStarted(_)) {
+                *at = started;
+            }
+        }
+        let is_plan = part.tool == "todowrite" && part.state.status == "completed";
+        let todos = is_plan.then(|| serde_json::from_value::<Todos>(part.state.input).ok()).flatten();
+        if let Some(todos) = todos {
+            let (native, name) = (self.native.clone(), format!("{} plan", part.id));
+            self.hear(&name, told, |driver, cx, out| driver.todos_told(&native, &todos, None, cx, out));
+        }
+    }
+
+    /// Work that was given to another conversation is over when the call is.
+    fn delegation_ended(&mut self, part: &Part, told: &mut Told) {
+        let Some(known) = self.chat().and_then(|chat| chat.parts.get(&part.id)) else { return };
+        let (turn, item) = (known.turn, known.item);
+        let What::Tool(tool) = &known.what else { return };
+        let Some(child) = tool.child.as_ref() else { return };
+        let child = SessionId::of_past(NAME, child);
+        let (outcome, text) = match part.state.status.as_str() {
+            "completed" => (TurnOutcome::Completed, result_of(&part.state.output)),
+            "error" if part.state.metadata["interrupted"] == true => (TurnOutcome::Interrupted, ""),
+            "error" => (TurnOutcome::Failed, part.state.error.as_str()),
+            _ => return,
+        };
+        let mut draft = Draft::new(Body::DelegationFinished(DelegationEnd { child, outcome }));
+        draft.text = Some(text.to_owned()).filter(|text| !text.is_empty());
+        told.say(draft.turn(turn).item(item));
+    }
+
+    /// The model, if it is another than before.
+    fn uses(&mut self, info: &Info, told: &mut Told) {
+        let whole = !info.provider_id.is_empty() && !info.model_id.is_empty();
+        let model = whole.then(|| format!("{}/{}", info.provider_id, info.model_id));
+        let Some(chat) = self.chat().filter(|chat| model.is_some() && chat.uses != model) else { return };
+        chat.uses.clone_from(&model);
+        told.say(Draft::new(Body::ModelChanged { model: model.unwrap_or_default() }));
+    }
+
+    /// The model began something that it never ended.
+    fn has_open_step(&mut self) -> bool {
+        let turn = self.chat().and_then(|chat| chat.turn.as_ref());
+        turn.is_some_and(|turn| turn.steps.values().any(|step| !step.done))
+    }
+
+    /// Nobody goes on with the turn.
+    fn give_up(&mut self, told: &mut Told) {
+        self.end(true, told);
+    }
+
+    fn end(&mut self, stopped: bool, told: &mut Told) {
+        let Some(turn) = self.chat().and_then(|chat| chat.turn.as_mut()) else { return };
+        turn.cancelled |= stopped;
+        let prompts = std::mem::take(&mut self.prompts);
+        for prompt in &prompts {
+            let name = format!("{} diff", prompt.id);
+            self.hear(&name, told, |driver, cx, out| driver.message(prompt, None, cx, out));
+        }
+        let (native, before, at) = (self.native.clone(), told.drafts.len(), told.at);
+        self.hear("end", told, |driver, _, out| driver.finish(&native, None, out));
+        let began = prompts.first().and_then(|prompt| moment(prompt.time.created));
+        for (_, draft) in &mut told.drafts[before..] {
+            if let Body::TurnFinished(end) = &mut draft.body {
+                end.duration_ms = began.map(|began| at.millis_since(began));
+            }
+        }
+    }
+
+    /// Has the driver do something. What it names is named after `name`; what it would ask OpenCode is not asked.
+    fn hear(
+        &mut self,
+        name: &str,
+        told: &mut Told,
+        act: impl FnOnce(&mut OpenCode, &mut Context<'_>, &mut Output),
+    ) {
+        let mut out = Output::default();
+        let (high, low) = self.names.turn(name).0.as_u64_pair();
+        let mut cx = Context { now: told.at, ids: &mut Ids::seeded(high ^ low.rotate_left(1)) };
+        act(&mut self.driver, &mut cx, &mut out);
+        for (session, draft) in out.said {
+            if session == self.session {
+                told.say(draft);
+            }
+        }
+        // It is told in its order; that one comes before another is no reason to leave it out.
+        if let Some(chat) = self.chat() {
+            chat.since = 0.0;
+        }
+    }
+
+    fn chat(&mut self) -> Option<&mut Chat> {
+        self.driver.chats.get_mut(&self.native)
+    }
+}
+
+/// What a message says of itself, without what it changed.
+fn copy(info: &Info) -> Info {
+    Info {
+        id: info.id.clone(),
+        session_id: info.session_id.clone(),
+        role: info.role.clone(),
+        parent_id: info.parent_id.clone(),
+        time: info.time,
+        error: info.error.clone(),
+        cost: info.cost,
+        tokens: info.tokens,
+        finish: info.finish.clone(),
+        summary: Default::default(),
+        path: Default::default(),
+        provider_id: String::new(),
+        model_id: String::new(),
+    }
+}
+
+fn moment(millis: Option<f64>) -> Option<Timestamp> {
+    millis.map(|millis| Timestamp::from_micros((millis * 1_000.0) as i64))
+}
+
+/// What a delegation came to, without the words around it.
+fn result_of(output: &str) -> &str {
+    let inside = output.split_once("<task_result>").and_then(|(_, rest)| rest.split_once("</task_result>"));
+    inside.map_or(output, |(result, _)| result).trim()
+}

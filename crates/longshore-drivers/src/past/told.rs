@@ -1,0 +1,196 @@
+//! What agents that are asked have said of their conversations.
+
+use std::collections::{HashMap, HashSet};
+
+use longshore_model::anchor::{NativeSession, Past};
+use longshore_model::capability::Capabilities;
+use longshore_model::event::AgentName;
+use longshore_model::time::Timestamp;
+
+use super::RECORDS;
+use super::index::Key;
+
+/// A conversation that an agent remembers.
+#[derive(Debug)]
+struct Remembered {
+    cwd: String,
+    title: Option<String>,
+    created_at: Timestamp,
+    parent: Option<String>,
+    /// When something last happened in it.
+    updated_at: Timestamp,
+    /// The same, as the hub was told last.
+    told: Option<Timestamp>,
+    /// Something in it is not finished, and waited for.
+    waits: bool,
+}
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(super) struct Shelf {
+    known: HashMap<Key, Remembered>,
+    /// The agents that have once told of all of theirs.
+    whole: HashSet<usize>,
+}
+
+/// What a page of conversations came to.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Page {
+    /// Those that the hub has not been told of as they are.
+    pub(super) changed: Vec<Key>,
+    /// What comes after it is known, or too old.
+    pub(super) is_last: bool,
+}
+
+impl Shelf {
+    /// Takes in a page of what an agent remembers, of which the latest comes first.
+    pub(super) fn take_in(
+        &mut self,
+        agent: usize,
+        page: Vec<NativeSession>,
+        since: Option<Timestamp>,
+    ) -> Page {
+        let (mut changed, mut is_last, mut any_news) = (Vec::new(), false, false);
+        for session in page {
+            let NativeSession { native, title, cwd, created_at, updated_at, parent } = session;
+            let (Some(cwd), Some(updated_at)) = (cwd, updated_at.or(created_at)) else { continue };
+            if since.is_some_and(|since| updated_at < since) {
+                is_last = true;
+                break;
+            }
+            let key = Key { agent, native };
+            let before = self.known.get(&key);
+            if before.is_none() && self.known.len() >= RECORDS {
+                tracing::warn!("too many past conversations; the oldest are left out");
+                is_last = true;
+                break;
+            }
+            any_news |= before.is_none_or(|before| before.updated_at != updated_at);
+            let (told, waits) = before.map_or((None, false), |before| (before.told, before.waits));
+            if told != Some(updated_at) {
+                changed.push(key.clone());
+            }
+            let title = Some(title).filter(|title| !title.is_empty());
+            let created_at = created_at.unwrap_or(updated_at);
+            self.known.insert(key, Remembered { cwd, title, created_at, parent, updated_at, told, waits });
+        }
+        // Whoever has told of all once need not do so again: what is new comes first.
+        let is_known = !any_news && changed.is_empty() && self.whole.contains(&agent);
+        Page { changed, is_last: is_last || is_known }
+    }
+
+    /// The agent has told of all of its conversations.
+    pub(super) fn is_whole(&mut self, agent: usize) {
+        self.whole.insert(agent);
+    }
+
+    /// A conversation as the hub is told of it.
+    pub(super) fn past(&self, key: &Key, agent: AgentName, capabilities: Capabilities) -> Option<Past> {
+        let known = self.known.get(key)?;
+        Some(Past {
+            agent,
+            native: key.native.clone(),
+            cwd: known.cwd.clone(),
+            title: known.title.clone(),
+            created_at: known.created_at,
+            parent: known.parent.clone(),
+            capabilities,
+            size: millis(known.updated_at),
+        })
+    }
+
+    /// When a conversation began, and when something last happened in it.
+    pub(super) fn times(&self, key: &Key) -> Option<(Timestamp, Timestamp)> {
+        self.known.get(key).map(|known| (known.created_at, known.updated_at))
+    }
+
+    /// The hub knows of these as they are.
+    pub(super) fn told<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) {
+        for key in keys {
+            if let Some(known) = self.known.get_mut(key) {
+                (known.told, known.waits) = (Some(known.updated_at), false);
+            }
+        }
+    }
+
+    /// Not all of it could be read. The hub is told of it again with the next look.
+    pub(super) fn tell_again(&mut self, key: &Key, waits: bool) {
+        if let Some(known) = self.known.get_mut(key) {
+            (known.told, known.waits) = (None, waits);
+        }
+    }
+
+    /// Whether something that was waited for is not to come any more: nothing has happened there since.
+    pub(super) fn has_waited(&self, agent: usize, since: Timestamp) -> bool {
+        let waited =
+            |(key, known): (&Key, &Remembered)| key.agent == agent && known.waits && known.updated_at < since;
+        self.known.iter().any(waited)
+    }
+
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.known.len()
+    }
+}
+
+/// A moment in milliseconds since 1970.
+pub(super) fn millis(at: Timestamp) -> u64 {
+    u64::try_from(at.micros() / 1_000).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(native: &str, updated: i64) -> NativeSession {
+        NativeSession {
+            native: native.to_owned(),
+            title: String::new(),
+            cwd: Some("/w".to_owned()),
+            created_at: Some(Timestamp::default()),
+            updated_at: Some(Timestamp::from_micros(updated * 1_000)),
+            parent: None,
+        }
+    }
+
+    fn key(native: &str) -> Key {
+        Key { agent: 0, native: native.to_owned() }
+    }
+
+    #[test]
+    fn all_pages_are_wanted_once_and_then_those_that_have_news() {
+        let mut shelf = Shelf::default();
+        let first = shelf.take_in(0, vec![session("b", 2), session("a", 1)], None);
+        assert_eq!(first, Page { changed: vec![key("b"), key("a")], is_last: false });
+        shelf.told(&[key("a"), key("b")]);
+        let again = shelf.take_in(0, vec![session("b", 2), session("a", 1)], None);
+        assert_eq!(again, Page { changed: Vec::new(), is_last: false }, "there may be older ones");
+        shelf.is_whole(0);
+        assert!(shelf.take_in(0, vec![session("b", 2)], None).is_last);
+        let news = shelf.take_in(0, vec![session("b", 3)], None);
+        assert_eq!(news, Page { changed: vec![key("b")], is_last: false });
+        assert_eq!(shelf.count(), 2);
+    }
+
+    #[test]
+    fn what_is_too_old_or_incomplete_is_left_alone() {
+        let mut shelf = Shelf::default();
+        let since = Some(Timestamp::from_micros(5_000));
+        let nowhere = NativeSession { cwd: None, ..session("c", 9) };
+        let page = shelf.take_in(0, vec![nowhere, session("b", 6), session("a", 4)], since);
+        assert_eq!(page, Page { changed: vec![key("b")], is_last: true });
+    }
+
+    #[test]
+    fn what_was_waited_for_is_told_again() {
+        let mut shelf = Shelf::default();
+        shelf.take_in(0, vec![session("a", 1)], None);
+        shelf.told([&key("a")]);
+        shelf.tell_again(&key("a"), true);
+        assert!(!shelf.has_waited(0, Timestamp::from_micros(500)));
+        assert!(shelf.has_waited(0, Timestamp::from_micros(5_000)));
+        assert_eq!(shelf.take_in(0, vec![session("a", 1)], None).changed, [key("a")]);
+        shelf.told([&key("a")]);
+        assert!(!shelf.has_waited(0, Timestamp::from_micros(5_000)));
+    }
+}

@@ -1,0 +1,3 @@
+//! The built-in agent: a loop on any model API, with tools of its own.
+
+pub mod tools;

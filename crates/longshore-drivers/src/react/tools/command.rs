@@ -1,0 +1,126 @@
+//! A command as the model gives it, and the process that it becomes.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use crate::transport::leash;
+use crate::transport::spawn::is_private;
+
+/// A line for the shell, or a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Script {
+    Line(String),
+    Words(Vec<String>),
+}
+
+impl Script {
+    /// As a person would type it.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Script::Line(line) => line.clone(),
+            Script::Words(words) => match self.inner() {
+                Some(line) => line.to_owned(),
+                None => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
+            },
+        }
+    }
+
+    /// The line that a shell among the words is given: `bash -lc LINE`.
+    pub(super) fn inner(&self) -> Option<&str> {
+        let Script::Words(words) = self else { return None };
+        let [shell, flag, line] = words.as_slice() else { return None };
+        let name = Path::new(shell).file_name()?.to_str()?;
+        let is_shell = ["bash", "sh", "zsh", "dash"].contains(&name);
+        (is_shell && ["-c", "-lc"].contains(&flag.as_str())).then_some(line.as_str())
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Script::Line(line) => line.trim().is_empty(),
+            Script::Words(words) => words.first().is_none_or(|program| program.is_empty()),
+        }
+    }
+
+    /// The process, which does not run yet. It ends with the thread that starts it.
+    pub(super) fn process(&self, cwd: &Path, surroundings: &Surroundings) -> tokio::process::Command {
+        let mut process = match self {
+            Script::Line(line) => {
+                let mut process = tokio::process::Command::new(&surroundings.shell);
+                process.args(["-c", line]);
+                process
+            }
+            Script::Words(words) => {
+                let mut words = words.iter();
+                let mut process = tokio::process::Command::new(words.next().map_or("", String::as_str));
+                process.args(words);
+                process
+            }
+        };
+        let hidden =
+            |name: &OsString| is_private(name) || surroundings.secrets.iter().any(|one| name == one.as_str());
+        for (name, _) in std::env::vars_os().filter(|(name, _)| hidden(name)) {
+            process.env_remove(name);
+        }
+        // Nobody is there to scroll, to look at colours or to type a password.
+        process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
+        process.env("GIT_TERMINAL_PROMPT", "0");
+        process.current_dir(cwd);
+        leash::put_on(&mut process);
+        process
+    }
+}
+
+/// What all commands share.
+#[derive(Clone, Debug)]
+pub(super) struct Surroundings {
+    shell: PathBuf,
+    /// Variables that they do not get.
+    secrets: Vec<String>,
+}
+
+impl Surroundings {
+    pub(super) fn new(secrets: Vec<String>) -> Self {
+        let bash = Path::new("/bin/bash");
+        let shell = if bash.exists() { bash } else { Path::new("/bin/sh") };
+        Self { shell: shell.to_owned(), secrets }
+    }
+}
+
+/// A word as a shell reads it back.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Why a command did not start, for the model.
+pub(super) fn explain(script: &Script, error: &io::Error) -> String {
+    match (script, error.kind()) {
+        (Script::Words(words), io::ErrorKind::NotFound) => {
+            let program = words.first().map_or("", String::as_str);
+            format!("{program} was not found; give a line as a string to have it read by a shell")
+        }
+        (Script::Words(_) | Script::Line(_), _) => format!("the command did not start: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_shown_as_they_would_be_typed() {
+        let words = |words: &[&str]| Script::Words(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(words(&["echo", "Hello World", ">", "it's"]).line(), r"echo 'Hello World' '>' 'it'\''s'");
+        assert_eq!(words(&["bash", "-lc", "ls | wc"]).line(), "ls | wc");
+        assert_eq!(words(&["/bin/sh", "-c", "ls"]).inner(), Some("ls"));
+        assert_eq!(words(&["python", "-c", "ls"]).inner(), None);
+        assert!(words(&[]).is_empty() && Script::Line(" ".to_owned()).is_empty());
+    }
+}

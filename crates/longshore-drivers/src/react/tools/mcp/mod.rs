@@ -1,0 +1,233 @@
+//! MCP servers: programs and services that bring tools of their own.
+//!
+//! All are started at once, each within [`START_WITHIN`]. One that does not start, or ends, harms nobody else: it is
+//! told, and its tools fail.
+
+mod connect;
+mod handler;
+mod names;
+mod process;
+mod results;
+
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use longshore_model::item::ToolStatus;
+use longshore_model::mcp::{McpServer, McpTransport};
+use rmcp::RoleClient;
+use rmcp::model::{CallToolRequestParams, Tool};
+use rmcp::service::{RunningService, ServiceError};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::handler::Handler;
+use self::process::Process;
+use super::{Definition, Progress, ToolResult};
+
+/// How long a server may take until its tools are known. The first run of a package fetches it.
+const START_WITHIN: Duration = Duration::from_secs(60);
+
+/// The servers that run.
+#[derive(Debug, Default)]
+pub(super) struct Servers {
+    running: Vec<Server>,
+    names: RwLock<names::Names>,
+}
+
+#[derive(Debug)]
+struct Server {
+    name: String,
+    client: RunningService<RoleClient, Handler>,
+    tools: Arc<RwLock<Vec<Tool>>>,
+    process: Option<Process>,
+}
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) server: String,
+    pub(super) tool: String,
+}
+
+impl Target {
+    /// As people see it: `server.tool`.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.server, self.tool)
+    }
+}
+
+impl Servers {
+    /// Starts them all. What went wrong is told in the list.
+    pub(super) async fn start(servers: Vec<McpServer>, setting: &Setting) -> (Self, Vec<String>) {
+        let mut notices = Vec::new();
+        let mut starting = Vec::new();
+        let mut names: Vec<String> = Vec::new();
+        for server in servers {
+            if server.name.is_empty() || names.contains(&server.name) {
+                notices
+                    .push(format!("there are two MCP servers called `{}`; the first is used", server.name));
+                continue;
+            }
+            names.push(server.name.clone());
+            starting.push((server.name.clone(), tokio::spawn(start(server, setting.clone()))));
+        }
+        let mut running = Vec::new();
+        for (name, task) in starting {
+            match task.await {
+                Ok(Ok(server)) => running.push(server),
+                Ok(Err(fault)) => notices.push(format!("the MCP server `{name}` did not start: {fault}")),
+                Err(error) => notices.push(format!("the MCP server `{name}` did not start: {error}")),
+            }
+        }
+        (Self { running, names: RwLock::default() }, notices)
+    }
+
+    /// The tools of all servers.
+    pub(super) fn definitions(&self) -> Vec<Definition> {
+        let mut names = names::Names::default();
+        let mut definitions = Vec::new();
+        for server in &self.running {
+            for tool in server.tools().iter() {
+                let target = Target { server: server.name.clone(), tool: tool.name.to_string() };
+                let name = names.add(target);
+                let description = tool.description.as_deref().unwrap_or_default();
+                definitions.push(Definition {
+                    name,
+                    description: format!("{description} (MCP server {})", server.name)
+                        .trim_start()
+                        .to_owned(),
+                    parameters: Value::Object(tool.input_schema.as_ref().clone()),
+                    side_by_side: only_reads(tool),
+                });
+            }
+        }
+        *self.names.write().unwrap_or_else(std::sync::PoisonError::into_inner) = names;
+        definitions
+    }
+
+    /// Which tool is meant: by the name of its definition, or as `server.tool` or `server__tool`.
+    pub(super) fn find(&self, name: &str) -> Option<Target> {
+        let names = self.names.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if let Some(target) = names.find(name) {
+            return Some(target.clone());
+        }
+        self.running.iter().find_map(|server| {
+            let rest = name.strip_prefix(server.name.as_str())?;
+            let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
+            let known = server.tools().iter().any(|known| known.name == tool);
+            known.then(|| Target { server: server.name.clone(), tool: tool.to_owned() })
+        })
+    }
+
+    /// Whether a server says of a tool that it changes nothing.
+    pub(super) fn only_reads(&self, target: &Target) -> bool {
+        let server = self.running.iter().find(|server| server.name == target.server);
+        server.is_some_and(|server| {
+            server.tools().iter().any(|tool| tool.name == target.tool && only_reads(tool))
+        })
+    }
+
+    /// Calls a tool.
+    pub(super) async fn call(
+        &self,
+        target: &Target,
+        arguments: Value,
+        progress: mpsc::Sender<Progress>,
+        cancel: CancellationToken,
+    ) -> ToolResult {
+        let Some(server) = self.running.iter().find(|server| server.name == target.server) else {
+            return ToolResult::failed(format!("there is no MCP server `{}`", target.server));
+        };
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            Value::Null => Map::new(),
+            other => return ToolResult::failed(format!("the arguments must be an object, not {other}")),
+        };
+        let _hearing = server.client.service().hear(progress);
+        let request = CallToolRequestParams::new(target.tool.clone()).with_arguments(arguments);
+        let called = tokio::select! {
+            called = server.client.call_tool(request) => called,
+            // The future is dropped, and the server told that nobody waits any more.
+            () = cancel.cancelled() => {
+                return ToolResult::ended(ToolStatus::Cancelled, "[stopped by a person]");
+            }
+        };
+        match called {
+            Ok(result) => results::of(result),
+            Err(ServiceError::McpError(error)) => {
+                ToolResult::failed(format!("{}: {}", target.name(), error.message))
+            }
+            Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
+                ToolResult::failed(server.obituary())
+            }
+            Err(error) => ToolResult::failed(format!("{}: {error}", target.name())),
+        }
+    }
+}
+
+fn only_reads(tool: &Tool) -> bool {
+    tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint).unwrap_or(false)
+}
+
+impl Server {
+    fn tools(&self) -> std::sync::RwLockReadGuard<'_, Vec<Tool>> {
+        self.tools.read().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// What is told of a server that no longer answers.
+    fn obituary(&self) -> String {
+        let last = self.process.as_ref().and_then(Process::last_words);
+        let last = last.map(|words| format!("; its last words were:\n{words}")).unwrap_or_default();
+        format!("the MCP server `{}` is gone, and its tools with it{last}", self.name)
+    }
+}
+
+/// What servers are started with.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    /// Where they run, and the root that they are told of.
+    pub(super) cwd: std::path::PathBuf,
+    /// Variables of our environment that they do not get.
+    pub(super) secrets: Vec<String>,
+}
+
+async fn start(server: McpServer, setting: Setting) -> Result<Server, String> {
+    let McpServer { name, transport } = server;
+    let tools = Arc::new(RwLock::new(Vec::new()));
+    let handler = Handler::new(name.clone(), &setting.cwd, Arc::clone(&tools));
+    let process = match &transport {
+        McpTransport::Stdio { command, args, env } => Some(Process::start(command, args, env, &setting)?),
+        McpTransport::Http { .. } => None,
+    };
+    let (process, pipes) = match process {
+        Some((process, stdout, stdin)) => (Some(process), Some((stdout, stdin))),
+        None => (None, None),
+    };
+    let connecting = async {
+        let client = match (pipes, &transport) {
+            (Some(pipes), _) => connect::pipes(handler, pipes).await?,
+            (None, McpTransport::Http { url, headers }) => connect::http(handler, url, headers).await?,
+            (None, McpTransport::Stdio { .. }) => return Err("it has no pipes".to_owned()),
+        };
+        let listed = client.peer().list_all_tools().await.map_err(|error| error.to_string())?;
+        Ok((client, listed))
+    };
+    let connected = match tokio::time::timeout(START_WITHIN, connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(format!("it said nothing for {} seconds", START_WITHIN.as_secs())),
+    };
+    match connected {
+        Ok((client, listed)) => {
+            *tools.write().unwrap_or_else(std::sync::PoisonError::into_inner) = listed;
+            Ok(Server { name, client, tools, process })
+        }
+        Err(fault) => {
+            let last = match &process {
+                Some(process) => process.ended().await,
+                None => None,
+            };
+            Err(last.map_or(fault.clone(), |words| format!("{fault}\n{words}")))
+        }
+    }
+}

@@ -1,0 +1,7 @@
+//! `codex exec`: what no recording holds, and the shapes of old releases.
+
+mod desk;
+mod robustness;
+mod runs;
+mod shapes;
+mod turns;

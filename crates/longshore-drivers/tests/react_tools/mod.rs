@@ -1,0 +1,119 @@
+//! The tools of the built-in agent: real files, processes, terminals, sandbox and servers.
+
+mod commands;
+mod edits;
+mod looking;
+mod mcp;
+mod sandbox;
+mod terminals;
+mod verdicts;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use longshore_drivers::react::tools::{Call, Permit, Progress, ToolResult, ToolSettings, Toolbox};
+use longshore_model::capability::Mode;
+use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use crate::rig::soon;
+
+/// A work tree with tools, in a folder that commands may not write in.
+pub(crate) struct Bench {
+    folder: tempfile::TempDir,
+    pub(crate) tools: Arc<Toolbox>,
+}
+
+impl Bench {
+    pub(crate) async fn new() -> Self {
+        Self::with(|_| {}).await
+    }
+
+    pub(crate) async fn with(change: impl FnOnce(&mut ToolSettings)) -> Self {
+        // Not in a temporary folder, which commands may write in.
+        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let tree = folder.path().canonicalize().unwrap().join("tree");
+        std::fs::create_dir(&tree).unwrap();
+        let mut settings = ToolSettings::new(tree);
+        change(&mut settings);
+        Self { folder, tools: Arc::new(soon("the tools", Toolbox::new(settings)).await) }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.outside().join("tree")
+    }
+
+    /// The folder around the work tree.
+    pub(crate) fn outside(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    pub(crate) fn write(&self, path: &str, content: &str) {
+        let file = self.root().join(path);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, content).unwrap();
+    }
+
+    pub(crate) fn read(&self, path: impl AsRef<Path>) -> String {
+        std::fs::read_to_string(self.root().join(path)).unwrap()
+    }
+
+    /// A call in full, of which only the result counts.
+    pub(crate) async fn run(&self, name: &str, arguments: Value) -> ToolResult {
+        self.run_in(Mode::Full, name, arguments).await
+    }
+
+    pub(crate) async fn run_in(&self, mode: Mode, name: &str, arguments: Value) -> ToolResult {
+        let running = self.start(mode, name, arguments);
+        running.result().await
+    }
+
+    /// A call that can be heard and stopped.
+    pub(crate) fn start(&self, mode: Mode, name: &str, arguments: Value) -> Running {
+        let (tell, progress) = mpsc::channel(8);
+        let (cancel, tools) = (CancellationToken::new(), Arc::clone(&self.tools));
+        let (call, stop) = (call(name, arguments), cancel.clone());
+        let permit = Permit { mode, approved: false };
+        let task = tokio::spawn(async move { tools.run(call, permit, tell, stop).await });
+        Running { progress, cancel, task }
+    }
+
+    /// Why there is no sandbox here.
+    pub(crate) fn no_sandbox(&self) -> Option<&String> {
+        self.tools.notices().iter().find(|notice| notice.contains("without a sandbox"))
+    }
+}
+
+pub(crate) fn call(name: &str, arguments: Value) -> Call {
+    Call { id: "call-1".to_owned(), name: name.to_owned(), arguments }
+}
+
+pub(crate) struct Running {
+    pub(crate) progress: mpsc::Receiver<Progress>,
+    pub(crate) cancel: CancellationToken,
+    task: tokio::task::JoinHandle<ToolResult>,
+}
+
+impl Running {
+    /// What it prints, until it has printed this.
+    pub(crate) async fn until(&mut self, wanted: &str) -> String {
+        let mut heard = String::new();
+        while !heard.contains(wanted) {
+            match soon(wanted, self.progress.recv()).await {
+                Some(Progress::Output(text)) => heard.push_str(&text),
+                other => panic!("waited for {wanted:?}, heard {heard:?}, then {other:?}"),
+            }
+        }
+        heard
+    }
+
+    /// Hears it to its end.
+    pub(crate) async fn result(mut self) -> ToolResult {
+        let end = async {
+            while self.progress.recv().await.is_some() {}
+            self.task.await.unwrap()
+        };
+        soon("the end of a call", end).await
+    }
+}

@@ -1,0 +1,154 @@
+//! Tool calls in words that people read, the same for every agent and every client.
+//!
+//! | function | says |
+//! |---|---|
+//! | [`running`] | one line while it runs: `Running: git status` |
+//! | [`finished`] | one line when it has ended: `Ran: git status` |
+//! | [`before`] | what it is about to do, in Markdown |
+//! | [`after`] | what came of it, in Markdown: exit code, output, diffs |
+//!
+//! Clients in other languages run `tests/vectors/describe.json` over functions of their own.
+
+mod markdown;
+mod tools;
+
+use serde_json::Value;
+
+use crate::item::{FileChange, ToolCall, ToolOutcome, ToolStatus};
+use tools::Tool;
+
+pub use markdown::fenced;
+
+/// How long what a line speaks of may be.
+const SUBJECT_CHARS: usize = 120;
+/// How much of an output is shown.
+const OUTPUT_CHARS: usize = 4_000;
+
+/// What a call does, in a line.
+pub fn running(call: &ToolCall) -> String {
+    let tool = Tool::of(call);
+    line(&said(&tool, &tool.doing, call))
+}
+
+/// How a call ended, in a line.
+pub fn finished(call: &ToolCall, outcome: &ToolOutcome) -> String {
+    line(&ended(call, outcome))
+}
+
+/// Of a line: what is done, and to what.
+type Said = (String, String);
+
+fn ended(call: &ToolCall, outcome: &ToolOutcome) -> Said {
+    let tool = Tool::of(call);
+    let subject = subject(call, &tool);
+    let about = if subject.is_empty() { tool.noun.to_string() } else { subject };
+    match outcome.status {
+        ToolStatus::Running => said(&tool, &tool.doing, call),
+        ToolStatus::Completed => match outcome.exit_code.filter(|code| *code != 0) {
+            Some(code) => (format!("Ended with exit code {code}"), about),
+            None => said(&tool, &tool.did, call),
+        },
+        ToolStatus::Failed => match outcome.exit_code {
+            Some(code) => (format!("Failed with exit code {code}"), about),
+            None => ("Failed".to_owned(), about),
+        },
+        ToolStatus::Declined => ("Declined".to_owned(), about),
+        ToolStatus::Cancelled => ("Cancelled".to_owned(), about),
+    }
+}
+
+/// With nothing to say what it is about, a verb alone takes what such a tool is always about.
+fn said(tool: &Tool, verb: &str, call: &ToolCall) -> Said {
+    let subject = subject(call, tool);
+    match subject.is_empty() && !verb.contains(' ') && !tool.noun.is_empty() {
+        true => (format!("{verb} {}", tool.noun), subject),
+        false => (verb.to_owned(), subject),
+    }
+}
+
+/// What a call is about to do, in Markdown.
+pub fn before(call: &ToolCall) -> String {
+    if let Some(command) = command_of(call) {
+        let mut text = fenced("sh", &command);
+        if let Some(cwd) = &call.cwd {
+            text.push_str(&format!("\n\nin {}", markdown::code(cwd)));
+        }
+        return text;
+    }
+    let tool = Tool::of(call);
+    let mut text = heading(&said(&tool, &tool.doing, call));
+    match &call.input {
+        Value::Object(fields) => {
+            for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
+                text.push_str("\n\n");
+                text.push_str(&markdown::field(name, value));
+            }
+        }
+        Value::Null => {}
+        Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            text.push_str("\n\n");
+            text.push_str(&markdown::value(&call.input));
+        }
+    }
+    text
+}
+
+/// What came of a call, in Markdown.
+pub fn after(call: &ToolCall, outcome: &ToolOutcome, output: &str, changes: &[FileChange]) -> String {
+    let mut parts = vec![heading(&ended(call, outcome))];
+    if outcome.exit_code == Some(0) {
+        parts.push("exit code 0".to_owned());
+    }
+    for change in changes {
+        parts.push(format!("{}\n{}", markdown::code(&change.path), fenced("diff", change.diff.trim_end())));
+    }
+    if !output.trim().is_empty() {
+        parts.push(fenced("", &markdown::head_and_tail(output.trim_end(), OUTPUT_CHARS)));
+    }
+    parts.join("\n\n")
+}
+
+fn line((verb, subject): &Said) -> String {
+    match subject.is_empty() {
+        true => verb.clone(),
+        false => format!("{verb}: {subject}"),
+    }
+}
+
+fn heading((verb, subject): &Said) -> String {
+    match subject.is_empty() {
+        true => format!("**{verb}**"),
+        false => format!("**{verb}** {}", markdown::code(subject)),
+    }
+}
+
+/// What a call is about: a command, a file, a question.
+fn subject(call: &ToolCall, tool: &Tool) -> String {
+    let command = command_of(call).filter(|_| tool.of.is_empty());
+    let found = command.or_else(|| tool.of.iter().find_map(|key| words_of(&call.input[*key])));
+    let text = found.unwrap_or_default();
+    let text = match (tool.is_path, &call.cwd) {
+        (true, Some(cwd)) => text.strip_prefix(&format!("{}/", cwd.trim_end_matches('/'))).unwrap_or(&text),
+        (true, None) | (false, _) => &text,
+    };
+    markdown::first_line(text, SUBJECT_CHARS)
+}
+
+/// The command line of a call that runs one.
+fn command_of(call: &ToolCall) -> Option<String> {
+    let told = call.command.clone();
+    told.or_else(|| ["command", "cmd", "script"].iter().find_map(|key| words_of(&call.input[*key])))
+}
+
+/// A value that can be said in a line.
+fn words_of(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.trim().is_empty() => Some(text.clone()),
+        Value::Array(words) => {
+            let words: Option<Vec<&str>> = words.iter().map(Value::as_str).collect();
+            words.filter(|words| !words.is_empty()).map(|words| words.join(" "))
+        }
+        Value::Number(number) => Some(number.to_string()),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Object(_) => None,
+    }
+}

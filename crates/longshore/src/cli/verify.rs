@@ -1,0 +1,262 @@
+//! `longshore verify`: plays every scenario with an installed agent, and tells what differs from what was recorded.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use clap::Args;
+use futures_util::{StreamExt, stream};
+use longshore_drivers::discover::{Surroundings, Versions};
+use longshore_drivers::table;
+use serde::Serialize;
+use serde_json::json;
+
+use super::exit::{Fault, INTERRUPTED};
+use super::terminal::put_line;
+use super::up::asked_to_stop;
+use crate::config::{Config, Places};
+use crate::render::clean::clean;
+use crate::scenario::{Found, Recorded, Scenario, Shape, differences, scenario, scenarios};
+
+/// Try an installed agent with every scenario, and tell what differs from its recorded behaviour.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Needs no account: the agent runs on a scripted model, in a private home and work tree.\n\
+    docs/verify.md tells more."
+)]
+pub(super) struct Verify {
+    /// The agent, as `longshore agents` names it
+    agent: String,
+    /// Only these scenarios
+    #[arg(value_name = "SCENARIO")]
+    scenarios: Vec<String>,
+    /// Compare with this file instead of what Longshore was tested with
+    #[arg(long, value_name = "FILE")]
+    expect: Option<PathBuf>,
+    /// Write what the agent did to this file, for a later --expect
+    #[arg(long, value_name = "FILE")]
+    write: Option<PathBuf>,
+}
+
+/// What came of one scenario.
+#[derive(Debug, Serialize)]
+struct Row {
+    scenario: String,
+    /// None when it was not played.
+    ok: Option<bool>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    differs: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    not_played: Option<String>,
+    #[serde(skip)]
+    shape: Option<Shape>,
+    #[serde(skip)]
+    version: Option<String>,
+}
+
+impl Verify {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        tokio::select! {
+            done = self.verify(as_json) => done,
+            () = asked_to_stop()? => Ok(ExitCode::from(INTERRUPTED)),
+        }
+    }
+
+    async fn verify(self, as_json: bool) -> Result<ExitCode> {
+        let began = Instant::now();
+        let (found, below) = find(&self.agent).await?;
+        let recorded = self.recorded()?;
+        let chosen = self.chosen()?;
+        let wide = chosen.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
+        let mut rows: Vec<Row> = Vec::new();
+        // One that does not even open would be waited for in every scenario.
+        let (first, rest) = chosen.split_at(1);
+        for part in [first, rest] {
+            let broken = rows.first().is_some_and(|row| row.scenario == "open" && row.shape.is_none());
+            let play = |scenario: &'static Scenario| {
+                play(&found, scenario, &below, recorded.as_ref(), broken.then_some("it cannot be started"))
+            };
+            let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
+            while let Some(row) = played.next().await {
+                if !as_json && rows.is_empty() {
+                    put_line(heading(&found, &row, recorded.as_ref()))?;
+                }
+                if !as_json && row.not_played.is_none() {
+                    put_line(row.text(wide))?;
+                }
+                rows.push(row);
+            }
+        }
+        // Others may verify at the same time.
+        drop(std::fs::remove_dir(&below));
+        if let Some(path) = &self.write {
+            write(path, &found, &rows)?;
+        }
+        let differ = rows.iter().filter(|row| row.ok == Some(false)).count();
+        let seconds = began.elapsed().as_secs_f64();
+        if as_json {
+            let version = recorded.as_ref().and_then(|recorded| recorded.version.clone());
+            put_line(json!({
+                "agent": found.agent.name(), "version": version_of(&found, &rows), "recorded": version,
+                "ok": differ == 0, "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
+            }))?;
+        } else {
+            put_line(not_played(&rows) + &summary(&found, &rows, seconds))?;
+        }
+        Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+
+    fn recorded(&self) -> Result<Option<Recorded>> {
+        let Some(path) = &self.expect else { return Ok(Recorded::of(&self.agent)) };
+        let text =
+            std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+        let recorded = Recorded::parse(&text);
+        Ok(Some(recorded.with_context(|| format!("{} is not what --write writes", path.display()))?))
+    }
+
+    fn chosen(&self) -> Result<Vec<&'static Scenario>> {
+        match self.scenarios.is_empty() {
+            true => Ok(scenarios().iter().collect()),
+            false => self.scenarios.iter().map(|name| named(name)).collect(),
+        }
+    }
+}
+
+/// A scenario of this name.
+pub(super) fn named(name: &str) -> Result<&'static Scenario> {
+    let known = || scenarios().iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
+    let hint = || format!("there is {}", known());
+    Ok(scenario(name).ok_or_else(|| Fault::not_found(format!("no scenario is called `{name}`"), hint()))?)
+}
+
+/// An agent that is installed here, and the folder below which it is tried: not below the system's temporary folder, where
+/// Codex does not lay down its programs.
+pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
+    let places = Places::find()?;
+    let config = Config::load(&places)?;
+    let agents = table::all(&config.agents)?;
+    let Some(agent) = agents.iter().find(|agent| agent.name() == name) else {
+        let known = agents.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");
+        return Err(
+            Fault::not_found(format!("no agent is called `{name}`"), format!("there is {known}")).into()
+        );
+    };
+    let settings = config.agents.get(name).cloned().unwrap_or_default();
+    let around = Surroundings::of_this_process();
+    let info = Versions::default().describe(agent, &settings, &around).await;
+    let install = format!("install it with `{}`", info.install);
+    let missing = || Fault::not_found(format!("{} is not installed", info.title), install);
+    let found = Found::new(agent.clone(), &info, settings, around).ok_or_else(missing)?;
+    places.make_data()?;
+    Ok((found, places.data.join("trials")))
+}
+
+/// How many scenarios are played at the same time: agents wait more than they work.
+fn at_once() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4)
+}
+
+async fn play(
+    found: &Found,
+    scenario: &'static Scenario,
+    below: &std::path::Path,
+    recorded: Option<&Recorded>,
+    broken: Option<&str>,
+) -> Row {
+    let mut row = Row {
+        scenario: scenario.name.clone(),
+        ok: None,
+        differs: Vec::new(),
+        not_played: broken.map(str::to_owned),
+        shape: None,
+        version: None,
+    };
+    if broken.is_none() && !found.plays(scenario) {
+        row.not_played = Some("it is not known how this agent is pointed at a scripted model".to_owned());
+    }
+    if row.not_played.is_some() {
+        return row;
+    }
+    match found.play(scenario, below).await {
+        Ok(played) => {
+            let expected = recorded.and_then(|recorded| recorded.scenarios.get(&scenario.name));
+            row.differs = match (&played.fault, expected) {
+                (Some(fault), _) => vec![fault.clone()],
+                (None, Some(expected)) => differences(expected, &played.shape),
+                (None, None) => Vec::new(),
+            };
+            row.version = played.version;
+            row.shape = played.fault.is_none().then_some(played.shape);
+        }
+        Err(error) => row.differs = vec![format!("{error:#}")],
+    }
+    row.ok = Some(row.differs.is_empty());
+    row
+}
+
+/// The version that the agent says it is of, or else its program.
+fn version_of(found: &Found, rows: &[Row]) -> Option<String> {
+    rows.iter().find_map(|row| row.version.clone()).or_else(|| found.version.clone())
+}
+
+fn heading(found: &Found, first: &Row, recorded: Option<&Recorded>) -> String {
+    let version = first.version.as_ref().or(found.version.as_ref());
+    let version = version.map(|version| format!(" {}", clean(version))).unwrap_or_default();
+    let recorded = match recorded {
+        Some(Recorded { version: Some(version), .. }) => format!("recorded with {version}"),
+        Some(Recorded { version: None, .. }) => "recorded with an unknown version".to_owned(),
+        None => "never recorded: what it does is not compared with anything".to_owned(),
+    };
+    format!("{}{version}, {recorded}", found.agent.title())
+}
+
+/// Those that were not played are told of at once: the reason is the same for all.
+fn not_played(rows: &[Row]) -> String {
+    let left: Vec<&Row> = rows.iter().filter(|row| row.not_played.is_some()).collect();
+    let names: Vec<&str> = left.iter().map(|row| row.scenario.as_str()).collect();
+    match left.first().and_then(|row| row.not_played.as_deref()) {
+        Some(why) => format!("- not played: {}\n  {why}\n", names.join(", ")),
+        None => String::new(),
+    }
+}
+
+fn summary(found: &Found, rows: &[Row], seconds: f64) -> String {
+    let played = rows.iter().filter(|row| row.ok.is_some()).count();
+    let differ: Vec<&str> =
+        rows.iter().filter(|row| row.ok == Some(false)).map(|row| row.scenario.as_str()).collect();
+    match differ.first() {
+        None => format!("{played} played in {seconds:.0} s, all well"),
+        Some(first) => format!(
+            "{played} played in {seconds:.0} s, {} differ\n\
+             `longshore record {} {first}` keeps the wire, to be looked at or sent with a report",
+            differ.len(),
+            found.agent.name(),
+        ),
+    }
+}
+
+fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
+    let shape = |row: &Row| Some((row.scenario.clone(), row.shape.clone()?));
+    let recorded = Recorded {
+        agent: found.agent.name().to_owned(),
+        version: version_of(found, rows),
+        scenarios: rows.iter().filter_map(shape).collect(),
+    };
+    std::fs::write(path, recorded.text()).with_context(|| format!("cannot write {}", path.display()))
+}
+
+impl Row {
+    /// A line for each difference. What an agent said may be anything, and a terminal must not obey it.
+    fn text(&self, wide: usize) -> String {
+        let (sign, said) = match self.differs.is_empty() {
+            true => ("✓", vec!["ok".to_owned()]),
+            false => ("✗", self.differs.clone()),
+        };
+        let line = |(at, said): (usize, &String)| match at {
+            0 => format!("{sign} {:wide$}  {}", self.scenario, clean(said)),
+            _ => format!("  {:wide$}  {}", "", clean(said)),
+        };
+        said.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
+    }
+}

@@ -1,0 +1,25 @@
+//! Scenarios: what every agent is tried with, on a scripted model, and what each was seen to do.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`set`] | the scenarios, which are data: `set.json` |
+//! | [`stage`] | a private place in which one agent plays one scenario |
+//! | `play` | the playing of it |
+//! | [`shape`] | what a session's timeline comes to, without what differs from run to run |
+//! | [`differs`] | two shapes, and what differs in words |
+//! | [`recorded`] | what each agent did when Longshore was tested with it: `recorded/` |
+//!
+//! `longshore verify` plays them all and tells what differs; `longshore record` plays one and keeps the wire.
+
+pub mod differs;
+mod play;
+pub mod recorded;
+pub mod set;
+pub mod shape;
+pub mod stage;
+
+pub use differs::differences;
+pub use recorded::Recorded;
+pub use set::{Scenario, scenario, scenarios};
+pub use shape::{Shape, Thing};
+pub use stage::{Found, Played, Stage};

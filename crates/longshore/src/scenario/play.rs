@@ -1,0 +1,249 @@
+//! The playing of a scenario: a client that says what it has to say and waits for what should be true.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use longshore_model::approval::Decision;
+use longshore_model::capability::Mode;
+use longshore_model::command::{Command, Prompt, Reply};
+use longshore_model::event::{Body, Event};
+use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
+use longshore_model::lifecycle::{FaultCode, TurnEnd};
+use longshore_session::{OpenRequest, Subscription, WithRaw};
+
+use super::set::Step;
+use super::stage::Stage;
+
+/// How long one step may take. An agent that has not done it by then will not do it.
+const WITHIN: Duration = Duration::from_secs(30);
+
+/// How often the disk is looked at.
+const LOOK_EVERY: Duration = Duration::from_millis(30);
+
+/// The one client of the session.
+pub(super) struct Talk<'a> {
+    stage: &'a Stage,
+    session: SessionId,
+    news: Subscription,
+    pub(super) events: Vec<Arc<Event>>,
+    /// The turn that was asked for last.
+    turn: Option<TurnId>,
+    decided: Vec<ApprovalId>,
+}
+
+impl<'a> Talk<'a> {
+    pub(super) async fn open(stage: &'a Stage, agent: &str) -> Result<Self> {
+        let cwd = stage.folder.work().display().to_string();
+        let request = OpenRequest { agent: agent.to_owned(), cwd, mode: Mode::Ask, ..OpenRequest::default() };
+        let info = stage.hub.open(request).await.context("no session could be opened")?;
+        let news = stage.hub.subscribe(info.session_id, Seq::ZERO, WithRaw::No).await?;
+        let (events, decided) = (Vec::new(), Vec::new());
+        Ok(Self { stage, session: info.session_id, news, events, turn: None, decided })
+    }
+
+    /// One step. What does not come true is an error in words.
+    pub(super) async fn take(&mut self, step: &Step) -> Result<()> {
+        match step {
+            Step::Ready => {
+                self.until("it never began to listen", |talk| talk.is_ready() || talk.slept().is_some())
+                    .await?;
+                match self.slept() {
+                    Some(why) if !self.is_ready() => bail!("it did not begin to listen: {why}"),
+                    _ => Ok(()),
+                }
+            }
+            Step::Prompt(text) => self.prompt(text).await,
+            Step::Speaks => {
+                self.until("it said nothing", |talk| talk.speaks() || talk.end().is_some()).await?;
+                if self.speaks() {
+                    Ok(())
+                } else {
+                    bail!("the turn ended before it said anything{}", self.why())
+                }
+            }
+            Step::Asks => self.asks().await.map(|_| ()),
+            Step::Decide(decision) => {
+                let approval = self.asks().await?;
+                self.decide(approval, *decision).await
+            }
+            Step::AllowAll => self.allow_all().await,
+            Step::Interrupt => self.command(Command::Interrupt).await,
+            Step::Kill => {
+                let pid = self.stage.running().pop().context("no agent runs")?;
+                Ok(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL)?)
+            }
+            Step::Ends => self.ends().await,
+            Step::Written(words) => self.written(words).await,
+            Step::Remind(text) => self.remind(text).await,
+            Step::File((name, line)) => {
+                let text = std::fs::read_to_string(self.stage.folder.work().join(name)).unwrap_or_default();
+                if text.lines().any(|one| one == line) {
+                    Ok(())
+                } else {
+                    bail!("{name} does not say `{line}`")
+                }
+            }
+            Step::NoFile(name) => match self.stage.folder.work().join(name).exists() {
+                true => bail!("{name} is there, though nobody allowed it"),
+                false => Ok(()),
+            },
+            Step::NothingWaits => match self.stage.hub.session(self.session).await?.approvals.is_empty() {
+                true => Ok(()),
+                false => bail!("an approval still waits"),
+            },
+            Step::ToldModel(words) => {
+                let requests =
+                    self.stage.model.as_ref().map(|model| model.requests().requests).unwrap_or_default();
+                let last = requests.last().map(|request| request.body.to_string()).unwrap_or_default();
+                if last.contains(words) { Ok(()) } else { bail!("the model was not told `{words}`") }
+            }
+        }
+    }
+
+    /// Hears until something is true; otherwise says so.
+    async fn until(&mut self, otherwise: &str, is_so: impl Fn(&Self) -> bool) -> Result<()> {
+        let waiting = async {
+            while !is_so(self) {
+                let frames = self.news.next().await?;
+                for frame in frames.iter() {
+                    self.events.push(Arc::clone(frame.event()?));
+                }
+            }
+            Ok::<_, anyhow::Error>(())
+        };
+        match tokio::time::timeout(WITHIN, waiting).await {
+            Ok(heard) => heard,
+            Err(_) => bail!("{otherwise} within {} s", WITHIN.as_secs()),
+        }
+    }
+
+    async fn command(&mut self, command: Command) -> Result<()> {
+        self.stage.hub.command(self.session, command, "verify".to_owned()).await?;
+        Ok(())
+    }
+
+    async fn prompt(&mut self, text: &str) -> Result<()> {
+        let prompt = Command::Prompt(Prompt { text: text.to_owned(), ..Prompt::default() });
+        match self.stage.hub.command(self.session, prompt, "verify".to_owned()).await? {
+            Reply::Prompted { turn, .. } => {
+                self.turn = Some(turn);
+                Ok(())
+            }
+            Reply::Done | Reply::Decided(_) | Reply::Answered(_) => bail!("the prompt was not taken"),
+        }
+    }
+
+    async fn ends(&mut self) -> Result<()> {
+        self.until("the turn did not end", |talk| talk.end().is_some()).await
+    }
+
+    /// The first approval that nobody has decided.
+    async fn asks(&mut self) -> Result<ApprovalId> {
+        self.until("it did not ask", |talk| talk.open_approval().is_some() || talk.end().is_some()).await?;
+        self.open_approval().with_context(|| format!("the turn ended without a question{}", self.why()))
+    }
+
+    async fn decide(&mut self, approval: ApprovalId, decision: Decision) -> Result<()> {
+        self.decided.push(approval);
+        let decide = Command::Decide { approval, decision, message: None, input: None };
+        self.command(decide).await.with_context(|| format!("it does not take the answer {decision:?}"))
+    }
+
+    async fn allow_all(&mut self) -> Result<()> {
+        loop {
+            self.until("the turn did not end", |talk| talk.open_approval().is_some() || talk.end().is_some())
+                .await?;
+            if self.end().is_some() {
+                return Ok(());
+            }
+            if let Some(approval) = self.open_approval() {
+                self.decide(approval, Decision::AllowOnce).await?;
+            }
+        }
+    }
+
+    async fn written(&mut self, words: &str) -> Result<()> {
+        let mut pace = tokio::time::interval(LOOK_EVERY);
+        let waiting = async {
+            loop {
+                pace.tick().await;
+                let (folder, words) = (self.stage.folder.path.clone(), words.to_owned());
+                if tokio::task::spawn_blocking(move || holds(&folder, &words)).await? {
+                    return Ok(());
+                }
+            }
+        };
+        match tokio::time::timeout(WITHIN, waiting).await {
+            Ok(found) => found,
+            Err(_) => bail!("it did not write down what it said within {} s", WITHIN.as_secs()),
+        }
+    }
+
+    async fn remind(&mut self, text: &str) -> Result<()> {
+        self.prompt(text).await?;
+        self.ends().await?;
+        if self.has_forgotten() {
+            self.command(Command::Revive { from_log: true }).await?;
+            self.prompt(text).await?;
+            self.ends().await?;
+        }
+        Ok(())
+    }
+
+    fn is_ready(&self) -> bool {
+        self.events.iter().any(|event| matches!(event.body, Body::SessionReady(_)))
+    }
+
+    fn has_forgotten(&self) -> bool {
+        let forgot = |event: &Arc<Event>| matches!(&event.body, Body::SessionError(fault) if fault.code == FaultCode::ResumeFailed);
+        self.events.iter().any(forgot)
+    }
+
+    /// Why its process is gone.
+    fn slept(&self) -> Option<&str> {
+        let slept = |event: &&Arc<Event>| matches!(event.body, Body::SessionSleeping(_));
+        self.events.iter().find(slept).map(|event| event.text())
+    }
+
+    fn speaks(&self) -> bool {
+        self.events.iter().any(|event| event.turn == self.turn && matches!(event.body, Body::MessageDelta))
+    }
+
+    fn end(&self) -> Option<&TurnEnd> {
+        self.events.iter().filter(|event| event.turn == self.turn).find_map(|event| match &event.body {
+            Body::TurnFinished(end) => Some(end),
+            _ => None,
+        })
+    }
+
+    /// What the end of the turn says of its reason.
+    fn why(&self) -> String {
+        let error = self.end().and_then(|end| end.error.as_ref());
+        error.map(|error| format!(": {}", error.message)).unwrap_or_default()
+    }
+
+    fn open_approval(&self) -> Option<ApprovalId> {
+        let asked = self.events.iter().filter_map(|event| match &event.body {
+            Body::ApprovalRequested(request) => Some(request.approval),
+            _ => None,
+        });
+        let over = |approval: ApprovalId| {
+            let closes = |event: &Arc<Event>| matches!(&event.body, Body::ApprovalExpired { approval: expired } if *expired == approval);
+            self.decided.contains(&approval) || self.events.iter().any(closes)
+        };
+        asked.into_iter().find(|approval| !over(*approval))
+    }
+}
+
+/// Whether a file somewhere below has these words in it.
+fn holds(folder: &Path, words: &str) -> bool {
+    let Ok(entries) = std::fs::read_dir(folder) else { return false };
+    entries.flatten().any(|entry| match entry.file_type() {
+        Ok(kind) if kind.is_dir() => holds(&entry.path(), words),
+        Ok(kind) if kind.is_file() => std::fs::read(entry.path())
+            .is_ok_and(|bytes| bytes.windows(words.len()).any(|window| window == words.as_bytes())),
+        _ => false,
+    })
+}

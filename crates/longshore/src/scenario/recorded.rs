@@ -1,0 +1,87 @@
+//! What agents did when they were recorded: a file of JSON for each, to be read and reviewed by people.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Deserialize;
+
+use super::set::scenarios;
+use super::shape::{Shape, Thing};
+
+/// What one agent did in every scenario.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Recorded {
+    /// The agent.
+    pub agent: String,
+    /// Its version then.
+    pub version: Option<String>,
+    /// By the name of the scenario.
+    pub scenarios: BTreeMap<String, Shape>,
+}
+
+/// The agents that were recorded.
+const RECORDED: [(&str, &str); 8] = [
+    ("codex", include_str!("recorded/codex.json")),
+    ("claude", include_str!("recorded/claude.json")),
+    ("opencode", include_str!("recorded/opencode.json")),
+    ("gemini", include_str!("recorded/gemini.json")),
+    ("copilot", include_str!("recorded/copilot.json")),
+    ("codex-acp", include_str!("recorded/codex-acp.json")),
+    ("claude-code-acp", include_str!("recorded/claude-code-acp.json")),
+    ("opencode-acp", include_str!("recorded/opencode-acp.json")),
+];
+
+impl Recorded {
+    /// What this program knows of an agent.
+    pub fn of(agent: &str) -> Option<Self> {
+        let (_, text) = RECORDED.iter().find(|(name, _)| *name == agent)?;
+        Self::parse(text).ok()
+    }
+
+    /// Reads such a file.
+    pub fn parse(text: &str) -> Result<Self, serde_json::Error> {
+        serde_json::from_str(text)
+    }
+
+    /// The agents that were recorded.
+    pub fn agents() -> impl Iterator<Item = &'static str> {
+        RECORDED.iter().map(|(name, _)| *name)
+    }
+
+    /// Such a file: a thing a line, so that a difference is a line.
+    pub fn text(&self) -> String {
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        let version = self.version.as_deref().map_or_else(|| "null".to_owned(), quoted);
+        let mut text = format!("{{\n  \"agent\": {},\n  \"version\": {version},\n", quoted(&self.agent));
+        text.push_str("  \"scenarios\": {");
+        let played = scenarios().iter().filter_map(|scenario| self.scenarios.get_key_value(&scenario.name));
+        for (at, (name, shape)) in played.enumerate() {
+            let _ = write!(text, "{}\n    {}: [", if at > 0 { "," } else { "" }, quoted(name));
+            let line =
+                |thing: &Thing| format!("\n      {}", serde_json::to_string(thing).unwrap_or_default());
+            text.push_str(&shape.iter().map(line).collect::<Vec<_>>().join(","));
+            text.push_str("\n    ]");
+        }
+        text.push_str("\n  }\n}\n");
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_can_be_read_and_knows_every_scenario() {
+        for (agent, text) in RECORDED {
+            let recorded = Recorded::parse(text).unwrap();
+            assert_eq!(recorded.agent, agent);
+            let names: Vec<&str> = recorded.scenarios.keys().map(String::as_str).collect();
+            let mut all: Vec<&str> = scenarios().iter().map(|scenario| scenario.name.as_str()).collect();
+            all.sort_unstable();
+            assert_eq!(names, all, "{agent}: play it again with `longshore verify {agent} --write FILE`");
+            assert_eq!(recorded.text(), text, "{agent}: the file is as `--write` would write it");
+        }
+    }
+}

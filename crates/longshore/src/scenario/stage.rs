@@ -1,0 +1,291 @@
+//! A private place in which one agent plays one scenario: its own home, its own work tree, its own hub and, where it is
+//! known how, a scripted model in place of an account.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow};
+use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::capture::{Capture, Direction, Entry, Tape};
+use longshore_drivers::discover::{AgentSettings, Surroundings};
+use longshore_drivers::offline::{Offline, Place};
+use longshore_drivers::past::WatchPast;
+use longshore_drivers::spec::Agent;
+use longshore_log::MemoryLog;
+use longshore_model::capability::AgentInfo;
+use longshore_model::event::{Body, Event};
+use longshore_session::Hub;
+use rustix::process::Pid;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::play::Talk;
+use super::set::Scenario;
+use super::shape::{RECORDED_WORK, Shape, shape_of};
+use crate::script::Model;
+
+/// An agent that is installed here.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// Which.
+    pub agent: Agent,
+    /// The program.
+    pub path: PathBuf,
+    /// Its version, where it says one.
+    pub version: Option<String>,
+    /// What a person set for it.
+    pub settings: AgentSettings,
+    /// Where it was found. Of this only `PATH` is known on a stage, unless the agent is one that nothing is known of.
+    pub around: Surroundings,
+}
+
+/// What came of playing a scenario.
+#[derive(Debug)]
+pub struct Played {
+    /// What happened.
+    pub shape: Shape,
+    /// The version that the agent says it is of; where it says none, what its program says.
+    pub version: Option<String>,
+    /// Why it could not be played to its end.
+    pub fault: Option<String>,
+    /// The wire.
+    pub capture: Capture,
+    /// All that happened.
+    pub events: Vec<Arc<Event>>,
+}
+
+/// The place, while a scenario is played.
+pub struct Stage {
+    pub(super) folder: Folder,
+    pub(super) model: Option<Model>,
+    pub(super) hub: Hub,
+    pub(super) tape: Arc<Mutex<Vec<Entry>>>,
+    /// None once it is shut down.
+    anchor: Option<Anchor>,
+    _serving: Option<oneshot::Sender<()>>,
+}
+
+impl Found {
+    /// An agent, as this machine knows it.
+    pub fn new(
+        agent: Agent,
+        info: &AgentInfo,
+        settings: AgentSettings,
+        around: Surroundings,
+    ) -> Option<Self> {
+        let path = PathBuf::from(info.path.as_ref()?);
+        Some(Self { agent, path, version: info.version.clone(), settings, around })
+    }
+
+    /// Whether it is known how it runs on a scripted model.
+    pub fn runs_offline(&self) -> bool {
+        self.agent.offline(Place { folder: Path::new("/"), model: "" }).is_some()
+    }
+
+    /// Whether this scenario can be played with it.
+    pub fn plays(&self, scenario: &Scenario) -> bool {
+        scenario.model.is_none() || self.runs_offline()
+    }
+
+    /// Plays a scenario, in a folder below this one that is gone afterwards.
+    pub async fn play(&self, scenario: &Scenario, below: &Path) -> Result<Played> {
+        let stage = Stage::set_up(self, scenario, below).await?;
+        let mut talk = Talk::open(&stage, self.agent.name()).await?;
+        let mut fault = None;
+        for step in &scenario.steps {
+            if let Err(error) = talk.take(step).await {
+                fault = Some(format!("{error:#}"));
+                break;
+            }
+        }
+        let events = talk.events;
+        let shape = shape_of(&events.iter().map(|event| &**event).collect::<Vec<_>>(), scenario);
+        let ready = events.iter().find_map(|event| match &event.body {
+            Body::SessionReady(ready) => ready.version.clone(),
+            _ => None,
+        });
+        let version = ready.or_else(|| self.version.clone());
+        let capture = Capture {
+            driver: self.agent.driver_name().to_owned(),
+            agent: [Some(self.agent.name()), version.as_deref()]
+                .into_iter()
+                .flatten()
+                .collect::<Vec<_>>()
+                .join("-"),
+            scenario: scenario.name.clone(),
+            entries: stage.strike().await,
+        };
+        Ok(Played { shape, version, fault, capture, events })
+    }
+
+    /// How it is run on a stage, and with what around it.
+    fn settings(&self, folder: &Path, offline: Option<&Offline>) -> (AgentSettings, Surroundings) {
+        let Some(offline) = offline else { return (self.settings.clone(), self.around.clone()) };
+        let path = self.around.var("PATH").cloned().unwrap_or_default();
+        let at = |name: &str| folder.join(name).into_os_string();
+        let around = Surroundings::of([
+            ("PATH", path),
+            ("HOME", at("home")),
+            ("TMPDIR", at("tmp")),
+            ("LANG", "C.UTF-8".into()),
+        ]);
+        let settings = AgentSettings {
+            path: Some(self.path.clone()),
+            args: offline.arguments.clone(),
+            env: offline.env.clone(),
+            ..AgentSettings::default()
+        };
+        (settings, around)
+    }
+}
+
+impl Stage {
+    async fn set_up(found: &Found, scenario: &Scenario, below: &Path) -> Result<Self> {
+        let folder = Folder::new(below)?;
+        let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
+        let root = format!("http://{}", listener.local_addr()?);
+        let offline = found.agent.offline(Place { folder: &folder.path, model: &root });
+        let (model, serving) = match &offline {
+            Some(offline) => {
+                lay_out(&folder.path, offline)?;
+                let work = folder.work();
+                let script = scenario.script(&offline.calls, &work.display().to_string())?;
+                let model = Model::new(script);
+                (Some(model.clone()), Some(serve(model, listener)))
+            }
+            None => (None, None),
+        };
+        let (settings, surroundings) = found.settings(&folder.path, offline.as_ref());
+        let tape = Arc::<Mutex<Vec<Entry>>>::default();
+        let written = Arc::clone(&tape);
+        let config = AnchorConfig {
+            agents: vec![Agent::clone(&found.agent)],
+            settings: [(found.agent.name().to_owned(), settings)].into(),
+            surroundings,
+            past: WatchPast { every: None, ..WatchPast::default() },
+            tape: Some(Tape::new(move |entry| lock(&written).push(entry))),
+            linger: Duration::ZERO,
+            ..AnchorConfig::default()
+        };
+        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        let deliver_to = hub.clone();
+        let anchor = Anchor::start(
+            config,
+            Arc::new(move |message| {
+                let hub = deliver_to.clone();
+                Box::pin(async move { hub.deliver(message).await })
+            }),
+        );
+        hub.attach(anchor.sender());
+        Ok(Self { folder, model, hub, tape, anchor: Some(anchor), _serving: serving })
+    }
+
+    /// The processes that run, the latest last.
+    pub(super) fn running(&self) -> Vec<Pid> {
+        let mut running = Vec::new();
+        for entry in lock(&self.tape).iter() {
+            let pid = || {
+                let said: Value = serde_json::from_str(entry.msg.get()).ok()?;
+                Pid::from_raw(i32::try_from(said["pid"].as_i64()?).ok()?)
+            };
+            match entry.dir {
+                Direction::Spawn => running.extend(pid()),
+                Direction::Exit => running.retain(|running| Some(*running) != pid()),
+                Direction::ToAgent | Direction::FromAgent | Direction::Stderr | Direction::Note => {}
+            }
+        }
+        running
+    }
+
+    /// Ends the agent and takes everything away. What is left is the wire, with made-up paths in place of the private ones.
+    async fn strike(mut self) -> Vec<Entry> {
+        if let Some(anchor) = self.anchor.take() {
+            anchor.shutdown().await;
+        }
+        let (work, folder) =
+            (self.folder.work().display().to_string(), self.folder.path.display().to_string());
+        let tape = lock(&self.tape);
+        let plain = |entry: &Entry| {
+            let line = entry.line().replace(&work, RECORDED_WORK);
+            let line =
+                line.replace(&format!("{folder}/home"), "/home/dev").replace(&folder, "/home/dev/.agent");
+            Entry::said(entry.t, entry.dir, &line)
+        };
+        tape.iter().map(plain).collect()
+    }
+}
+
+impl Drop for Stage {
+    /// Whoever is interrupted goes at once, and an agent that is a server would stay.
+    fn drop(&mut self) {
+        for pid in self.running() {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+        }
+    }
+}
+
+fn lay_out(folder: &Path, offline: &Offline) -> Result<()> {
+    for (path, text) in &offline.files {
+        let path = folder.join(path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+fn serve(model: Model, listener: TcpListener) -> oneshot::Sender<()> {
+    let (serving, stop) = oneshot::channel::<()>();
+    tokio::spawn(async move {
+        let stop = async {
+            let _ = stop.await;
+        };
+        if let Err(error) = model.serve(listener, stop).await {
+            tracing::warn!(%error, "the scripted model stopped");
+        }
+    });
+    serving
+}
+
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A folder that is gone when it is dropped.
+#[derive(Debug)]
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+}
+
+impl Folder {
+    fn new(below: &Path) -> Result<Self> {
+        use std::os::unix::fs::DirBuilderExt;
+        let number =
+            getrandom::u32().map_err(|error| anyhow!("no randomness for a folder's name: {error}"))?;
+        let path = below.join(format!("stage-{number:08x}"));
+        let make = |path: &Path| std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path);
+        make(&path).with_context(|| format!("cannot make {}", path.display()))?;
+        let folder = Self { path: path.canonicalize()? };
+        for name in ["home", "tmp", "work", "claude"] {
+            make(&folder.path.join(name))?;
+        }
+        Ok(folder)
+    }
+
+    /// The work tree.
+    pub(super) fn work(&self) -> PathBuf {
+        self.path.join("work")
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A process that was killed may still write; what is left then is in the data folder, and small.
+        if let Err(error) = std::fs::remove_dir_all(&self.path) {
+            tracing::debug!(%error, "a folder is left");
+        }
+    }
+}

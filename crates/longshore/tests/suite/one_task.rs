@@ -1,0 +1,63 @@
+//! One task through every driver: the real agents, the same timeline.
+
+use longshore::scenario::shape::essence;
+use longshore::scenario::{Shape, differences, scenario};
+use serde_json::json;
+
+use super::agents::found;
+
+/// The task as everybody should tell it: a message, a command with its output, a change with its diff, an approval for
+/// each, a report, and the end of the turn.
+fn told_by_all() -> Shape {
+    let command = "expr 41 + 1 > made.txt; cat made.txt";
+    let shape = json!([
+        { "is": "prompt", "text": "do it" },
+        { "is": "message", "text": "First I look.", "streamed": true },
+        { "is": "approval", "what": command, "to": "run", "decision": "allow_once" },
+        { "is": "tool", "what": command, "kind": "execute", "status": "completed", "output": "42" },
+        { "is": "approval", "what": "heron.txt", "to": "change", "decision": "allow_once" },
+        { "is": "diff", "what": "heron.txt", "status": "completed", "changes": ["add heron.txt +1 -0"] },
+        { "is": "message", "text": "All done.", "streamed": true },
+        { "is": "turn", "outcome": "completed", "usage": true },
+    ]);
+    serde_json::from_value(shape).unwrap()
+}
+
+const USAGE: &str = "the end of the turn: usage none instead of yes";
+const UPDATE: &str = "diff of `heron.txt`: changes `update heron.txt +1 -0` instead of `add heron.txt +1 -0`";
+
+/// Where an agent differs by its nature.
+const DIFFERS: [(&str, &[&str]); 8] = [
+    ("codex", &[]),
+    ("claude", &[]),
+    ("opencode", &[]),
+    // It shows what a command printed to its model only.
+    ("gemini", &["tool call `expr 41 + 1 > made.txt; cat made.txt`: output none instead of 42"]),
+    // It tells of a new file as of one that was empty, and names it in what it says next.
+    (
+        "copilot",
+        &[UPDATE, "message `All done.`: text `Info: $WORK/heron.txtAll done.` instead of `All done.`"],
+    ),
+    // These three do not tell in the protocol what a turn used.
+    ("codex-acp", &[USAGE]),
+    ("claude-code-acp", &[USAGE]),
+    ("opencode-acp", &[UPDATE, USAGE]),
+];
+
+#[tokio::test]
+async fn the_same_task_has_the_same_shape_with_every_agent() {
+    let below = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let task = scenario("task").unwrap();
+    let mut faults = Vec::new();
+    for (name, differs) in DIFFERS {
+        let played = found(name).await.play(task, below.path()).await.unwrap();
+        assert_eq!(played.fault, None, "{name}: {:#?}", played.shape);
+        let seen = differences(&told_by_all(), &essence(&played.shape));
+        if seen != differs {
+            faults.push(format!("{name}: {seen:#?}"));
+        }
+    }
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let known: Vec<&str> = longshore::scenario::Recorded::agents().collect();
+    assert_eq!(DIFFERS.map(|(name, _)| name).to_vec(), known, "every agent is asked");
+}

@@ -1,0 +1,208 @@
+//! Scenarios with the real agents: `verify` and `record`, and one task through all drivers.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use longshore::scenario::shape::shape_of;
+use longshore::scenario::{Recorded, differences, scenario};
+use longshore_model::event::Event;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use super::agents;
+
+/// What a verb said, and how it ended.
+struct Told {
+    out: String,
+    err: String,
+    code: Option<i32>,
+}
+
+/// A folder for the verbs, with nobody's settings in it.
+struct Desk {
+    folder: TempDir,
+}
+
+impl Desk {
+    fn new() -> Self {
+        Self { folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
+    }
+
+    fn at(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    async fn longshore(&self, words: &[&str], more: &[(&str, &Path)]) -> Told {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longshore"));
+        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.folder.path());
+        command.env("LONGSHORE_HOME", self.at("longshore")).envs(agents::places()).envs(more.iter().copied());
+        // An account of somebody else, which no agent may see.
+        command.env("OPENAI_API_KEY", "leaked").env("ANTHROPIC_API_KEY", "leaked");
+        let output =
+            command.args(words).current_dir(self.folder.path()).kill_on_drop(true).output().await.unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Told { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+    }
+
+    /// Nothing is left of what was played.
+    fn is_tidy(&self) -> bool {
+        !self.at("longshore/data/trials").exists()
+    }
+}
+
+async fn is_as_recorded(agent: &str) {
+    let desk = Desk::new();
+    let told = desk.longshore(&["verify", agent, "--json"], &[]).await;
+    let said: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{}{}", told.out, told.err));
+    assert_eq!((told.code, &said["ok"]), (Some(0), &json!(true)), "{said:#}");
+    let played = said["scenarios"].as_array().unwrap();
+    assert_eq!(played.len(), longshore::scenario::scenarios().len());
+    assert!(played.iter().all(|row| row["ok"] == true), "{said:#}");
+    assert_eq!(said["recorded"], said["version"], "it is recorded with the version of the lockfile");
+    assert!(desk.is_tidy());
+}
+
+#[tokio::test]
+async fn codex_does_what_was_recorded() {
+    is_as_recorded("codex").await;
+}
+
+#[tokio::test]
+async fn an_agent_over_acp_does_what_was_recorded() {
+    is_as_recorded("codex-acp").await;
+}
+
+/// A Codex of tomorrow: every word of it that was one thing is another.
+fn updated_codex(desk: &Desk, change: &str) -> PathBuf {
+    let path = desk.at("codex-of-tomorrow");
+    let codex = agents::agent("codex");
+    // Its version is asked for with the same program.
+    let script = format!("#!/bin/sh\nexec 3<&0\n{codex:?} \"$@\" <&3 | sed -u '{change}'\n");
+    std::fs::write(&path, script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    path
+}
+
+#[tokio::test]
+async fn an_update_that_breaks_something_is_told_in_words() {
+    let desk = Desk::new();
+    let change = r#"s/"exitCode":0/"exitCode":1/; s/"status":"completed","commandActions"/"status":"failed","commandActions"/; s/codex-cli .*/codex-cli 99.0.0/"#;
+    let codex = updated_codex(&desk, change);
+    let told =
+        desk.longshore(&["verify", "codex", "open", "plain", "allowed"], &[("CODEX_PATH", &codex)]).await;
+    assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
+    let command = "expr 41 + 1 > made.txt; cat made.txt";
+    let lines: Vec<&str> = told.out.lines().collect();
+    assert!(lines[0].starts_with("Codex 99.0.0, recorded with 0."), "{}", told.out);
+    assert_eq!(lines[1..3], ["✓ open     ok", "✓ plain    ok"], "{}", told.out);
+    assert_eq!(lines[3], format!("✗ allowed  tool call `{command}`: exit 1 instead of 0"));
+    assert_eq!(lines[4], format!("           tool call `{command}`: status failed instead of completed"));
+    assert!(lines[5].contains("3 played in") && lines[5].ends_with("s, 1 differ"), "{}", told.out);
+    assert!(lines[6].starts_with("`longshore record codex allowed` keeps the wire"), "{}", told.out);
+    assert!(desk.is_tidy());
+}
+
+#[tokio::test]
+async fn an_agent_that_does_not_start_is_tried_once() {
+    let desk = Desk::new();
+    let codex = updated_codex(&desk, "s/.*/this is no JSON/; 3q");
+    let told = desk.longshore(&["verify", "codex", "--json"], &[("CODEX_PATH", &codex)]).await;
+    assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
+    let said: Value = serde_json::from_str(&told.out).unwrap();
+    let rows = said["scenarios"].as_array().unwrap();
+    assert_eq!((&rows[0]["scenario"], &rows[0]["ok"]), (&json!("open"), &json!(false)), "{said:#}");
+    let why = rows[0]["differs"][0].as_str().unwrap();
+    assert!(why.starts_with("it did not begin to listen"), "{why}");
+    assert!(rows[1..].iter().all(|row| row["not_played"] == "it cannot be started"), "{said:#}");
+}
+
+#[tokio::test]
+async fn another_expectation_can_be_written_and_compared_with() {
+    let desk = Desk::new();
+    let (seen, other) = (desk.at("seen.json"), desk.at("other.json"));
+    let told = desk.longshore(&["verify", "codex", "plain", "--write", "seen.json"], &[]).await;
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    let text = std::fs::read_to_string(&seen).unwrap();
+    let recorded = Recorded::of("codex").unwrap();
+    assert_eq!(Recorded::parse(&text).unwrap().scenarios["plain"], recorded.scenarios["plain"]);
+    std::fs::write(&other, text.replace("Hello, a heron.", "Hello, an egret.")).unwrap();
+    let told = desk.longshore(&["verify", "codex", "plain", "--expect", "other.json"], &[]).await;
+    assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
+    let differs = "message `Hello, an egret.`: text `Hello, a heron.` instead of `Hello, an egret.`";
+    assert!(told.out.contains(differs), "{}", told.out);
+}
+
+#[tokio::test]
+async fn of_an_agent_of_the_settings_as_much_is_tried_as_can_be() {
+    let desk = Desk::new();
+    std::fs::create_dir_all(desk.at("longshore")).unwrap();
+    let command = agents::agent("codex-acp");
+    let settings = format!("[agents.mine]\ndriver = \"acp\"\ncommand = [{command:?}]\n");
+    std::fs::write(desk.at("longshore/config.toml"), settings).unwrap();
+    let told = desk.longshore(&["verify", "mine", "--json"], &[]).await;
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    let said: Value = serde_json::from_str(&told.out).unwrap();
+    let rows = said["scenarios"].as_array().unwrap();
+    assert_eq!((&rows[0]["scenario"], &rows[0]["ok"]), (&json!("open"), &json!(true)), "{said:#}");
+    let why = "it is not known how this agent is pointed at a scripted model";
+    assert!(rows[1..].iter().all(|row| row["ok"].is_null() && row["not_played"] == why), "{said:#}");
+    let told = desk.longshore(&["record", "mine", "edit"], &[]).await;
+    assert_eq!(told.code, Some(2), "{}{}", told.out, told.err);
+    assert!(told.err.contains("--driver acp -- PROGRAM"), "{}", told.err);
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_named() {
+    let desk = Desk::new();
+    let told = desk.longshore(&["verify", "codx"], &[]).await;
+    assert_eq!(told.code, Some(3));
+    assert!(
+        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, claude"),
+        "{}",
+        told.err
+    );
+    let told = desk.longshore(&["record", "codex", "eddit"], &[]).await;
+    assert_eq!(told.code, Some(3));
+    assert!(told.err.contains("there is open, plain, streaming"), "{}", told.err);
+    let told = desk.longshore(&["verify", "codex"], &[("CODEX_PATH", Path::new("/no/codex"))]).await;
+    assert_eq!(told.code, Some(3));
+    assert!(told.err.contains("npm install -g @openai/codex"), "{}", told.err);
+}
+
+/// What a capture becomes is what the session was.
+async fn a_recording_replays_as_it_was(agent: &str, driver: &str, name: &str) {
+    let desk = Desk::new();
+    let told = desk.longshore(&["record", agent, name, "-o", "tape.jsonl"], &[]).await;
+    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    let text = std::fs::read_to_string(desk.at("tape.jsonl")).unwrap();
+    let heading: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
+    let recorded = Recorded::of(agent).unwrap();
+    let version = recorded.version.unwrap();
+    assert_eq!(
+        heading,
+        json!({ "capture": 1, "driver": driver, "agent": format!("{agent}-{version}"), "scenario": name })
+    );
+    assert!(!text.contains(desk.folder.path().to_str().unwrap()), "paths are made up");
+    assert!(!text.contains("leaked"), "no account gets in");
+    let told = desk.longshore(&["replay", "tape.jsonl", "--json"], &[]).await;
+    assert_eq!(told.code, Some(0), "{}", told.err);
+    let events: Vec<Event> = told.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shape = shape_of(&events.iter().collect::<Vec<_>>(), scenario(name).unwrap());
+    assert_eq!(differences(&recorded.scenarios[name], &shape), [""; 0], "{agent}");
+}
+
+#[tokio::test]
+async fn a_recording_of_codex_replays_as_it_was() {
+    a_recording_replays_as_it_was("codex", "codex", "edit").await;
+}
+
+#[tokio::test]
+async fn a_recording_over_acp_replays_as_it_was() {
+    a_recording_replays_as_it_was("codex-acp", "acp", "allowed").await;
+}
+
+#[tokio::test]
+async fn a_recording_of_a_server_replays_as_it_was() {
+    a_recording_replays_as_it_was("opencode", "opencode", "task").await;
+}
