@@ -7,7 +7,7 @@
 //! |---|---|
 //! | whoever brings no token, or one that is not known | 401, no upgrade |
 //! | the program, with the token that its process was given | its line; it takes the place of the one that it had |
-//! | whoever brings the owner's token or another program's, for a session that there is not | close code 4004 |
+//! | whoever brings the owner's token, a device's or another program's, for a session that there is not | close code 4004 |
 //! | the same, for a session whose agent does not call back | close code 4005 |
 //! | the same, for a session whose agent does | 401, no upgrade: only its own token opens a line |
 //!
@@ -18,13 +18,12 @@
 //! message wait here before nothing more is read. A program whose pings are not answered for long calls again.
 
 use std::collections::VecDeque;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{ConnectInfo, Path, Request, State};
+use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use futures_util::stream::{SplitSink, SplitStream};
 use futures_util::{SinkExt, StreamExt};
@@ -106,14 +105,14 @@ pub(crate) async fn upgrade(
     request: Request,
 ) -> Result<Response, Problem> {
     let callbacks = Arc::clone(&app.callbacks);
-    let token = auth::offered(&request).ok_or_else(Problem::no_token)?;
-    let from = request.extensions().get::<ConnectInfo<SocketAddr>>().map(|info| info.0.ip());
-    if !callbacks.knows(&token) && !app.token.matches(&token) {
-        return Err(auth::wrong(&app, from));
+    let token = auth::written(&request).ok_or_else(Problem::no_token)?;
+    let from = auth::address(&request);
+    if !callbacks.knows(token.reveal()) {
+        app.admit(&token, from)?;
     }
     let socket = socket?.read_buffer_size(READ_BUFFER);
     let Ok(session) = session.parse::<SessionId>() else { return Ok(refuse(socket, NO_SUCH_SESSION)) };
-    if let Some(line) = callbacks.answer(session, &token) {
+    if let Some(line) = callbacks.answer(session, token.reveal()) {
         debug!(%session, "a program calls back");
         // The line feed that ends the longest line.
         let longest = line.longest.saturating_add(1);
@@ -123,7 +122,7 @@ pub(crate) async fn upgrade(
     match app.hub.session(session).await {
         Err(HubError::UnknownSession) => Ok(refuse(socket, NO_SUCH_SESSION)),
         Err(error) => Err(error.into()),
-        Ok(info) if callbacks.expects(&info.provider) => Err(auth::wrong(&app, from)),
+        Ok(info) if callbacks.expects(&info.provider) => Err(app.wrong_token(from)),
         Ok(_) => Ok(refuse(socket, ANOTHER_KIND)),
     }
 }

@@ -7,7 +7,12 @@
 //! |---|---|
 //! | [`serve`](mod@serve) | connections: how many, and how long each may take |
 //! | [`router`] | all routes, and what every request passes first |
-//! | [`auth`], [`guard`] | the token; which `Host` and `Origin` are let in |
+//! | [`auth`], [`guard`] | who comes in and what each may do; which `Host` and `Origin` are let in |
+//! | [`gate`] | the one way to the hub: the hub as one caller may use it |
+//! | [`pair`] | how a new device gets a token |
+//! | [`push`] | waking devices that show no page of ours |
+//! | [`tls`] | a certificate of the user's, or of our own authority |
+//! | [`web`] | the web app, which is part of the program |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
 //! | [`callback`] | the door for programs of agents that call back |
@@ -15,14 +20,20 @@
 
 pub mod auth;
 pub mod callback;
+pub mod gate;
 pub mod guard;
 pub mod metrics;
 pub mod native;
+pub mod pair;
 pub mod problem;
+pub mod push;
 pub mod router;
 pub mod serve;
+pub mod tls;
+pub mod web;
 
+mod presence;
 mod stall;
 
-pub use router::App;
-pub use serve::serve;
+pub use router::{App, Setup, SetupError};
+pub use serve::{serve, serve_callbacks};

@@ -1,20 +1,19 @@
 //! Prometheus, in the few lines that it takes.
 
-use axum::extract::State;
 use axum::http::header;
 use axum::response::IntoResponse;
 
+use crate::gate::Gate;
 use crate::problem::Problem;
-use crate::router::App;
 
 /// `GET /metrics`.
-pub async fn metrics(State(app): State<App>) -> Result<impl IntoResponse, Problem> {
-    let stats = app.hub.stats().await?;
-    let counters = app.hub.counters();
+pub async fn metrics(gate: Gate) -> Result<impl IntoResponse, Problem> {
+    let stats = gate.stats().await?;
+    let counters = gate.counters();
     let rows = [
         ("longshore_events_recorded_total", "counter", "Events recorded since the start", counters.events()),
         ("longshore_commits_total", "counter", "Commits that they took", counters.commits()),
-        ("longshore_sessions_awake", "gauge", "Sessions held in memory", app.hub.awake_sessions() as u64),
+        ("longshore_sessions_awake", "gauge", "Sessions held in memory", gate.awake_sessions() as u64),
         ("longshore_log_sessions", "gauge", "Sessions in the log", stats.sessions),
         ("longshore_log_events", "gauge", "Events in the log", stats.events),
         ("longshore_log_bytes", "gauge", "Bytes on disk", stats.file_bytes + stats.wal_bytes),

@@ -8,9 +8,12 @@ use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use longshore_model::command::Refusal;
+use longshore_model::device::DeviceMode;
 use longshore_session::{HubError, LogError};
 use serde::Serialize;
 use serde_json::{Value, json};
+
+use crate::auth::Access;
 
 /// What went wrong, for programs and for people.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -73,12 +76,68 @@ impl Problem {
             .hint("`longshore token` prints the right one")
     }
 
+    /// The device whose token it is was revoked.
+    pub fn revoked_token() -> Self {
+        Self::new("revoked_token", StatusCode::UNAUTHORIZED, "this device was revoked")
+            .hint("pair it anew: `longshore pair`")
+    }
+
+    /// The caller is known and may not do this.
+    pub fn not_allowed(mode: DeviceMode, access: Access) -> Self {
+        let what = match access {
+            Access::Read => "look at this",
+            Access::Decide => "decide this",
+            Access::Act => "change anything here",
+            Access::Admin => "do what is the owner's alone",
+        };
+        Self::new("not_allowed", StatusCode::FORBIDDEN, format!("a device of mode {mode} may not {what}"))
+            .hint("use a device that may, or the owner's token")
+            .details(json!({ "mode": mode }))
+    }
+
+    /// A cookie alone does not say which page used it.
+    pub fn no_origin() -> Self {
+        let what = "a request with a cookie must say which page it comes from";
+        Self::new("no_origin", StatusCode::FORBIDDEN, what)
+            .hint("send `Origin` with this hub's own address, or `Authorization` in place of the cookie")
+    }
+
     /// Somebody guesses.
     pub fn too_many_attempts(wait: Duration) -> Self {
-        let mut problem =
-            Self::new("too_many_attempts", StatusCode::TOO_MANY_REQUESTS, "too many wrong tokens");
+        Self::too_many("too many wrong tokens or codes", wait)
+    }
+
+    /// Somebody makes pairing codes without end.
+    pub fn too_many_codes(wait: Duration) -> Self {
+        Self::too_many("too many pairing codes within a minute", wait)
+    }
+
+    fn too_many(what: &str, wait: Duration) -> Self {
+        let mut problem = Self::new("too_many_attempts", StatusCode::TOO_MANY_REQUESTS, what);
         problem.wait = Some(wait);
         problem.retryable()
+    }
+
+    /// The pairing code is none, or was used, or is too old.
+    pub fn bad_code() -> Self {
+        Self::new("bad_code", StatusCode::BAD_REQUEST, "this pairing code is wrong, used or expired")
+            .hint("`longshore pair` makes a new one")
+    }
+
+    /// There is no such device.
+    pub fn unknown_device() -> Self {
+        Self::new("unknown_device", StatusCode::NOT_FOUND, "there is no such device")
+    }
+
+    /// The owner's token is not ours to change.
+    pub fn token_fixed() -> Self {
+        Self::new("token_fixed", StatusCode::CONFLICT, "the owner's token was given to the hub from outside")
+            .hint("change `LONGSHORE_TOKEN` where the hub is started, and restart it")
+    }
+
+    /// This caller wants to be told nowhere.
+    pub fn no_push() -> Self {
+        Self::new("no_push", StatusCode::CONFLICT, "no browser of this device has subscribed to pushes")
     }
 
     /// The request was meant for another server.
@@ -110,9 +169,9 @@ impl Problem {
     }
 
     /// The body is larger than a request may be.
-    pub fn too_large() -> Self {
+    pub fn too_large(limit: usize) -> Self {
         Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
-            .details(json!({ "limit": crate::router::BODY_LIMIT }))
+            .details(json!({ "limit": limit }))
     }
 
     /// A panic: never the caller's fault.
@@ -152,7 +211,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs() + 1));
+        let wait = self.wait.map(|wait| HeaderValue::from(wait.as_secs_f64().ceil().max(1.0) as u64));
         let mut response = (status, Json(self)).into_response();
         let headers = response.headers_mut();
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
@@ -245,7 +304,7 @@ fn log_failed(error: &LogError, title: String) -> Problem {
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return Self::too_large();
+            return Self::too_large(crate::router::BODY_LIMIT);
         }
         Self::invalid(rejection.body_text())
     }

@@ -2,47 +2,111 @@
 
 use std::sync::Arc;
 
-use axum::extract::{DefaultBodyLimit, Request};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Json, Router};
-use longshore_session::Hub;
+use longshore_session::{Hub, HubError};
 use serde_json::json;
 use tower_http::catch_panic::CatchPanicLayer;
 
-use crate::auth::{Throttle, Token};
+use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
 use crate::guard::Names;
+use crate::pair::Codes;
+use crate::presence::Presence;
 use crate::problem::Problem;
-use crate::{auth, callback, guard, metrics, native};
+use crate::push::{Outlet, Push, PushError, Vapid};
+use crate::tls::{Authority, Tls};
+use crate::{auth, callback, guard, metrics, native, pair, web};
 
 /// How large a request may be. Attachments come inside, in base64.
 pub const BODY_LIMIT: usize = 32 << 20;
 
-/// What every handler gets.
+/// How often one address may offer a wrong token per minute before it has to wait.
+const WRONG_TOKENS: u32 = 30;
+
+/// How a hub is served.
+pub struct Setup {
+    /// The owner's token, and how a new one is kept.
+    pub owner: Owner,
+    /// The names that the hub answers to.
+    pub names: Names,
+    /// The keys that push services know us by.
+    pub vapid: Vapid,
+    /// Where pushes may go.
+    pub outlet: Outlet,
+    /// The TLS that it is served with; none for plain HTTP.
+    pub tls: Option<Tls>,
+    /// The address under which others reach it, when that is not the one they ask at.
+    pub public_url: Option<String>,
+    /// The web app.
+    pub web: &'static [web::File],
+}
+
+/// Why a hub cannot be served.
+#[derive(Debug, thiserror::Error)]
+pub enum SetupError {
+    /// The devices cannot be read.
+    #[error(transparent)]
+    Hub(#[from] HubError),
+    /// Pushes cannot be sent.
+    #[error(transparent)]
+    Push(#[from] PushError),
+}
+
+/// What every handler gets. The hub itself is behind the [`Gate`](crate::gate::Gate).
 #[derive(Clone)]
 pub struct App {
-    /// The waist.
-    pub hub: Hub,
-    pub(crate) token: Arc<Token>,
+    pub(crate) hub: Hub,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) codes: Arc<Codes>,
     pub(crate) names: Arc<Names>,
-    pub(crate) throttle: Arc<Throttle>,
+    pub(crate) wrong_tokens: Arc<Throttle>,
+    pub(crate) presence: Arc<Presence>,
+    pub(crate) push: Arc<Push>,
+    pub(crate) tls: Option<Tls>,
+    pub(crate) public_url: Option<String>,
+    pub(crate) web: &'static [web::File],
     pub(crate) callbacks: Arc<dyn Callbacks>,
 }
 
 impl App {
-    /// An app over a hub, for whoever has the token.
-    pub fn new(hub: Hub, token: Token, names: Names) -> Self {
-        let callbacks = Arc::new(callback::Nobody);
-        Self { hub, token: Arc::new(token), names: Arc::new(names), throttle: Arc::default(), callbacks }
+    /// An app over a hub, for whoever has a token.
+    pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
+        let Setup { owner, names, vapid, outlet, tls, public_url, web } = setup;
+        let keys = Keys::load(hub.clone(), owner).await?;
+        let presence = Arc::<Presence>::default();
+        let push = Push::start(hub.clone(), Arc::clone(&keys), Arc::clone(&presence), vapid, outlet)?;
+        Ok(Self {
+            hub,
+            keys,
+            codes: Arc::default(),
+            names: Arc::new(names),
+            wrong_tokens: Arc::new(Throttle::new(WRONG_TOKENS, u32::MAX)),
+            presence,
+            push,
+            tls,
+            public_url,
+            web,
+            callbacks: Arc::new(callback::Nobody),
+        })
     }
 
     /// With programs that call back.
     #[must_use]
     pub fn with_callbacks(self, callbacks: Arc<dyn Callbacks>) -> Self {
         Self { callbacks, ..self }
+    }
+
+    pub(crate) fn secure(&self) -> bool {
+        self.tls.is_some()
+    }
+
+    pub(crate) fn authority(&self) -> Option<&Authority> {
+        self.tls.as_ref().and_then(|tls| tls.authority.as_ref())
     }
 }
 
@@ -52,12 +116,28 @@ pub fn router(app: App) -> Router {
         .route("/metrics", get(metrics::metrics))
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .layer(middleware::from_fn_with_state(app.clone(), auth::require));
-    Router::new()
+    let routes = callbacks()
         .route("/health", get(health))
-        .route("/ws/cli/{session}", get(callback::upgrade))
+        .route("/ca.pem", get(authority))
+        .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
         .merge(private)
-        .fallback(async || Problem::no_route())
+        .fallback(web::serve);
+    guarded(routes, app)
+}
+
+/// The door for programs that call back, and nothing else.
+pub(crate) fn callback_router(app: App) -> Router {
+    guarded(callbacks().fallback(async || Problem::no_route()), app)
+}
+
+fn callbacks() -> Router<App> {
+    Router::new().route("/ws/cli/{session}", get(callback::upgrade))
+}
+
+/// What every request passes, whatever it is for.
+fn guarded(routes: Router<App>, app: App) -> Router {
+    routes
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(middleware::from_fn(small_enough))
         .layer(middleware::from_fn_with_state(app.clone(), guard::names_only))
@@ -70,7 +150,7 @@ pub fn router(app: App) -> Router {
 async fn small_enough(request: Request, next: Next) -> Result<Response, Problem> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
-        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large()),
+        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large(BODY_LIMIT)),
         Some(_) | None => Ok(next.run(request).await),
     }
 }
@@ -78,6 +158,12 @@ async fn small_enough(request: Request, next: Next) -> Result<Response, Problem>
 /// Says that the hub is there, and nothing else.
 async fn health() -> Json<serde_json::Value> {
     Json(json!({ "status": "ok" }))
+}
+
+/// The certificate of our own authority, for a phone that is to trust it. It is public by nature.
+async fn authority(State(app): State<App>) -> Result<Response, Problem> {
+    let authority = app.authority().ok_or_else(Problem::no_route)?;
+    Ok(([(header::CONTENT_TYPE, "application/x-x509-ca-cert")], authority.pem.clone()).into_response())
 }
 
 /// Nothing that we answer is to be cached, framed or guessed at.

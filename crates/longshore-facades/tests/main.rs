@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod access;
 mod asks;
 mod callbacks;
+mod devices;
 mod docs;
 mod doors;
 mod events;
@@ -12,8 +14,10 @@ mod flood;
 mod hostile;
 mod http;
 mod prompts;
+mod push;
 mod rig;
 mod rpc;
+mod secure;
 mod sessions;
 mod socket;
 mod subscriptions;

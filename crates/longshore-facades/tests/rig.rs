@@ -1,14 +1,16 @@
 //! A hub with a made-up anchor behind the real facade: the test is the agent, and its clients come over sockets.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use longshore_facades::auth::Token;
+use longshore_facades::auth::{Keep, Owner, Token};
 use longshore_facades::guard::Names;
-use longshore_facades::{App, serve};
-use longshore_log::MemoryLog;
-use longshore_model::anchor::{Answer, FromAnchor, Launch, Query, ToAnchor};
+use longshore_facades::push::{Outlet, Vapid};
+use longshore_facades::tls::Tls;
+use longshore_facades::{App, Setup, serve};
+use longshore_log::{Log, MemoryLog};
+use longshore_model::anchor::{Answer, Folders, FromAnchor, Launch, Query, ToAnchor};
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use longshore_model::command::AgentCommand;
@@ -45,6 +47,8 @@ pub(crate) struct Rig {
     /// Whether the anchor answers questions. While it does not, whoever asks one waits.
     pub(crate) answering: watch::Sender<bool>,
     ids: Ids,
+    /// The tokens of the owner that were kept for the next start.
+    pub(crate) kept: Arc<Mutex<Vec<String>>>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -79,7 +83,7 @@ fn agents() -> Vec<AgentInfo> {
 
 fn answer(query: &Query) -> Result<Answer, String> {
     match query {
-        Query::Agents => Ok(Answer::Agents { agents: agents() }),
+        Query::Agents => Ok(Answer::Agents { machine: "here".to_owned(), agents: agents() }),
         Query::Models { .. } => {
             let model = ModelInfo {
                 id: "large".to_owned(),
@@ -90,18 +94,30 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
+        Query::Folders { path } => {
+            let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
+            Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))
+        }
         Query::Git { .. } | Query::Sessions { .. } | Query::Messages { .. } => Err("not here".to_owned()),
     }
 }
 
 impl Rig {
     pub(crate) async fn new() -> Self {
-        Self::with(|app| app).await
+        Self::over(Arc::new(MemoryLog::default()), None).await
     }
 
     /// With an app that is made of the usual one.
     pub(crate) async fn with(change: impl FnOnce(App) -> App) -> Self {
-        let hub = Hub::new(Arc::new(MemoryLog::default()));
+        Self::made(Arc::new(MemoryLog::default()), None, change).await
+    }
+
+    pub(crate) async fn over(log: Arc<dyn Log>, tls: Option<Tls>) -> Self {
+        Self::made(log, tls, |app| app).await
+    }
+
+    async fn made(log: Arc<dyn Log>, tls: Option<Tls>, change: impl FnOnce(App) -> App) -> Self {
+        let hub = Hub::new(log);
         let (to_anchor, mut from_hub) = mpsc::channel(256);
         let (tell, told) = mpsc::unbounded_channel();
         let (answering, mut may_answer) = watch::channel(true);
@@ -122,10 +138,27 @@ impl Rig {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
-        let app = App::new(hub.clone(), Token::new(TOKEN), Names::also(["hub.example".to_owned()]));
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let keep: Keep = Box::new({
+            let kept = Arc::clone(&kept);
+            move |token| {
+                kept.lock().unwrap().push(token.reveal().to_owned());
+                Ok(())
+            }
+        });
+        let setup = Setup {
+            owner: Owner { token: Token::new(TOKEN), keep: Some(keep) },
+            names: Names::also(["hub.example".to_owned()]),
+            vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
+            outlet: Outlet::Loopback,
+            tls,
+            public_url: None,
+            web: &[],
+        };
+        let app = App::open(hub.clone(), setup).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(serve(listener, change(app), async { drop(stopped.await) }));
-        Self { hub, at, told, answering, ids: Ids::seeded(9), _stop: stop }
+        Self { hub, at, told, answering, ids: Ids::seeded(9), kept, _stop: stop }
     }
 
     /// A request with the token.

@@ -1,6 +1,7 @@
 //! Nothing lost: the durable log behind Longshore.
 //!
-//! A log holds the events of all sessions, each session's dense from 1, and one row per session for lists. When
+//! A log holds the events of all sessions, each session's dense from 1, and one row per session for lists,
+//! and the devices that were paired. When
 //! [`Log::append`] resolves, its events survive a crash; only then may anyone see them.
 //!
 //! | module | holds |
@@ -17,12 +18,14 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use longshore_model::device::{StoredDevice, StoredPush};
 use longshore_model::event::{AgentName, Body};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
+use longshore_model::usage::DayUsage;
 use uuid::Uuid;
 
 pub mod error;
@@ -32,6 +35,7 @@ pub mod search;
 pub mod sqlite;
 
 mod superseded;
+mod used;
 
 pub use error::LogError;
 pub use list::{SessionFilter, SessionPage};
@@ -84,6 +88,24 @@ pub trait Log: Send + Sync + 'static {
     /// Drops whole sessions that sleep or are closed, wait for nothing, and did not change since that moment. Says
     /// how many.
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64>;
+
+    /// What turns that ended since that moment have used, by day, agent and project, the earliest first.
+    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>>;
+
+    /// All devices, in the order in which they were paired; revoked ones too.
+    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>>;
+
+    /// Keeps a device, in place of what was kept under its id. It is durable when this resolves.
+    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()>;
+
+    /// Where browsers want to be woken.
+    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>>;
+
+    /// Keeps where a browser wants to be woken, in place of what was kept for the same endpoint.
+    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()>;
+
+    /// Forgets an endpoint; one that is not known is no fault.
+    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()>;
 
     /// How much there is.
     fn stats(&self) -> LogFuture<'_, Stats>;

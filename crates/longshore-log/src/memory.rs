@@ -1,19 +1,22 @@
 //! The log that lasts as long as its process: for tests and `--ephemeral`.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use longshore_model::device::{StoredDevice, StoredPush};
 use longshore_model::event::{AgentName, Body, Growth};
 use longshore_model::frame::Frame;
-use longshore_model::id::{Seq, SessionId};
+use longshore_model::id::{DeviceId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
+use longshore_model::usage::DayUsage;
 use uuid::Uuid;
 
 use crate::list::{Position, haystack, is_unfinished};
 use crate::search::{MOST_HITS, Words, text_of};
 use crate::superseded::Finished;
+use crate::used::Used;
 use crate::{
     Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw, asked,
     unreadable,
@@ -29,6 +32,8 @@ pub struct MemoryLog {
 struct Held {
     sessions: HashMap<SessionId, Session>,
     asks: HashMap<Uuid, SessionId>,
+    devices: BTreeMap<DeviceId, StoredDevice>,
+    pushes: BTreeMap<String, StoredPush>,
     appended: u64,
     batches: u64,
 }
@@ -147,6 +152,27 @@ impl Held {
         Ok(compacted)
     }
 
+    fn usage(&self, since: Timestamp) -> Result<Vec<DayUsage>, LogError> {
+        let mut ends = Vec::new();
+        for session in self.sessions.values() {
+            let Some(info) = &session.info else { continue };
+            for frame in &session.frames {
+                let event = frame.event().map_err(unreadable)?;
+                if let (Body::TurnFinished(end), Some(turn)) = (&event.body, event.turn)
+                    && event.at >= since
+                {
+                    ends.push((event.at, turn, info, end));
+                }
+            }
+        }
+        ends.sort_by_key(|(at, ..)| *at);
+        let mut used = Used::default();
+        for (at, turn, info, end) in ends {
+            used.add(turn, at, &info.provider, info.project.as_deref(), end);
+        }
+        Ok(used.days())
+    }
+
     fn forget(&mut self, updated_before: Timestamp) -> u64 {
         let before = self.sessions.len();
         self.sessions.retain(|_, session| {
@@ -216,6 +242,39 @@ impl Log for MemoryLog {
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         Box::pin(async move { Ok(self.held().forget(updated_before)) })
+    }
+
+    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
+        Box::pin(async move { self.held().usage(since) })
+    }
+
+    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
+        Box::pin(async move { Ok(self.held().devices.values().cloned().collect()) })
+    }
+
+    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
+        Box::pin(async move {
+            self.held().devices.insert(device.device.id, device);
+            Ok(())
+        })
+    }
+
+    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
+        Box::pin(async move { Ok(self.held().pushes.values().cloned().collect()) })
+    }
+
+    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
+        Box::pin(async move {
+            self.held().pushes.insert(push.subscription.endpoint.clone(), push);
+            Ok(())
+        })
+    }
+
+    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
+        Box::pin(async move {
+            self.held().pushes.remove(&endpoint);
+            Ok(())
+        })
     }
 
     fn stats(&self) -> LogFuture<'_, Stats> {

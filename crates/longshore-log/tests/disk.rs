@@ -31,11 +31,11 @@ async fn a_newer_format_is_refused_and_left_alone() {
     let before = fs::read(folder.path().join("log.db")).unwrap();
 
     let error = refusal(folder.path());
-    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 1, .. }), "{error}");
+    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 2, .. }), "{error}");
     assert!(error.to_string().contains("update Longshore, or use another data folder"), "{error}");
     assert_eq!(fs::read(folder.path().join("log.db")).unwrap(), before);
 
-    sql(folder.path(), "PRAGMA user_version = 1");
+    sql(folder.path(), "PRAGMA user_version = 2");
     open(folder.path()).unwrap();
 }
 

@@ -6,11 +6,14 @@ use std::path::Path;
 use longshore_log::search::{MATCH_BEGIN, MATCH_END};
 use longshore_log::{Batch, Log, LogError, MemoryLog, SessionFilter, Settings, SqliteLog, WithRaw};
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
+use longshore_model::device::{Device, DeviceMode, PushKeys, PushSubscription, StoredDevice, StoredPush};
 use longshore_model::event::{Body, Growth};
 use longshore_model::frame::Frame;
-use longshore_model::id::{ApprovalId, PromptId, QuestionId, Seq};
+use longshore_model::id::{ApprovalId, DeviceId, PromptId, QuestionId, Seq};
 use longshore_model::info::{Activity, QueuedPrompt, Status};
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
+use longshore_model::lifecycle::{TurnEnd, TurnOutcome};
+use longshore_model::usage::Usage;
 use uuid::Uuid;
 
 use crate::sample::{Talk, all, at, item, parts, seqs, session, turn};
@@ -50,6 +53,10 @@ async fn story(log: Box<dyn Log>, reopen: Reopen<'_>) {
     let log = reopen(log);
     compaction_spares_what_is_not_said_again(&*log).await;
     old_sessions_are_forgotten(&*log).await;
+    devices_are_kept(&*log).await;
+    let log = reopen(log);
+    devices_are_there_after_a_restart(&*log).await;
+    what_was_used_is_added_up(&*log).await;
     let listed = log.sessions(everything()).await.unwrap().sessions.len() as u64;
     let stats = log.stats().await.unwrap();
     assert_eq!(stats.sessions, listed + 6, "1, 21, 22, 30, 40 and 50 never had a row to list");
@@ -468,4 +475,93 @@ async fn old_sessions_are_forgotten(log: &dyn Log) {
     let frames = again.turn_of(52, &["anew"]);
     log.append(again.batch(frames.clone())).await.unwrap();
     assert_eq!(parts(&all(log, again.session, 10, WithRaw::Yes).await), parts(&frames));
+}
+
+fn device(number: u8, change: impl FnOnce(&mut Device)) -> StoredDevice {
+    let mut device = Device {
+        id: DeviceId(Uuid::from_u128(0xde_0000 + u128::from(number))),
+        label: format!("phone {number} \u{1f4f1}"),
+        mode: DeviceMode::Approve,
+        created_at: at(i64::from(number)),
+        last_used_at: None,
+        revoked_at: None,
+    };
+    change(&mut device);
+    StoredDevice { device, token_hash: [number; 32] }
+}
+
+fn push(endpoint: &str, device: Option<DeviceId>) -> StoredPush {
+    let keys = PushKeys { p256dh: "p".into(), auth: "a".into() };
+    StoredPush { device, subscription: PushSubscription { endpoint: endpoint.into(), keys } }
+}
+
+async fn devices_are_kept(log: &dyn Log) {
+    assert!(log.devices().await.unwrap().is_empty() && log.pushes().await.unwrap().is_empty());
+    for number in [2, 1] {
+        log.put_device(device(number, |_| ())).await.unwrap();
+    }
+    log.put_device(device(1, |device| device.revoked_at = Some(at(9)))).await.unwrap();
+    let phone = Some(device(2, |_| ()).device.id);
+    for (endpoint, device) in
+        [("https://b", None), ("https://a", None), ("https://a", phone), ("https://c", phone)]
+    {
+        log.put_push(push(endpoint, device)).await.unwrap();
+    }
+    for endpoint in ["https://c", "https://never"] {
+        log.drop_push(endpoint.into()).await.unwrap();
+    }
+}
+
+async fn devices_are_there_after_a_restart(log: &dyn Log) {
+    let revoked = device(1, |device| device.revoked_at = Some(at(9)));
+    let (other, phone) = (device(2, |_| ()), device(2, |_| ()).device.id);
+    assert_eq!(log.devices().await.unwrap(), [revoked, other]);
+    assert_eq!(log.pushes().await.unwrap(), [push("https://a", Some(phone)), push("https://b", None)]);
+}
+
+async fn what_was_used_is_added_up(log: &dyn Log) {
+    let day = 24 * 3600;
+    let begin = 1_000 * day;
+    // A turn each: who, where, when, and whether its tokens are known. The last one is a copy of the one before.
+    let turns = [
+        (60, 1u128, 0, true),
+        (60, 2, 10, false),
+        (61, 3, day, true),
+        (62, 4, day, true),
+        (62, 5, 2 * day, true),
+    ];
+    for (number, name, after, known) in turns.into_iter().chain([(63, 5, 2 * day + 1, true)]) {
+        let mut talk = Talk::new(number);
+        talk.seq = log.head(talk.session).await.unwrap();
+        talk.turn = Some(turn(0x600 + name));
+        talk.clock = begin + after;
+        let mut end = TurnEnd::of(TurnOutcome::Completed);
+        end.usage = known.then(|| Usage {
+            input: Some(100),
+            cached_input: Some(30),
+            output: Some(7),
+            ..Usage::default()
+        });
+        end.cost_usd = known.then_some(0.25);
+        let frames = vec![talk.say(Body::TurnFinished(end), None, "", None)];
+        let info = talk.info(|info| {
+            info.project = (number != 62).then(|| "boat".to_owned());
+            info.updated_at = at(begin);
+        });
+        log.append(Batch { info: Some(info), ..talk.batch(frames) }).await.unwrap();
+    }
+    let days = log.usage(at(begin)).await.unwrap();
+    let first = at(begin + 1).to_string()[..10].to_owned();
+    let told: Vec<_> =
+        days.iter().map(|day| (day.project.as_deref(), day.turns, day.input, day.cost)).collect();
+    let expected = [
+        (Some("boat"), 2, 100, 0.25),
+        (None, 1, 100, 0.25),
+        (Some("boat"), 1, 100, 0.25),
+        (None, 1, 100, 0.25),
+    ];
+    assert_eq!(told, expected, "{days:?}");
+    assert_eq!((days[0].day.as_str(), days[0].agent.as_str()), (first.as_str(), "codex"));
+    assert_eq!((days[0].cached, days[0].output), (30, 7));
+    assert_eq!(log.usage(at(begin + 2 * day)).await.unwrap().len(), 1);
 }

@@ -104,6 +104,26 @@ export type Choice = {
   label: string;
 };
 
+/** What was used on one day (in UTC) with one agent in one project. */
+export type DayUsage = {
+  /** Which agent. */
+  agent: string;
+  /** Of those read, from the cache. */
+  cached: number;
+  /** What it cost, as far as agents say so. */
+  cost: number;
+  /** The day: `2026-11-15`. */
+  day: string;
+  /** Tokens read by the model, cached ones included. */
+  input: number;
+  /** Tokens written by the model. */
+  output: number;
+  /** The name of the work tree's folder. */
+  project?: string | null;
+  /** How many turns. */
+  turns: number;
+};
+
 /** What a person can answer. */
 export type Decision = ("allow_once" | "allow_session" | "allow_always" | "deny" | "cancel");
 
@@ -122,6 +142,28 @@ export type DelegationEnd = {
   /** How. */
   outcome: TurnOutcome;
 };
+
+/** A client with a token of its own. */
+export type Device = {
+  /** When it was paired. */
+  createdAt: Timestamp;
+  /** Its name for programs. */
+  id: DeviceId;
+  /** Its name for people, who read it wherever this device decided something. */
+  label: string;
+  /** When it was last here, to the minute. */
+  lastUsedAt?: (Timestamp | null);
+  /** What it may do. */
+  mode: DeviceMode;
+  /** Since when its token opens nothing any more. */
+  revokedAt?: (Timestamp | null);
+};
+
+/** A client with a token of its own. */
+export type DeviceId = string;
+
+/** What a device may do. */
+export type DeviceMode = ("full" | "read_only" | "approve");
 
 /** The public JSON of an [`Event`]: the fields of the contract in their order. */
 export type Event = (
@@ -480,6 +522,16 @@ export type FileDiff = {
   changes: FileChange[];
   /** Whether it is done. */
   status: ToolStatus;
+};
+
+/** A folder of a machine, for whoever looks for a work tree. */
+export type Folders = {
+  /** The names of those in it, in order. Hidden ones are left out. */
+  folders: string[];
+  /** The one that it is in; none at the top. */
+  parent: string | null;
+  /** Which one. */
+  path: string;
 };
 
 /** Where a fork left its origin. */

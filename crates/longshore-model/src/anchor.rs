@@ -3,6 +3,7 @@
 //! The hub never reaches into an agent's process. It tells the anchor, which holds the processes, and the anchor
 //! tells what they said, already translated.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
@@ -175,6 +176,11 @@ pub enum Query {
     },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
+    /// Which folders are in this one?
+    Folders {
+        /// An absolute path; none for the folder where people begin.
+        path: Option<String>,
+    },
 }
 
 /// The answer to a [`Query`].
@@ -183,6 +189,8 @@ pub enum Query {
 pub enum Answer {
     /// To [`Query::Agents`].
     Agents {
+        /// The name of the machine that they are on.
+        machine: String,
         /// All that the anchor knows.
         agents: Vec<AgentInfo>,
     },
@@ -217,6 +225,20 @@ pub enum Answer {
         /// How many of them are yet to be read, or read on.
         unread: u64,
     },
+    /// To [`Query::Folders`].
+    Folders(Folders),
+}
+
+/// A folder of a machine, for whoever looks for a work tree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Folders {
+    /// Which one.
+    pub path: String,
+    /// The one that it is in; none at the top.
+    pub parent: Option<String>,
+    /// The names of those in it, in order. Hidden ones are left out.
+    pub folders: Vec<String>,
 }
 
 /// A conversation that an agent remembers.

@@ -66,6 +66,8 @@ ids! {
     QuestionId,
     /// A question of the hub to an anchor.
     QueryId,
+    /// A client with a token of its own.
+    DeviceId,
 }
 
 impl SessionId {

@@ -8,6 +8,7 @@
 //! | [`event`] | the event, its closed [`event::Body`], its public JSON |
 //! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
 //! | [`mcp`] | servers that bring tools to an agent |
+//! | [`device`] | paired clients, and what each may do |
 //! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
 //! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
 //! | [`info`] | a session as lists show it |
@@ -23,6 +24,7 @@ pub mod callback;
 pub mod capability;
 pub mod command;
 pub mod describe;
+pub mod device;
 pub mod driver;
 pub mod event;
 pub mod frame;

@@ -3,6 +3,29 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// What was used on one day (in UTC) with one agent in one project.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct DayUsage {
+    /// The day: `2026-11-15`.
+    pub day: String,
+    /// Which agent.
+    pub agent: String,
+    /// The name of the work tree's folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    /// Tokens read by the model, cached ones included.
+    pub input: u64,
+    /// Tokens written by the model.
+    pub output: u64,
+    /// Of those read, from the cache.
+    pub cached: u64,
+    /// What it cost, as far as agents say so.
+    pub cost: f64,
+    /// How many turns.
+    pub turns: u64,
+}
+
 /// Tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

@@ -2,10 +2,13 @@
 
 use std::path::Path;
 
+use longshore_model::anchor::Folders;
 use longshore_model::capability::AgentInfo;
+use longshore_model::device::Device;
 use longshore_model::event::EventJson;
 use longshore_model::info::SessionInfo;
 use longshore_model::timeline::Item;
+use longshore_model::usage::DayUsage;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value, json};
 
@@ -19,6 +22,9 @@ fn schema() -> Value {
     generator.subschema_for::<SessionInfo>();
     generator.subschema_for::<Item>();
     generator.subschema_for::<AgentInfo>();
+    generator.subschema_for::<Device>();
+    generator.subschema_for::<DayUsage>();
+    generator.subschema_for::<Folders>();
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Longshore",

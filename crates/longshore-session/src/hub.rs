@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
-use longshore_model::capability::{AgentInfo, Mode, ModelInfo};
+use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Reply};
 use longshore_model::event::{Actor as By, Draft};
 use longshore_model::frame::Frame;
@@ -45,7 +45,7 @@ pub(crate) struct Inner {
     anchor: OnceLock<mpsc::Sender<ToAnchor>>,
     asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
     changes: broadcast::Sender<Arc<SessionInfo>>,
-    ids: Mutex<Ids>,
+    pub(crate) ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
 }
 
@@ -143,30 +143,6 @@ impl Hub {
             },
         };
         let _ = self.entry(session, head).agent.send(message).await;
-    }
-
-    /// The agents that the anchor knows.
-    pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
-        match self.ask(Query::Agents).await? {
-            Answer::Agents { agents } => Ok(agents),
-            Answer::Models { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::Past { .. } => Err(mismatch()),
-        }
-    }
-
-    /// The models of one agent.
-    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
-        match self.ask(Query::Models { agent: agent.into() }).await? {
-            Answer::Models { models } => Ok(models),
-            Answer::Agents { .. }
-            | Answer::Git { .. }
-            | Answer::Sessions { .. }
-            | Answer::Messages { .. }
-            | Answer::Past { .. } => Err(mismatch()),
-        }
     }
 
     pub(crate) async fn ask(&self, query: Query) -> Result<Answer, HubError> {
@@ -435,7 +411,7 @@ pub(crate) fn mismatch() -> HubError {
     HubError::Anchor("the anchor answered something else than it was asked".to_owned())
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -9,7 +9,9 @@
 //! The order is the promise: an event is durable before anyone sees it, and before the agent hears of it.
 
 mod actor;
+mod asks;
 mod counters;
+mod devices;
 mod error;
 mod fork;
 mod hub;
@@ -21,6 +23,7 @@ mod story;
 mod subscription;
 mod tail;
 
+pub use asks::Machine;
 pub use counters::Counters;
 pub use error::HubError;
 pub use hub::{Hub, OpenRequest};

@@ -64,7 +64,8 @@ impl Hub {
             | Answer::Models { .. }
             | Answer::Git { .. }
             | Answer::Sessions { .. }
-            | Answer::Messages { .. } => Err(mismatch()),
+            | Answer::Messages { .. }
+            | Answer::Folders(_) => Err(mismatch()),
         }
     }
 

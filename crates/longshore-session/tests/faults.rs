@@ -7,12 +7,14 @@ use longshore_log::{
     Batch, Compacted, Hit, Log, LogError, LogFuture, MemoryLog, SessionFilter, SessionPage, Stats, WithRaw,
 };
 use longshore_model::anchor::{FromAnchor, ToAnchor};
+use longshore_model::device::{StoredDevice, StoredPush};
 use longshore_model::event::{AgentName, Body, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::{NativeId, Sleep, SleepCause, TurnOutcome};
 use longshore_model::time::Timestamp;
+use longshore_model::usage::DayUsage;
 use longshore_session::{Hub, HubError, OpenRequest};
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -69,6 +71,24 @@ impl Log for Fickle {
     }
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         self.log.forget(updated_before)
+    }
+    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
+        self.log.usage(since)
+    }
+    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
+        self.log.devices()
+    }
+    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
+        self.log.put_device(device)
+    }
+    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
+        self.log.pushes()
+    }
+    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
+        self.log.put_push(push)
+    }
+    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
+        self.log.drop_push(endpoint)
     }
     fn stats(&self) -> LogFuture<'_, Stats> {
         self.log.stats()

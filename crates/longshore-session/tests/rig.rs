@@ -54,7 +54,7 @@ impl Rig {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
                             longshore_model::anchor::Query::Agents => {
-                                Ok(Answer::Agents { agents: vec![agent()] })
+                                Ok(Answer::Agents { machine: "here".to_owned(), agents: vec![agent()] })
                             }
                             _ => Err("not here".to_owned()),
                         };

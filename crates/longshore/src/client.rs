@@ -10,11 +10,12 @@ use longshore_model::id::{Seq, SessionId};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
-use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
-use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+use crate::wire::{self, Trust, Wire};
 
 /// How long a hub may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -54,7 +55,7 @@ pub enum News {
 
 /// A connection to a hub.
 pub struct Client {
-    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    socket: WebSocketStream<Box<dyn Wire>>,
     next_id: u64,
     news: VecDeque<News>,
 }
@@ -62,11 +63,24 @@ pub struct Client {
 impl Client {
     /// Connects. `url` is the hub's, as in `http://127.0.0.1:8790`.
     pub async fn connect(url: &str, token: &str) -> Result<Self> {
+        Self::connect_to(url, token, &Trust::default()).await
+    }
+
+    /// The same, when `https` is believed of somebody in particular.
+    pub async fn connect_to(url: &str, token: &str, trust: &Trust) -> Result<Self> {
         let address = format!("{}/api/v1/socket", url.replacen("http", "ws", 1));
         let mut request = address.as_str().into_client_request().context("the hub's address is no URL")?;
         request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
-        match tokio_tungstenite::connect_async_with_config(request, Some(config), true).await {
+        let secure = request.uri().scheme_str() == Some("wss");
+        let host = request.uri().host().context("the hub's address has no host")?.to_owned();
+        let port = request.uri().port_u16().unwrap_or(if secure { 443 } else { 80 });
+        let wire = wire::connect(&host, port, secure.then_some(trust)).await;
+        let wire = wire.map_err(|error| match error.downcast_ref::<std::io::Error>() {
+            Some(_) => Unreachable { url: url.to_owned() }.into(),
+            None => error,
+        })?;
+        match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {
             Ok((socket, _)) => Ok(Self { socket, next_id: 0, news: VecDeque::new() }),
             Err(tungstenite::Error::Http(response)) => Err(refused_by(&response)),
             Err(_) => Err(Unreachable { url: url.to_owned() }.into()),

@@ -51,6 +51,11 @@ impl Places {
         self.data.join("token")
     }
 
+    /// The keys that push services know the hub by.
+    pub fn push_keys(&self) -> PathBuf {
+        self.data.join("push.key")
+    }
+
     /// What the running hub says of itself.
     pub fn running(&self) -> PathBuf {
         self.data.join("hub.json")
@@ -70,6 +75,18 @@ pub struct Config {
     pub bind: String,
     /// Names besides loopback under which it may be reached.
     pub allow_hosts: Vec<String>,
+    /// Whether it speaks TLS, with a certificate of an authority of this machine's own.
+    pub tls: bool,
+    /// The certificate that it speaks TLS with instead, in PEM.
+    pub tls_cert: Option<PathBuf>,
+    /// And its key.
+    pub tls_key: Option<PathBuf>,
+    /// The address under which others reach it, when that is not the one it listens at.
+    pub public_url: Option<String>,
+    /// Whether it may listen beyond this machine without TLS.
+    pub insecure_http: bool,
+    /// Whom a push service may turn to: `mailto:` or `https:`.
+    pub push_contact: String,
     /// Whether a commit waits for the disk: `full`, or `normal`, which a power cut may take back.
     pub durability: Durability,
     /// Hours after which the deltas of a finished turn are dropped.
@@ -99,6 +116,12 @@ impl Default for Config {
         Self {
             bind: "127.0.0.1:8790".to_owned(),
             allow_hosts: Vec::new(),
+            tls: false,
+            tls_cert: None,
+            tls_key: None,
+            public_url: None,
+            insecure_http: false,
+            push_contact: "mailto:owner@example.com".to_owned(),
             durability: Durability::Full,
             compact_after_hours: 24,
             retention_days: 0,
@@ -141,12 +164,23 @@ impl Config {
                 other => bail!("LONGSHORE_DURABILITY is `{other}`; it can be full or normal"),
             };
         }
-        if let Some(watch) = env("LONGSHORE_WATCH_PAST") {
-            self.watch_past = match watch.as_str() {
-                "true" | "1" => true,
-                "false" | "0" => false,
-                other => bail!("LONGSHORE_WATCH_PAST is `{other}`; it can be true or false"),
-            };
+        for (name, value) in [
+            ("LONGSHORE_WATCH_PAST", &mut self.watch_past),
+            ("LONGSHORE_TLS", &mut self.tls),
+            ("LONGSHORE_INSECURE_HTTP", &mut self.insecure_http),
+        ] {
+            match env(name).as_deref() {
+                None => {}
+                Some("true" | "1") => *value = true,
+                Some("false" | "0") => *value = false,
+                Some(other) => bail!("{name} is `{other}`; it can be true or false"),
+            }
+        }
+        self.tls_cert = env("LONGSHORE_TLS_CERT").map(PathBuf::from).or(self.tls_cert.take());
+        self.tls_key = env("LONGSHORE_TLS_KEY").map(PathBuf::from).or(self.tls_key.take());
+        self.public_url = env("LONGSHORE_PUBLIC_URL").or(self.public_url.take());
+        if let Some(contact) = env("LONGSHORE_PUSH_CONTACT") {
+            self.push_contact = contact;
         }
         for (name, value) in [
             ("LONGSHORE_COMPACT_AFTER_HOURS", &mut self.compact_after_hours),

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`cli`] | the command line, one verb per file |
 //! | [`config`] | where things are and how they are set |
-//! | [`client`] | a client of a hub's socket |
+//! | [`client`], [`wire`] | a client of a hub's socket, and the way to it |
 //! | [`render`] | sessions on a terminal |
 //! | [`scenario`] | what every agent is tried with, and what each was seen to do |
 //! | [`script`] | the scripted model |
@@ -15,3 +15,4 @@ pub mod config;
 pub mod render;
 pub mod scenario;
 pub mod script;
+pub mod wire;

@@ -17,6 +17,7 @@ use super::job::{Job, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::Versions;
+use crate::folders;
 use crate::git;
 use crate::past::Watcher;
 use crate::spec::Agent;
@@ -57,7 +58,7 @@ impl Queries {
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents | Query::Git { .. } | Query::Past => return None,
+            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let known = match query {
@@ -70,7 +71,8 @@ impl Queries {
             | Query::Messages { .. }
             | Query::Agents
             | Query::Git { .. }
-            | Query::Past => false,
+            | Query::Past
+            | Query::Folders { .. } => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
     }
@@ -83,6 +85,7 @@ impl Queries {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past => "the search for past conversations".to_owned(),
+            Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
             }
@@ -111,6 +114,7 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
+            Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
@@ -123,7 +127,8 @@ impl Queries {
             | Query::Messages { .. }
             | Query::Agents
             | Query::Git { .. }
-            | Query::Past => None,
+            | Query::Past
+            | Query::Folders { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
@@ -170,7 +175,7 @@ impl Queries {
                 agent.models.clone_from(models);
             }
         }
-        Answer::Agents { agents }
+        Answer::Agents { machine: folders::machine(), agents }
     }
 
     /// Looks now. What could not be told within the deadline is told the next time.

@@ -14,7 +14,7 @@ fn models(agent: &str) -> Query {
 #[tokio::test]
 async fn agents_are_listed_whether_they_are_there_or_not() {
     let mut rig = Rig::new(json!([]));
-    let Ok(Answer::Agents { agents }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
     let names: Vec<_> = agents.iter().map(|agent| &*agent.name).collect();
     assert_eq!(names, ["fake", "absent"]);
     assert_eq!(agents[0].path, Some(fake_agent().display().to_string()));
@@ -40,7 +40,7 @@ async fn models_are_asked_for_once_and_then_remembered() {
     }
     // One process was asked, and it is gone now. A second one would have called before its answer.
     listen(phone.call().await).await;
-    let Ok(Answer::Agents { agents }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
     assert_eq!(agents[0].models.len(), 1, "they are listed with the agent from now on");
     drop(rig);
     assert!(phone.nobody_else_called());

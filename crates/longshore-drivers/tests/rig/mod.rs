@@ -170,7 +170,11 @@ impl Driver for Parrot {
             Input::Ask { id, query } => {
                 self.asked = Some(id);
                 out.lines.push(match query {
-                    Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
+                    Query::Messages { .. }
+                    | Query::Agents
+                    | Query::Git { .. }
+                    | Query::Past
+                    | Query::Folders { .. } => {
                         panic!("agents are not asked for this")
                     }
                     Query::Models { .. } => "models".to_owned(),

@@ -8,18 +8,15 @@ use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
 
-fn fake(script: &Value) -> Spawn {
-    Spawn {
+fn start(script: Value, limits: Limits) -> Stdio {
+    let spawn = Spawn {
         program: fake_agent(),
         arguments: vec![script.to_string()],
         around: Default::default(),
         env: [("FAKE".to_owned(), "yes".to_owned())].into(),
         cwd: None,
-    }
-}
-
-fn start(script: Value, limits: Limits) -> Stdio {
-    Stdio::spawn(&fake(&script), limits).unwrap()
+    };
+    Stdio::spawn(&spawn, limits).unwrap()
 }
 
 /// All lines until the end.

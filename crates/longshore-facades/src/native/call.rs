@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
+use longshore_model::capability::AgentInfo;
 use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_session::{Hub, HubError, ImportedPast, OpenRequest, SessionFilter, WithRaw};
+use longshore_session::{HubError, ImportedPast, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
 use super::check;
@@ -16,7 +17,8 @@ use super::params::{
     Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage,
     Update,
 };
-use crate::auth::Principal;
+use crate::gate::Gate;
+use crate::problem::Problem;
 
 const SESSIONS: (usize, usize) = (50, 200);
 const EVENTS: (usize, usize) = (200, 1_000);
@@ -30,48 +32,48 @@ fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
 }
 
-pub(super) async fn agents(hub: &Hub) -> Result<Value, HubError> {
-    let mut agents = hub.agents().await?;
+pub(super) async fn agents(gate: &Gate) -> Result<Value, Problem> {
+    let mut agents = gate.agents().await?;
+    with_models(gate, &mut agents).await;
+    Ok(json!({ "agents": agents }))
+}
+
+/// Asks those that are here for their models.
+pub(super) async fn with_models(gate: &Gate, agents: &mut [AgentInfo]) {
     for agent in agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models) {
-        match hub.models(&agent.name).await {
+        match gate.models(&agent.name).await {
             Ok(models) => agent.models = models,
             Err(error) => agent.remark = Some(format!("its models are not known: {error}")),
         }
     }
-    Ok(json!({ "agents": agents }))
 }
 
-pub(super) async fn open(hub: &Hub, params: Open, by: &Principal) -> Result<SessionInfo, HubError> {
+pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Problem> {
     let Open { agent, cwd, prompt, title, model, mode, mcp_servers } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
     if let Some(prompt) = &prompt {
         // Refused before there is a session, so that none is left behind with nothing to do.
-        check::first_prompt(hub, &agent, prompt).await?;
+        check::first_prompt(gate, &agent, prompt).await?;
     }
     let mode = mode.unwrap_or_default();
-    let opened = hub.open(OpenRequest { agent, cwd, title, model, mode, mcp_servers }).await?;
+    let opened = gate.open(OpenRequest { agent, cwd, title, model, mode, mcp_servers }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
-    hub.command(opened.session_id, Command::Prompt(prompt), by.name.clone()).await?;
-    hub.session(opened.session_id).await
+    gate.command(opened.session_id, Command::Prompt(prompt)).await?;
+    Ok(gate.session(opened.session_id).await?)
 }
 
-pub(super) async fn sessions(hub: &Hub, params: List) -> Result<Value, HubError> {
+pub(super) async fn sessions(gate: &Gate, params: List) -> Result<Value, Problem> {
     let List { status, agent, q, archived, limit, cursor } = params;
     let archived = archived.or(Some(false));
     let filter = SessionFilter { status, agent, q, archived, limit: bounded(limit, SESSIONS), cursor };
-    let page = hub.sessions(filter).await?;
+    let page = gate.sessions(filter).await?;
     Ok(json!({ "sessions": page.sessions, "next": page.next }))
 }
 
 /// Change by change; the first one that is refused ends it. Those that are most likely refused come first.
-pub(super) async fn update(
-    hub: &Hub,
-    session: SessionId,
-    params: Update,
-    by: &Principal,
-) -> Result<SessionInfo, HubError> {
+pub(super) async fn update(gate: &Gate, session: SessionId, params: Update) -> Result<SessionInfo, Problem> {
     let Update { title, archived, mode, model, queue } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
@@ -83,20 +85,15 @@ pub(super) async fn update(
         archived.map(Command::Archive),
     ];
     for wish in wishes.into_iter().flatten() {
-        hub.command(session, wish, by.name.clone()).await?;
+        gate.command(session, wish).await?;
     }
-    hub.session(session).await
+    Ok(gate.session(session).await?)
 }
 
 /// A wish of which nothing comes back but the session as it then stands.
-pub(super) async fn wish(
-    hub: &Hub,
-    session: SessionId,
-    command: Command,
-    by: &Principal,
-) -> Result<SessionInfo, HubError> {
-    hub.command(session, command, by.name.clone()).await?;
-    hub.session(session).await
+pub(super) async fn wish(gate: &Gate, session: SessionId, command: Command) -> Result<SessionInfo, Problem> {
+    gate.command(session, command).await?;
+    Ok(gate.session(session).await?)
 }
 
 pub(super) fn revive(params: Revive) -> Command {
@@ -107,27 +104,20 @@ pub(super) fn rewrite(prompt: PromptId, params: Rewrite) -> Command {
     Command::EditPrompt { prompt, text: params.text }
 }
 
-pub(super) async fn prompt(
-    hub: &Hub,
-    session: SessionId,
-    params: Say,
-    by: &Principal,
-) -> Result<Prompted, HubError> {
+pub(super) async fn prompt(gate: &Gate, session: SessionId, params: Say) -> Result<Prompted, Problem> {
     let Say { content, key, when } = params;
     check::name("key", key.as_deref())?;
     let wish = Command::Prompt(content.into_prompt(key, when));
-    match hub.command(session, wish, by.name.clone()).await? {
+    match gate.command(session, wish).await? {
         Reply::Prompted { prompt, turn, seq } => Ok(Prompted { prompt, turn, seq }),
-        Reply::Done | Reply::Decided(_) | Reply::Answered(_) => {
-            Err(HubError::Invalid("a prompt came to something else".to_owned()))
-        }
+        Reply::Done | Reply::Decided(_) | Reply::Answered(_) => Err(Problem::our_fault()),
     }
 }
 
-pub(super) async fn events(hub: &Hub, session: SessionId, params: Events) -> Result<EventPage, HubError> {
+pub(super) async fn events(gate: &Gate, session: SessionId, params: Events) -> Result<EventPage, Problem> {
     let limit = bounded(params.limit, EVENTS);
-    let mut frames = hub.events(session, params.after, limit, with_raw(params.raw)).await?;
-    let head = hub.session(session).await?.head;
+    let mut frames = gate.events(session, params.after, limit, with_raw(params.raw)).await?;
+    let head = gate.session(session).await?.head;
     let mut bytes = 0;
     let mut fits = |frame: &Frame| {
         bytes += frame.json().len() + frame.raw().map_or(0, |raw| raw.len());
@@ -159,8 +149,12 @@ impl EventPage {
     }
 }
 
-pub(super) async fn timeline(hub: &Hub, session: SessionId, params: TimelinePage) -> Result<Value, HubError> {
-    let timeline = hub.timeline(session).await?;
+pub(super) async fn timeline(
+    gate: &Gate,
+    session: SessionId,
+    params: TimelinePage,
+) -> Result<Value, Problem> {
+    let timeline = gate.timeline(session).await?;
     let items = &timeline.items;
     let end = params.before.map_or(items.len(), |before| items.partition_point(|item| item.seq < before));
     let start = end.saturating_sub(bounded(params.limit, ITEMS));
@@ -168,50 +162,40 @@ pub(super) async fn timeline(hub: &Hub, session: SessionId, params: TimelinePage
     Ok(json!({ "items": &items[start..end], "next": next, "head": timeline.head }))
 }
 
-pub(super) async fn inbox(hub: &Hub) -> Result<Value, HubError> {
-    let inbox = hub.inbox().await?;
+pub(super) async fn inbox(gate: &Gate) -> Result<Value, Problem> {
+    let inbox = gate.inbox().await?;
     Ok(json!({ "approvals": inbox.approvals, "questions": inbox.questions }))
 }
 
-pub(super) async fn decide(
-    hub: &Hub,
-    approval: ApprovalId,
-    params: Decide,
-    by: &Principal,
-) -> Result<Value, HubError> {
+pub(super) async fn decide(gate: &Gate, approval: ApprovalId, params: Decide) -> Result<Value, Problem> {
     let Decide { decision, message, input } = params;
     check::depth("input", input.as_ref())?;
-    match hub.decide(approval, decision, message, input, by.name.clone()).await? {
+    match gate.decide(approval, decision, message, input).await? {
         Reply::Decided(decision) => Ok(json!({ "approval": approval, "decision": decision })),
         Reply::Done | Reply::Prompted { .. } | Reply::Answered(_) => Ok(Value::Null),
     }
 }
 
-pub(super) async fn answer(
-    hub: &Hub,
-    question: QuestionId,
-    params: Answer,
-    by: &Principal,
-) -> Result<Value, HubError> {
+pub(super) async fn answer(gate: &Gate, question: QuestionId, params: Answer) -> Result<Value, Problem> {
     check::depth("answers", params.answers.values())?;
-    match hub.answer(question, params.action, params.answers, by.name.clone()).await? {
+    match gate.answer(question, params.action, params.answers).await? {
         Reply::Answered(answer) => Ok(json!({ "question": question, "answer": answer })),
         Reply::Done | Reply::Prompted { .. } | Reply::Decided(_) => Ok(Value::Null),
     }
 }
 
-pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError> {
-    let hits = hub.search(params.q, bounded(params.limit, HITS)).await?;
+pub(super) async fn search(gate: &Gate, params: Search) -> Result<Value, Problem> {
+    let hits = gate.search(params.q, bounded(params.limit, HITS)).await?;
     let mut titles = HashMap::new();
     let mut found = Vec::with_capacity(hits.len());
     for hit in hits {
         let title = match titles.entry(hit.session) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(new) => match hub.session(hit.session).await {
+            Entry::Vacant(new) => match gate.session(hit.session).await {
                 Ok(session) => new.insert(session.title),
                 // Forgotten since it was found.
                 Err(HubError::UnknownSession) => continue,
-                Err(error) => return Err(error),
+                Err(error) => return Err(error.into()),
             },
         };
         found.push(json!({
@@ -223,10 +207,10 @@ pub(super) async fn search(hub: &Hub, params: Search) -> Result<Value, HubError>
 }
 
 /// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.
-pub(super) async fn import(hub: &Hub, params: Import) -> Result<SessionInfo, HubError> {
+pub(super) async fn import(gate: &Gate, params: Import) -> Result<SessionInfo, Problem> {
     let mut events = Vec::with_capacity(params.events.len());
     for json in params.events {
-        let unreadable = |error| HubError::Invalid(format!("an event cannot be read: {error}"));
+        let unreadable = |error| Problem::invalid(format!("an event cannot be read: {error}"));
         let event = serde_json::from_str(json.get()).map_err(unreadable)?;
         let Raw { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
         let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {
@@ -235,18 +219,18 @@ pub(super) async fn import(hub: &Hub, params: Import) -> Result<SessionInfo, Hub
         });
         events.push((event, raw));
     }
-    hub.import(events).await
+    gate.import(events).await
 }
 
 /// Looks for conversations that were held elsewhere.
-pub(super) async fn import_past(hub: &Hub) -> Result<Value, HubError> {
-    let ImportedPast { found, new, unread } = hub.import_past().await?;
+pub(super) async fn import_past(gate: &Gate) -> Result<Value, Problem> {
+    let ImportedPast { found, new, unread } = gate.import_past().await?;
     Ok(json!({ "found": found, "new": new, "unread": unread }))
 }
 
 /// How a session goes on in the agent's own terminal.
-pub(super) async fn hand_back(hub: &Hub, session: SessionId) -> Result<Value, HubError> {
-    let back = hub.hand_back(session).await?;
+pub(super) async fn hand_back(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
+    let back = gate.hand_back(session).await?;
     Ok(back
         .map_or(Value::Null, |back| json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })))
 }

@@ -1,8 +1,11 @@
 //! What of a client's words is refused before anyone acts on it.
 
 use longshore_model::command::{Prompt, Refusal};
-use longshore_session::{Hub, HubError};
+use longshore_session::HubError;
 use serde_json::Value;
+
+use crate::gate::Gate;
+use crate::problem::Problem;
 
 /// How many bytes a title, a key or the name of a model may have.
 const NAME_BYTES: usize = 1_000;
@@ -11,20 +14,20 @@ const NAME_BYTES: usize = 1_000;
 const DEPTH: usize = 64;
 
 /// A title, a key, the name of a model: one that is given has words, and not too many.
-pub(super) fn name(field: &str, given: Option<&str>) -> Result<(), HubError> {
+pub(super) fn name(field: &str, given: Option<&str>) -> Result<(), Problem> {
     match given {
-        Some(text) if text.trim().is_empty() => Err(HubError::Invalid(format!("`{field}` is empty"))),
+        Some(text) if text.trim().is_empty() => Err(Problem::invalid(format!("`{field}` is empty"))),
         Some(text) if text.len() > NAME_BYTES => {
-            Err(HubError::Invalid(format!("`{field}` is longer than {NAME_BYTES} bytes")))
+            Err(Problem::invalid(format!("`{field}` is longer than {NAME_BYTES} bytes")))
         }
         Some(_) | None => Ok(()),
     }
 }
 
-pub(super) fn depth<'a>(field: &str, given: impl IntoIterator<Item = &'a Value>) -> Result<(), HubError> {
+pub(super) fn depth<'a>(field: &str, given: impl IntoIterator<Item = &'a Value>) -> Result<(), Problem> {
     match given.into_iter().all(|value| fits(value, DEPTH)) {
         true => Ok(()),
-        false => Err(HubError::Invalid(format!("`{field}` is nested more than {DEPTH} deep"))),
+        false => Err(Problem::invalid(format!("`{field}` is nested more than {DEPTH} deep"))),
     }
 }
 
@@ -37,15 +40,16 @@ fn fits(value: &Value, left: usize) -> bool {
 }
 
 /// Whether a session that does not exist yet could take this prompt.
-pub(super) async fn first_prompt(hub: &Hub, agent: &str, prompt: &Prompt) -> Result<(), HubError> {
+pub(super) async fn first_prompt(gate: &Gate, agent: &str, prompt: &Prompt) -> Result<(), Problem> {
     if prompt.text.trim().is_empty() && prompt.attachments.is_empty() {
-        return Err(Refusal::EmptyPrompt.into());
+        return Err(HubError::from(Refusal::EmptyPrompt).into());
     }
     if !prompt.attachments.is_empty() {
-        let agents = hub.agents().await?;
+        let agents = gate.agents().await?;
         let known = agents.iter().find(|known| *known.name == *agent);
         if known.is_some_and(|known| !known.capabilities.attachments) {
-            return Err(Refusal::NotSupported { agent: agent.to_owned(), what: "take attachments" }.into());
+            let refusal = Refusal::NotSupported { agent: agent.to_owned(), what: "take attachments" };
+            return Err(HubError::from(refusal).into());
         }
     }
     Ok(())

@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::rejection::{PathRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
-use longshore_session::{Hub, HubError, Subscription};
+use longshore_session::{HubError, Subscription};
 use tracing::warn;
 
 use super::call;
 use super::params::Events;
+use crate::gate::Gate;
 use crate::problem::Problem;
-use crate::router::App;
 
 /// How often a quiet stream says that it is still there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -27,7 +27,7 @@ const PAGE: usize = 512;
 
 /// `GET /api/v1/sessions/{id}/events`.
 pub(super) async fn events(
-    State(app): State<App>,
+    gate: Gate,
     id: Result<Path<SessionId>, PathRejection>,
     query: Result<Query<Events>, QueryRejection>,
     headers: HeaderMap,
@@ -36,12 +36,12 @@ pub(super) async fn events(
     let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     if accept.contains("text/event-stream") {
         params.after = last_event_id(&headers)?.unwrap_or(params.after);
-        return live(&app.hub, session, params).await;
+        return live(&gate, session, params).await;
     }
     if accept.contains("application/x-ndjson") {
-        return all(app.hub, session, params).await;
+        return all(gate, session, params).await;
     }
-    let page = call::events(&app.hub, session, params).await?;
+    let page = call::events(&gate, session, params).await?;
     Ok(([(header::CONTENT_TYPE, "application/json")], page.to_json()).into_response())
 }
 
@@ -52,8 +52,8 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
     seq.map(Some).ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the seq of an event"))
 }
 
-async fn live(hub: &Hub, session: SessionId, params: Events) -> Result<Response, Problem> {
-    let subscription = hub.subscribe(session, params.after, call::with_raw(params.raw)).await?;
+async fn live(gate: &Gate, session: SessionId, params: Events) -> Result<Response, Problem> {
+    let subscription = gate.subscribe(session, params.after, call::with_raw(params.raw)).await?;
     let stream = stream::unfold(subscription, move |mut subscription: Subscription| async move {
         let text = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
             Err(_) => ":\n\n".to_owned(),
@@ -76,17 +76,17 @@ async fn live(hub: &Hub, session: SessionId, params: Events) -> Result<Response,
 
 /// All events up to now, a line each. A log that cannot be read on cuts the body short, so that nobody takes the part
 /// for the whole.
-async fn all(hub: Hub, session: SessionId, params: Events) -> Result<Response, Problem> {
-    let head = hub.session(session).await?.head;
+async fn all(gate: Gate, session: SessionId, params: Events) -> Result<Response, Problem> {
+    let head = gate.session(session).await?.head;
     let raw = params.raw;
-    let stream = stream::try_unfold((hub, params.after), move |(hub, after)| async move {
+    let stream = stream::try_unfold((gate, params.after), move |(gate, after)| async move {
         if after >= head {
             return Ok(None);
         }
-        let frames = hub.events(session, after, PAGE, call::with_raw(raw)).await?;
+        let frames = gate.events(session, after, PAGE, call::with_raw(raw)).await?;
         let Some(last) = frames.last().map(Frame::seq) else { return Ok::<_, HubError>(None) };
         let lines: String = frames.iter().flat_map(|frame| [json_of(frame, raw), "\n".into()]).collect();
-        Ok(Some((lines, (hub, last))))
+        Ok(Some((lines, (gate, last))))
     });
     Ok(([(header::CONTENT_TYPE, "application/x-ndjson")], Body::from_stream(stream)).into_response())
 }

@@ -1,31 +1,33 @@
 //! The calls as HTTP.
 
 use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
-use axum::extract::{Extension, Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{get, patch, post};
+use axum::routing::{delete, get, patch, post};
 use axum::{Json, Router};
 use longshore_model::command::Command;
-use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
+use longshore_model::id::{ApprovalId, DeviceId, PromptId, QuestionId, SessionId};
 use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, ByName, Decide, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Answer, ByName, Decide, FolderPath, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite, Say,
+    Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
-use super::{call, events, openapi, socket};
-use crate::auth::Principal;
+use super::{call, events, openapi, own, socket};
+use crate::gate::Gate;
+use crate::pair;
 use crate::problem::Problem;
 use crate::router::App;
 
-type By = Extension<Principal>;
 type Id<T> = Result<Path<T>, PathRejection>;
 type Body<T> = Result<Json<ByName<T>>, JsonRejection>;
+type MayBody<T> = Result<Option<Json<ByName<T>>>, JsonRejection>;
 type Asked<T> = Result<Query<T>, QueryRejection>;
 type Answered<T> = Result<Json<T>, Problem>;
 
-/// All of `/api/v1`. [`openapi`] describes the same list; a test holds them together.
+/// All of `/api/v1` and `/admin`. [`openapi`] describes the same list; a test holds them together.
 pub fn routes() -> Router<App> {
     Router::new()
         .route("/api/v1/agents", get(agents))
@@ -42,115 +44,154 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/approvals/{id}", post(decide))
         .route("/api/v1/questions/{id}", post(answer))
         .route("/api/v1/search", get(search))
+        .route("/api/v1/me", get(me))
+        .route("/api/v1/devices", get(devices))
+        .route("/api/v1/devices/{id}", delete(revoke))
+        .route("/api/v1/presence", post(presence))
+        .route("/api/v1/push/key", get(push_key))
+        .route("/api/v1/push/subscribe", post(push_subscribe).delete(push_unsubscribe))
+        .route("/api/v1/push/test", post(push_test))
+        .route("/api/v1/usage", get(usage))
+        .route("/api/v1/machines", get(machines))
+        .route("/api/v1/folders", get(folders))
+        .route("/admin/pair/new", post(pair))
+        .route("/admin/pair/qr.svg", get(pair::qr))
+        .route("/admin/token/rotate", post(rotate))
         .route("/api/v1/socket", get(socket::upgrade))
         .route("/api/v1/openapi.json", get(async || Json(openapi::document())))
 }
 
-async fn agents(State(app): State<App>) -> Answered<Value> {
-    Ok(Json(call::agents(&app.hub).await?))
+async fn agents(gate: Gate) -> Answered<Value> {
+    Ok(Json(call::agents(&gate).await?))
 }
 
-async fn open(State(app): State<App>, Extension(by): By, body: Body<Open>) -> Result<Response, Problem> {
-    let session = call::open(&app.hub, body?.0.0, &by).await?;
+async fn open(gate: Gate, body: Body<Open>) -> Result<Response, Problem> {
+    let session = call::open(&gate, body?.0.0).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }
 
-async fn sessions(State(app): State<App>, query: Asked<List>) -> Answered<Value> {
-    Ok(Json(call::sessions(&app.hub, query?.0).await?))
+async fn sessions(gate: Gate, query: Asked<List>) -> Answered<Value> {
+    Ok(Json(call::sessions(&gate, query?.0).await?))
 }
 
-async fn session(State(app): State<App>, id: Id<SessionId>) -> Answered<SessionInfo> {
-    Ok(Json(app.hub.session(id?.0).await?))
+async fn session(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+    Ok(Json(gate.session(id?.0).await?))
 }
 
-async fn update(
-    State(app): State<App>,
-    Extension(by): By,
-    id: Id<SessionId>,
-    body: Body<Update>,
-) -> Answered<SessionInfo> {
-    Ok(Json(call::update(&app.hub, id?.0, body?.0.0, &by).await?))
+async fn update(gate: Gate, id: Id<SessionId>, body: Body<Update>) -> Answered<SessionInfo> {
+    Ok(Json(call::update(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn close(State(app): State<App>, Extension(by): By, id: Id<SessionId>) -> Answered<SessionInfo> {
-    Ok(Json(call::wish(&app.hub, id?.0, Command::Close, &by).await?))
+async fn close(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+    Ok(Json(call::wish(&gate, id?.0, Command::Close).await?))
 }
 
 async fn prompt(
-    State(app): State<App>,
-    Extension(by): By,
+    gate: Gate,
     id: Id<SessionId>,
     body: Body<Say>,
 ) -> Result<(StatusCode, Json<Prompted>), Problem> {
-    Ok((StatusCode::ACCEPTED, Json(call::prompt(&app.hub, id?.0, body?.0.0, &by).await?)))
+    Ok((StatusCode::ACCEPTED, Json(call::prompt(&gate, id?.0, body?.0.0).await?)))
 }
 
-async fn rewrite(
-    State(app): State<App>,
-    Extension(by): By,
-    ids: Id<(SessionId, PromptId)>,
-    body: Body<Rewrite>,
-) -> Answered<SessionInfo> {
+async fn rewrite(gate: Gate, ids: Id<(SessionId, PromptId)>, body: Body<Rewrite>) -> Answered<SessionInfo> {
     let Path((session, prompt)) = ids?;
-    Ok(Json(call::wish(&app.hub, session, call::rewrite(prompt, body?.0.0), &by).await?))
+    Ok(Json(call::wish(&gate, session, call::rewrite(prompt, body?.0.0)).await?))
 }
 
-async fn cancel(
-    State(app): State<App>,
-    Extension(by): By,
-    ids: Id<(SessionId, PromptId)>,
-) -> Answered<SessionInfo> {
+async fn cancel(gate: Gate, ids: Id<(SessionId, PromptId)>) -> Answered<SessionInfo> {
     let Path((session, prompt)) = ids?;
-    Ok(Json(call::wish(&app.hub, session, Command::CancelPrompt { prompt }, &by).await?))
+    Ok(Json(call::wish(&gate, session, Command::CancelPrompt { prompt }).await?))
 }
 
-async fn interrupt(State(app): State<App>, Extension(by): By, id: Id<SessionId>) -> Answered<SessionInfo> {
-    Ok(Json(call::wish(&app.hub, id?.0, Command::Interrupt, &by).await?))
+async fn interrupt(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+    Ok(Json(call::wish(&gate, id?.0, Command::Interrupt).await?))
 }
 
-async fn fork(State(app): State<App>, id: Id<SessionId>) -> Result<Response, Problem> {
-    let session = app.hub.fork(id?.0).await?;
+async fn fork(gate: Gate, id: Id<SessionId>) -> Result<Response, Problem> {
+    let session = gate.fork(id?.0).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }
 
-async fn revive(
-    State(app): State<App>,
-    Extension(by): By,
-    id: Id<SessionId>,
-    body: Result<Option<Json<ByName<Revive>>>, JsonRejection>,
-) -> Answered<SessionInfo> {
-    let command = call::revive(body?.map(|Json(ByName(params))| params).unwrap_or_default());
-    Ok(Json(call::wish(&app.hub, id?.0, command, &by).await?))
+async fn revive(gate: Gate, id: Id<SessionId>, body: MayBody<Revive>) -> Answered<SessionInfo> {
+    let command = call::revive(or_default(body)?);
+    Ok(Json(call::wish(&gate, id?.0, command).await?))
 }
 
-async fn timeline(State(app): State<App>, id: Id<SessionId>, query: Asked<TimelinePage>) -> Answered<Value> {
-    Ok(Json(call::timeline(&app.hub, id?.0, query?.0).await?))
+async fn timeline(gate: Gate, id: Id<SessionId>, query: Asked<TimelinePage>) -> Answered<Value> {
+    Ok(Json(call::timeline(&gate, id?.0, query?.0).await?))
 }
 
-async fn inbox(State(app): State<App>) -> Answered<Value> {
-    Ok(Json(call::inbox(&app.hub).await?))
+async fn inbox(gate: Gate) -> Answered<Value> {
+    Ok(Json(call::inbox(&gate).await?))
 }
 
-async fn decide(
-    State(app): State<App>,
-    Extension(by): By,
-    id: Id<ApprovalId>,
-    body: Body<Decide>,
-) -> Answered<Value> {
-    Ok(Json(call::decide(&app.hub, id?.0, body?.0.0, &by).await?))
+async fn decide(gate: Gate, id: Id<ApprovalId>, body: Body<Decide>) -> Answered<Value> {
+    Ok(Json(call::decide(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn answer(
-    State(app): State<App>,
-    Extension(by): By,
-    id: Id<QuestionId>,
-    body: Body<Answer>,
-) -> Answered<Value> {
-    Ok(Json(call::answer(&app.hub, id?.0, body?.0.0, &by).await?))
+async fn answer(gate: Gate, id: Id<QuestionId>, body: Body<Answer>) -> Answered<Value> {
+    Ok(Json(call::answer(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn search(State(app): State<App>, query: Asked<Search>) -> Answered<Value> {
-    Ok(Json(call::search(&app.hub, query?.0).await?))
+async fn search(gate: Gate, query: Asked<Search>) -> Answered<Value> {
+    Ok(Json(call::search(&gate, query?.0).await?))
+}
+
+async fn me(gate: Gate) -> Json<Value> {
+    Json(own::me(gate.caller()))
+}
+
+async fn devices(gate: Gate) -> Json<Value> {
+    Json(own::devices(&gate))
+}
+
+async fn revoke(gate: Gate, id: Id<DeviceId>) -> Answered<Value> {
+    Ok(Json(own::revoke(&gate, id?.0).await?))
+}
+
+async fn presence(gate: Gate, body: Body<Shown>) -> Answered<Value> {
+    Ok(Json(own::presence(&gate, body?.0.0)))
+}
+
+async fn push_key(gate: Gate) -> Json<Value> {
+    Json(own::push_key(&gate))
+}
+
+async fn push_subscribe(gate: Gate, body: Body<PushSubscribe>) -> Answered<Value> {
+    Ok(Json(own::push_subscribe(&gate, body?.0.0).await?))
+}
+
+async fn push_unsubscribe(gate: Gate, body: MayBody<Unsubscribe>) -> Answered<Value> {
+    Ok(Json(own::push_unsubscribe(&gate, or_default(body)?).await?))
+}
+
+async fn push_test(gate: Gate) -> Answered<Value> {
+    Ok(Json(own::push_test(&gate).await?))
+}
+
+async fn usage(gate: Gate, query: Asked<UsageDays>) -> Answered<Value> {
+    Ok(Json(own::usage(&gate, query?.0).await?))
+}
+
+async fn machines(gate: Gate) -> Answered<Value> {
+    Ok(Json(own::machines(&gate).await?))
+}
+
+async fn folders(gate: Gate, query: Asked<FolderPath>) -> Answered<Value> {
+    Ok(Json(own::folders(&gate, query?.0).await?))
+}
+
+async fn pair(gate: Gate, body: MayBody<Pair>) -> Answered<Value> {
+    Ok(Json(own::pair(&gate, or_default(body)?)?))
+}
+
+async fn rotate(gate: Gate) -> Answered<Value> {
+    Ok(Json(own::rotate(&gate).await?))
+}
+
+fn or_default<T: Default>(body: MayBody<T>) -> Result<T, Problem> {
+    Ok(body?.map(|Json(ByName(params))| params).unwrap_or_default())
 }

@@ -7,6 +7,7 @@ mod check;
 mod events;
 mod http;
 mod openapi;
+mod own;
 pub mod params;
 mod rpc;
 mod socket;
@@ -14,3 +15,5 @@ mod socket_calls;
 
 pub use http::routes;
 pub use openapi::document as openapi;
+pub(crate) use own::me;
+pub(crate) use params::ByName;

@@ -2,16 +2,23 @@
 
 use longshore_model::approval::{ApprovalDecision, QuestionAnswer};
 use longshore_model::capability::AgentInfo;
+use longshore_model::device::{Device, DeviceMode};
 use longshore_model::event::EventJson;
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::timeline::Item;
+use longshore_model::usage::DayUsage;
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::params::{
-    Answer, Decide, Events, List, Open, Prompted, Revive, Rewrite, Say, Search, TimelinePage, Update,
+    Answer, Decide, Events, FolderPath, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite, Say,
+    Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
+use crate::pair::{Consume, OfCode, Pasted};
+
+/// What needs no token.
+const OPEN: [&str; 4] = ["/health", "/pair/consume", "/pair/token", "/ca.pem"];
 
 /// One call: how it is made and what comes back.
 struct Endpoint {
@@ -81,7 +88,7 @@ fn describe(endpoint: Endpoint) -> Value {
     if let Some(body) = body {
         operation["requestBody"] = json!({ "content": { "application/json": { "schema": body } } });
     }
-    if path == "/health" {
+    if OPEN.contains(&path) {
         operation["security"] = json!([]);
     }
     operation
@@ -123,7 +130,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         Some(inline::<List>(schemas)),
         None,
         "200",
-        object(&[("sessions", array(session.clone())), ("next", next)]),
+        object(&[("sessions", array(session.clone())), ("next", next.clone())]),
     );
     add(
         "post",
@@ -252,6 +259,62 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "200",
         object(&[("hits", array(any.clone()))]),
     );
+    let device = of::<Device>(schemas);
+    let me = object(&[
+        ("role", json!({ "enum": ["owner", "device"] })),
+        ("mode", of::<DeviceMode>(schemas)),
+        ("device", device.clone()),
+    ]);
+    add("get", "/api/v1/me", "Who the caller is, and what it may do", None, None, "200", me.clone());
+    let devices = object(&[("devices", array(device.clone()))]);
+    add("get", "/api/v1/devices", "Every device, revoked ones too", None, None, "200", devices);
+    let one = object(&[("device", device.clone())]);
+    add("delete", "/api/v1/devices/{id}", "Revoke it, and end its connections", None, None, "200", one);
+    let shown = Some(of::<Shown>(schemas));
+    add("post", "/api/v1/presence", "What the caller's screen shows", None, shown, "200", any.clone());
+    let text = json!({ "type": "string" });
+    let key = object(&[("publicKey", text.clone())]);
+    add("get", "/api/v1/push/key", "What a browser subscribes with", None, None, "200", key);
+    let push = "/api/v1/push/subscribe";
+    let body = Some(of::<PushSubscribe>(schemas));
+    add("post", push, "Where the caller's browser wants to be woken", None, body, "200", any.clone());
+    let body = Some(of::<Unsubscribe>(schemas));
+    add("delete", push, "And no longer", None, body, "200", any.clone());
+    let sent = object(&[("sent", json!({ "type": "integer" }))]);
+    add("post", "/api/v1/push/test", "Wake the caller's own browsers", None, None, "200", sent);
+    let days = object(&[("days", array(of::<DayUsage>(schemas)))]);
+    let query = Some(inline::<UsageDays>(schemas));
+    add("get", "/api/v1/usage", "What was used by day, agent and project", query, None, "200", days);
+    let machine = object(&[("name", text.clone()), ("agents", array(of::<AgentInfo>(schemas)))]);
+    let machines = object(&[("machines", array(machine))]);
+    add("get", "/api/v1/machines", "The machines that run agents", None, None, "200", machines);
+    let folders = object(&[
+        ("path", text.clone()),
+        ("parent", next.clone()),
+        ("folders", array(text.clone())),
+        ("recent", array(text.clone())),
+    ]);
+    let query = Some(inline::<FolderPath>(schemas));
+    add("get", "/api/v1/folders", "Folders where a work tree could be", query, None, "200", folders);
+    let code = object(&[
+        ("code", text.clone()),
+        ("expiresAt", text.clone()),
+        ("pairUrl", text.clone()),
+        ("mode", of::<DeviceMode>(schemas)),
+    ]);
+    let body = Some(of::<Pair>(schemas));
+    add("post", "/admin/pair/new", "A code with which one device pairs", None, body, "200", code);
+    let query = Some(inline::<OfCode>(schemas));
+    add("get", "/admin/pair/qr.svg", "The same as a picture", query, None, "200", text.clone());
+    let token = object(&[("token", text.clone())]);
+    add("post", "/admin/token/rotate", "A new token for the owner", None, None, "200", token);
+    let paired = object(&[("token", text.clone()), ("device", device)]);
+    let body = Some(of::<Consume>(schemas));
+    add("post", "/pair/consume", "Become a device; sets a cookie", None, body, "200", paired);
+    let body = Some(of::<Pasted>(schemas));
+    add("post", "/pair/token", "Take a token for a cookie", None, body, "200", me);
+    add("delete", "/pair/token", "Give the cookie back", None, None, "204", any.clone());
+    add("get", "/ca.pem", "The certificate of the hub's own authority, with --tls", None, None, "200", text);
     add(
         "get",
         "/api/v1/socket",

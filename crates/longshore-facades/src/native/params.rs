@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, Prompt, When};
-use longshore_model::id::{PromptId, Seq};
+use longshore_model::device::{DeviceMode, PushSubscription};
+use longshore_model::id::{PromptId, Seq, SessionId};
 use longshore_model::info::Status;
 use longshore_model::mcp::McpServer;
 use schemars::JsonSchema;
@@ -224,6 +225,64 @@ pub struct Search {
     pub limit: Option<usize>,
 }
 
+/// What a code for a new device shall be good for.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Pair {
+    /// What the device may do; `full` unless said otherwise.
+    #[serde(default)]
+    pub mode: DeviceMode,
+    /// Its name for people; otherwise it names itself.
+    #[serde(default)]
+    pub label: Option<String>,
+}
+
+/// What a screen shows.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Shown {
+    /// The session; none when it shows something else.
+    #[serde(default)]
+    pub session: Option<SessionId>,
+    /// Whether anybody can see it.
+    pub visible: bool,
+}
+
+/// Where a browser wants to be woken.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PushSubscribe {
+    /// As the browser gives it; members that we do not know are left alone.
+    pub subscription: PushSubscription,
+}
+
+/// Where a browser no longer wants to be woken.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Unsubscribe {
+    /// The endpoint of its subscription; all of this device unless said otherwise.
+    #[serde(default)]
+    pub endpoint: Option<String>,
+}
+
+/// Since when.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct UsageDays {
+    /// How many days back; 30 unless said otherwise, 366 at most.
+    #[serde(default)]
+    pub days: Option<u32>,
+}
+
+/// Which folder.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FolderPath {
+    /// An absolute path on the machine that runs the agents; its home folder unless said otherwise.
+    #[serde(default)]
+    pub path: Option<String>,
+}
+
 /// Events of an exported session, in order.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -241,7 +300,7 @@ pub(super) struct Raw {
 
 /// Parameters by name. A list would otherwise be taken for the fields in their order, which nobody has promised.
 #[derive(Debug)]
-pub(super) struct ByName<T>(pub(super) T);
+pub(crate) struct ByName<T>(pub(crate) T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {

@@ -1,6 +1,5 @@
 //! JSON-RPC 2.0: how a request reads, and how it is answered.
 
-use longshore_session::HubError;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
@@ -98,13 +97,13 @@ impl Request {
         Problem::invalid(format!("{}: {fault}", self.method))
     }
 
-    pub(super) fn answer(&self, answer: Result<Answer, HubError>) -> Option<String> {
+    pub(super) fn answer(&self, answer: Result<Answer, Problem>) -> Option<String> {
         match answer {
             Ok(Answer::Value(value)) => self.result(&value),
             Ok(Answer::Json(json)) => {
                 self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{json}}}"))
             }
-            Err(error) => self.problem(&error.into()),
+            Err(problem) => self.problem(&problem),
         }
     }
 

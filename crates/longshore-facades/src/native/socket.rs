@@ -14,7 +14,6 @@ use std::time::Duration;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::extract::{Extension, State};
 use axum::response::Response;
 use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
@@ -30,9 +29,8 @@ use tokio::sync::oneshot;
 use super::events::json_of;
 use super::rpc::{Request, notification};
 use super::socket_calls::{Call, dispatch};
-use crate::auth::Principal;
+use crate::gate::Gate;
 use crate::problem::Problem;
-use crate::router::App;
 
 /// How large a frame of a client may be.
 const FRAME_LIMIT: usize = 32 << 20;
@@ -46,21 +44,22 @@ const SUBSCRIPTIONS: usize = 1_000;
 /// How often a quiet socket is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
 
+/// The code with which a socket ends whose token was revoked or rotated.
+const DISMISSED: u16 = 4401;
+
 /// What stands before an event's own JSON in its notification; a brace stands after it.
 const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
 
 /// `GET /api/v1/socket`.
 pub(super) async fn upgrade(
-    State(app): State<App>,
-    Extension(by): Extension<Principal>,
+    gate: Gate,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
     let socket =
         socket?.read_buffer_size(READ_BUFFER).max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT);
     Ok(socket.on_upgrade(move |socket| async move {
         let link = Link {
-            app,
-            by,
+            gate: gate.seated(),
             socket,
             calls: FuturesUnordered::new(),
             following: FuturesUnordered::new(),
@@ -75,8 +74,7 @@ pub(super) async fn upgrade(
 type Following = BoxFuture<'static, Option<(Subscription, oneshot::Receiver<()>, Result<Frames, HubError>)>>;
 
 struct Link {
-    app: App,
-    by: Principal,
+    gate: Gate,
     socket: WebSocket,
     calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
     following: FuturesUnordered<Following>,
@@ -91,8 +89,11 @@ impl Link {
     async fn run(mut self) {
         let mut ping = tokio::time::interval(PING_EVERY);
         ping.reset();
+        let caller = self.gate.caller().clone();
+        let mut dismissed = std::pin::pin!(caller.dismissed());
         loop {
             let done = tokio::select! {
+                () = &mut dismissed => self.close(DISMISSED, "the token is no longer valid").await,
                 message = self.socket.recv() => match message {
                     Some(Ok(message)) => self.received(message).await,
                     Some(Err(_)) | None => Err(Over),
@@ -123,14 +124,14 @@ impl Link {
             Ok(request) => request,
             Err(answer) => return self.reply(Some(answer)).await,
         };
-        match dispatch(&request, &self.app.hub, &self.by) {
+        match dispatch(&request, &self.gate) {
             Call::Subscribe { session, after, raw } => self.subscribe(&request, session, after, raw).await,
             Call::Unsubscribe { session } => {
                 let was = self.stops.remove(&session).is_some();
                 self.reply(request.result(&json!({ "session": session, "subscribed": was }))).await
             }
             Call::Watch { on } => {
-                self.changes = on.then(|| self.app.hub.changes());
+                self.changes = on.then(|| self.gate.changes());
                 self.reply(request.result(&json!({ "watching": on }))).await
             }
             Call::Ask(_) if self.calls.len() >= CALLS => {
@@ -155,7 +156,7 @@ impl Link {
         if self.stops.len() >= SUBSCRIPTIONS && !self.stops.contains_key(&session) {
             return self.reply(request.problem(&Problem::too_many_subscriptions(SUBSCRIPTIONS))).await;
         }
-        match self.app.hub.subscribe(session, after, super::call::with_raw(raw)).await {
+        match self.gate.subscribe(session, after, super::call::with_raw(raw)).await {
             Ok(subscription) => {
                 self.reply(request.result(&json!({ "session": session, "after": after }))).await?;
                 let (stop, stopped) = oneshot::channel();

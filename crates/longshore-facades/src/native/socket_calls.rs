@@ -4,14 +4,13 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use longshore_model::command::Command;
 use longshore_model::id::{PromptId, Seq, SessionId};
-use longshore_session::{Hub, HubError};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::call;
 use super::params::{Follow, Nothing, Rewrite};
 use super::rpc::{Answer, Request};
-use crate::auth::Principal;
+use super::{call, own};
+use crate::gate::Gate;
 use crate::problem::Problem;
 
 /// What a request comes to.
@@ -19,7 +18,7 @@ pub(super) enum Call {
     Subscribe { session: SessionId, after: Seq, raw: bool },
     Unsubscribe { session: SessionId },
     Watch { on: bool },
-    Ask(BoxFuture<'static, Result<Answer, HubError>>),
+    Ask(BoxFuture<'static, Result<Answer, Problem>>),
     Bad(Problem),
 }
 
@@ -37,11 +36,11 @@ struct CancelPrompt {
 }
 
 /// Which call a request is. Nothing has happened yet.
-pub(super) fn dispatch(request: &Request, hub: &Hub, by: &Principal) -> Call {
-    find(request, hub.clone(), by.clone()).unwrap_or_else(Call::Bad)
+pub(super) fn dispatch(request: &Request, gate: &Gate) -> Call {
+    find(request, gate.clone()).unwrap_or_else(Call::Bad)
 }
 
-fn find(request: &Request, hub: Hub, by: Principal) -> Result<Call, Problem> {
+fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
     let asked = match request.method.as_str() {
         "subscribe" => {
             let (session, Follow { after, raw }) = request.params_of("session")?;
@@ -65,102 +64,149 @@ fn find(request: &Request, hub: Hub, by: Principal) -> Result<Call, Problem> {
         }
         "agents" => {
             let Nothing {} = request.params()?;
-            async move { value(call::agents(&hub).await?) }.boxed()
+            async move { value(call::agents(&gate).await?) }.boxed()
         }
         "sessions" => {
             let params = request.params()?;
-            async move { value(call::sessions(&hub, params).await?) }.boxed()
+            async move { value(call::sessions(&gate, params).await?) }.boxed()
         }
         "open" => {
             let params = request.params()?;
-            async move { value(json!(call::open(&hub, params, &by).await?)) }.boxed()
+            async move { value(json!(call::open(&gate, params).await?)) }.boxed()
         }
         "session" => {
             let (session, Nothing {}) = request.params_of("session")?;
-            async move { value(json!(hub.session(session).await?)) }.boxed()
+            async move { value(json!(gate.session(session).await?)) }.boxed()
         }
         "update" => {
             let (session, params) = request.params_of("session")?;
-            async move { value(json!(call::update(&hub, session, params, &by).await?)) }.boxed()
+            async move { value(json!(call::update(&gate, session, params).await?)) }.boxed()
         }
         "prompt" => {
             let (session, params) = request.params_of("session")?;
-            async move { value(json!(call::prompt(&hub, session, params, &by).await?)) }.boxed()
+            async move { value(json!(call::prompt(&gate, session, params).await?)) }.boxed()
         }
         "editPrompt" => {
             let (session, EditPrompt { prompt, text }) = request.params_of("session")?;
-            wish(hub, session, call::rewrite(prompt, Rewrite { text }), by)
+            wish(gate, session, call::rewrite(prompt, Rewrite { text }))
         }
         "cancelPrompt" => {
             let (session, CancelPrompt { prompt }) = request.params_of("session")?;
-            wish(hub, session, Command::CancelPrompt { prompt }, by)
+            wish(gate, session, Command::CancelPrompt { prompt })
         }
         "interrupt" => {
             let (session, Nothing {}) = request.params_of("session")?;
-            wish(hub, session, Command::Interrupt, by)
+            wish(gate, session, Command::Interrupt)
         }
         "revive" => {
             let (session, params) = request.params_of("session")?;
-            wish(hub, session, call::revive(params), by)
+            wish(gate, session, call::revive(params))
         }
         "close" => {
             let (session, Nothing {}) = request.params_of("session")?;
-            wish(hub, session, Command::Close, by)
+            wish(gate, session, Command::Close)
         }
         "fork" => {
             let (session, Nothing {}) = request.params_of("session")?;
-            async move { value(json!(hub.fork(session).await?)) }.boxed()
+            async move { value(json!(gate.fork(session).await?)) }.boxed()
         }
         "events" => {
             let (session, params) = request.params_of("session")?;
-            async move { Ok(Answer::Json(call::events(&hub, session, params).await?.to_json())) }.boxed()
+            async move { Ok(Answer::Json(call::events(&gate, session, params).await?.to_json())) }.boxed()
         }
         "timeline" => {
             let (session, params) = request.params_of("session")?;
-            async move { value(call::timeline(&hub, session, params).await?) }.boxed()
+            async move { value(call::timeline(&gate, session, params).await?) }.boxed()
         }
         "approvals" => {
             let Nothing {} = request.params()?;
-            async move { value(call::inbox(&hub).await?) }.boxed()
+            async move { value(call::inbox(&gate).await?) }.boxed()
         }
         "decide" => {
             let (approval, params) = request.params_of("approval")?;
-            async move { value(call::decide(&hub, approval, params, &by).await?) }.boxed()
+            async move { value(call::decide(&gate, approval, params).await?) }.boxed()
         }
         "answer" => {
             let (question, params) = request.params_of("question")?;
-            async move { value(call::answer(&hub, question, params, &by).await?) }.boxed()
+            async move { value(call::answer(&gate, question, params).await?) }.boxed()
         }
         "import" => {
             let params = request.params()?;
-            async move { value(json!(call::import(&hub, params).await?)) }.boxed()
+            async move { value(json!(call::import(&gate, params).await?)) }.boxed()
         }
         "importPast" => {
             let Nothing {} = request.params()?;
-            async move { value(call::import_past(&hub).await?) }.boxed()
+            async move { value(call::import_past(&gate).await?) }.boxed()
         }
         "handBack" => {
             let (session, Nothing {}) = request.params_of("session")?;
-            async move { value(call::hand_back(&hub, session).await?) }.boxed()
+            async move { value(call::hand_back(&gate, session).await?) }.boxed()
+        }
+        "me" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::me(gate.caller())) }.boxed()
+        }
+        "devices" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::devices(&gate)) }.boxed()
+        }
+        "revoke" => {
+            let (device, Nothing {}) = request.params_of("device")?;
+            async move { value(own::revoke(&gate, device).await?) }.boxed()
+        }
+        "pair" => {
+            let params = request.params()?;
+            async move { value(own::pair(&gate, params)?) }.boxed()
+        }
+        "rotateToken" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::rotate(&gate).await?) }.boxed()
+        }
+        "presence" => {
+            let params = request.params()?;
+            async move { value(own::presence(&gate, params)) }.boxed()
+        }
+        "pushKey" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::push_key(&gate)) }.boxed()
+        }
+        "pushSubscribe" => {
+            let params = request.params()?;
+            async move { value(own::push_subscribe(&gate, params).await?) }.boxed()
+        }
+        "pushUnsubscribe" => {
+            let params = request.params()?;
+            async move { value(own::push_unsubscribe(&gate, params).await?) }.boxed()
+        }
+        "pushTest" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::push_test(&gate).await?) }.boxed()
+        }
+        "usage" => {
+            let params = request.params()?;
+            async move { value(own::usage(&gate, params).await?) }.boxed()
+        }
+        "machines" => {
+            let Nothing {} = request.params()?;
+            async move { value(own::machines(&gate).await?) }.boxed()
+        }
+        "folders" => {
+            let params = request.params()?;
+            async move { value(own::folders(&gate, params).await?) }.boxed()
         }
         "search" => {
             let params = request.params()?;
-            async move { value(call::search(&hub, params).await?) }.boxed()
+            async move { value(call::search(&gate, params).await?) }.boxed()
         }
         other => return Err(Problem::no_method(other)),
     };
     Ok(Call::Ask(asked))
 }
 
-fn wish(
-    hub: Hub,
-    session: SessionId,
-    command: Command,
-    by: Principal,
-) -> BoxFuture<'static, Result<Answer, HubError>> {
-    async move { value(json!(call::wish(&hub, session, command, &by).await?)) }.boxed()
+fn wish(gate: Gate, session: SessionId, command: Command) -> BoxFuture<'static, Result<Answer, Problem>> {
+    async move { value(json!(call::wish(&gate, session, command).await?)) }.boxed()
 }
 
-fn value(value: Value) -> Result<Answer, HubError> {
+fn value(value: Value) -> Result<Answer, Problem> {
     Ok(Answer::Value(value))
 }

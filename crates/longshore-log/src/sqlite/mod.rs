@@ -14,6 +14,7 @@
 //! | `batch`, `writer`, `checkpoint` | the way in |
 //! | `raw_block` | the agents' own frames, compressed |
 //! | `reader`, `search` | the way out |
+//! | `devices` | paired clients, and where they want to be woken |
 //! | `tidy`, `compact`, `forget` | what goes, and when |
 
 use std::path::{Path, PathBuf};
@@ -21,12 +22,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
+use longshore_model::device::{StoredDevice, StoredPush};
 use longshore_model::event::AgentName;
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
+use longshore_model::usage::DayUsage;
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
@@ -42,6 +45,7 @@ use writer::{Counters, Job, Writer};
 mod batch;
 mod checkpoint;
 mod compact;
+mod devices;
 mod fault;
 mod folder;
 mod forget;
@@ -133,6 +137,18 @@ impl SqliteLog {
         answer.await.map_err(|_| gone())?
     }
 
+    /// A small change that is no event, in a transaction of its own.
+    async fn change(
+        &self,
+        change: impl FnOnce(&rusqlite::Connection) -> Result<u64, Fault> + Send + 'static,
+    ) -> Result<(), LogError> {
+        let gone = || LogError::other("changing the log", "the log's writer is gone");
+        let (ack, answer) = oneshot::channel();
+        let jobs = self.jobs.as_ref().ok_or_else(gone)?;
+        jobs.send(Job::Change(Box::new(change), ack)).await.map_err(|_| gone())?;
+        answer.await.map_err(|_| gone())?.map(drop)
+    }
+
     async fn tidy<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Tidy) -> Result<T, Fault> + Send + 'static,
@@ -217,6 +233,30 @@ impl Log for SqliteLog {
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         Box::pin(self.tidy(move |tidy| forget::run(tidy, updated_before)))
+    }
+
+    fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
+        Box::pin(self.readers.run("adding up what was used", move |reader| reader::usage(reader, since)))
+    }
+
+    fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
+        Box::pin(self.readers.run("listing devices", devices::all))
+    }
+
+    fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
+        Box::pin(self.change(move |writer| devices::put(writer, &device)))
+    }
+
+    fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
+        Box::pin(self.readers.run("listing push subscriptions", devices::pushes))
+    }
+
+    fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
+        Box::pin(self.change(move |writer| devices::put_push(writer, &push)))
+    }
+
+    fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
+        Box::pin(self.change(move |writer| devices::drop_push(writer, &endpoint)))
     }
 
     fn stats(&self) -> LogFuture<'_, Stats> {

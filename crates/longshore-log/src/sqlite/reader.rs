@@ -5,8 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_model::event::Raw;
 use longshore_model::frame::Frame;
-use longshore_model::id::{Seq, SessionId};
+use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::TurnEnd;
+use longshore_model::time::Timestamp;
+use longshore_model::usage::DayUsage;
 use rusqlite::{Connection, OptionalExtension, params};
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -14,6 +17,7 @@ use uuid::Uuid;
 use super::batch::status_word;
 use super::fault::Fault;
 use super::{place, raw_block, schema};
+use crate::used::Used;
 use crate::{LogError, SessionFilter, SessionPage, Stats, WithRaw};
 
 /// How many reads run at once. Past that they wait for one another, never for the writer.
@@ -197,6 +201,26 @@ pub(super) fn native(
         .query_row([agent, native], |row| row.get(0))
         .optional()?;
     Ok(info.map(|info| serde_json::from_str(&info)).transpose()?)
+}
+
+/// The ends of turns, each found by its place; turns of sessions that are forgotten do not count.
+pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<DayUsage>, Fault> {
+    let mut statement = connection.prepare_cached(
+        "SELECT turns.at, turns.turn, sessions.agent, json_extract(sessions.info, '$.project'), \
+                json_extract(events.json, '$.payload') \
+         FROM turns JOIN sessions ON sessions.key = turns.session \
+         JOIN events ON events.place = turns.session << 40 | turns.ended \
+         WHERE turns.at >= ?1 AND sessions.info IS NOT NULL ORDER BY turns.at",
+    )?;
+    let mut rows = statement.query([since.micros()])?;
+    let mut used = Used::default();
+    while let Some(row) = rows.next()? {
+        let (agent, project): (String, Option<String>) = (row.get(2)?, row.get(3)?);
+        let end: TurnEnd = serde_json::from_str(&row.get::<_, String>(4)?)?;
+        let turn = TurnId(Uuid::from_bytes(row.get(1)?));
+        used.add(turn, Timestamp::from_micros(row.get(0)?), &agent, project.as_deref(), &end);
+    }
+    Ok(used.days())
 }
 
 /// Counts without reading the events: a session has as many as its last seq says, less what compaction took.

@@ -11,7 +11,8 @@ use super::{Durability, Settings};
 use crate::LogError;
 
 /// One step per format; the format's number is how many steps made it. Steps are never edited once released.
-const STEPS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+const STEPS: &[&str] =
+    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_devices.sql")];
 
 /// "LONG": tells our file from any other database.
 const APPLICATION_ID: i64 = 0x4C4F_4E47;
@@ -154,7 +155,8 @@ mod tests {
             connection.query_row("SELECT at FROM events", [], |row| row.get(0)).unwrap()
         };
         assert_eq!(at(&connection), 42);
-        let copy = Connection::open(folder.path().join("log.db.format-1")).unwrap();
+        let copy = folder.path().join(format!("log.db.format-{}", STEPS.len()));
+        let copy = Connection::open(copy).unwrap();
         assert_eq!((at(&copy), number(&copy, "user_version").unwrap()), (2, STEPS.len() as i64));
     }
 

@@ -23,7 +23,7 @@ const GROUP_BYTES: usize = 4 * 1024 * 1024;
 /// What the writer is asked to do.
 pub(super) enum Job {
     Append(Prepared, Ack<()>),
-    /// A piece of maintenance, in a transaction of its own.
+    /// What is no event, in a transaction of its own: maintenance, devices.
     Change(Change, Ack<u64>),
 }
 
@@ -169,7 +169,7 @@ impl Writer {
         let changed = run();
         self.ends.clear(); // it may have taken sessions away
         self.checkpointer.wrote(&self.connection, super::raw_block::BLOCK_BYTES);
-        changed.map_err(|fault| fault.at(&self.file, "tidying the log"))
+        changed.map_err(|fault| fault.at(&self.file, "changing the log"))
     }
 
     fn fault(&self, error: rusqlite::Error) -> LogError {

@@ -79,10 +79,12 @@ fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
             | "unknown_ask"
             | "unknown_prompt"
             | "unknown_agent"
-            | "agent_not_installed" => 3,
-            "no_token" | "wrong_token" | "foreign_host" | "foreign_origin" | "too_many_attempts" => 4,
+            | "agent_not_installed"
+            | "unknown_device" => 3,
+            "no_token" | "wrong_token" | "revoked_token" | "not_allowed" | "foreign_host"
+            | "foreign_origin" | "too_many_attempts" => 4,
             "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn"
-            | "queue_full" | "cannot_fork" | "busy" => 5,
+            | "queue_full" | "cannot_fork" | "token_fixed" | "busy" => 5,
             _ => 1,
         };
         return (code, refused.hint.clone());

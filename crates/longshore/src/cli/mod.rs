@@ -5,15 +5,18 @@ mod attach;
 mod called_back;
 mod completions;
 mod decide;
+mod devices;
 mod doctor;
 mod down;
 mod exit;
 mod export;
 mod import;
 mod interrupt;
+mod listen;
 mod live;
 mod ls;
 mod model;
+mod pair;
 mod prompt;
 mod reach;
 mod record;
@@ -71,8 +74,12 @@ enum Verb {
     Import(import::Import),
     /// Find words in all sessions
     Search(search::Search),
-    /// Print the owner's token
-    Token,
+    /// Show a code with which a phone becomes a device
+    Pair(pair::Pair),
+    /// List the paired devices, or revoke one
+    Devices(devices::Devices),
+    /// Print the owner's token, or replace it
+    Token(token::Token),
     /// Name each fault of this installation, with its fix
     Doctor,
     /// Serve a scripted model on loopback, to try agents without an account
@@ -105,7 +112,9 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Export(verb) => verb.run().await,
         Verb::Import(verb) => verb.run(json).await,
         Verb::Search(verb) => verb.run(json).await,
-        Verb::Token => token::run(json),
+        Verb::Pair(verb) => verb.run(json).await,
+        Verb::Devices(verb) => verb.run(json).await,
+        Verb::Token(verb) => verb.run(json).await,
         Verb::Doctor => doctor::run(json).await,
         Verb::Model(verb) => verb.run().await,
         Verb::Record(verb) => verb.run(json).await,

@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,6 +16,7 @@ use tokio::time::Instant;
 use super::exit::Fault;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
+use crate::wire::Trust;
 
 /// How long a hub may take to come up.
 const UP_WITHIN: Duration = Duration::from_secs(15);
@@ -25,6 +27,9 @@ pub(super) struct Running {
     pub(super) url: String,
     pub(super) pid: u32,
     pub(super) version: String,
+    /// The SHA-256 of its certificate, when it speaks TLS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) fingerprint: Option<String>,
 }
 
 impl Running {
@@ -64,10 +69,17 @@ pub(super) fn token(places: &Places) -> Result<String> {
     }
 }
 
+/// Whom to believe that it is the hub: the one that runs here says how it is known, another one has a name.
+fn trust(places: &Places) -> Trust {
+    let ours = named_url().is_none().then(|| Running::read(places)).flatten();
+    let authority = std::env::var_os("LONGSHORE_CA").filter(|path| !path.is_empty()).map(PathBuf::from);
+    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority }
+}
+
 /// A connection to the hub that runs.
 pub(super) async fn hub() -> Result<Client> {
     let places = Places::find()?;
-    Client::connect(&url(&places)?, &token(&places)?).await
+    Client::connect_to(&url(&places)?, &token(&places)?, &trust(&places)).await
 }
 
 /// A connection to the hub; one is started in the background when none runs.

@@ -1,28 +1,64 @@
-//! `longshore token`: the owner's token.
+//! `longshore token`: the owner's token, and a new one.
 
 use std::process::ExitCode;
 
 use anyhow::Result;
-use serde_json::json;
+use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
 use super::exit::Fault;
 use super::reach;
 use super::terminal::put_line;
-use crate::client::Unreachable;
+use crate::client::{Refused, Unreachable};
 use crate::config::Places;
 
-pub(super) fn run(as_json: bool) -> Result<ExitCode> {
-    let places = Places::find()?;
-    let token = reach::token(&places).map_err(|error| match error.downcast_ref::<Unreachable>() {
+/// Print the owner's token, or replace it.
+#[derive(Debug, Args)]
+pub(super) struct Token {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// Replace it by a new one: everybody's connection ends, pairing codes are void, devices stay
+    Rotate,
+}
+
+impl Token {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let places = Places::find()?;
+        let token = match self.what {
+            Some(What::Rotate) => rotate(&places).await?,
+            None => current(&places)?,
+        };
+        match as_json {
+            true => put_line(json!({ "token": token }))?,
+            false => put_line(&token)?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+fn current(places: &Places) -> Result<String> {
+    reach::token(places).map_err(|error| match error.downcast_ref::<Unreachable>() {
         Some(_) => {
             let what = format!("there is no token in {} yet", places.token().display());
             Fault::not_found(what, "the first start makes it: `longshore up`").into()
         }
         None => error,
-    })?;
-    match as_json {
-        true => put_line(json!({ "token": token }))?,
-        false => put_line(&token)?,
+    })
+}
+
+/// The new token, which the hub also keeps in its file.
+async fn rotate(places: &Places) -> Result<String> {
+    let before = current(places)?;
+    let mut client = reach::hub().await?;
+    let rotated: Result<Value> = client.call("rotateToken", json!({})).await;
+    match rotated {
+        Ok(rotated) => Ok(rotated["token"].as_str().unwrap_or_default().to_owned()),
+        Err(error) if error.downcast_ref::<Refused>().is_some() => Err(error),
+        // The end of this very connection may come before the answer; then the file tells.
+        Err(error) => current(places).ok().filter(|after| *after != before).ok_or(error),
     }
-    Ok(ExitCode::SUCCESS)
 }

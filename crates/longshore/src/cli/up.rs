@@ -1,7 +1,9 @@
 //! `longshore up`: the hub with an anchor inside.
 
+use std::io::IsTerminal;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,9 +13,11 @@ use clap::Args;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::transport::socket::Reception;
-use longshore_facades::auth::Token;
+use longshore_facades::auth::{Owner, Token};
 use longshore_facades::guard::Names;
-use longshore_facades::{App, serve};
+use longshore_facades::push::{Outlet, Vapid};
+use longshore_facades::tls::Tls;
+use longshore_facades::{App, Setup, serve, serve_callbacks};
 use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
 use longshore_model::mcp::{self, McpServer, McpTransport};
 use longshore_model::time::Timestamp;
@@ -25,9 +29,12 @@ use tracing::{info, warn};
 
 use super::called_back::CalledBack;
 use super::exit::Fault;
+use super::listen::{self, Listen, Place};
+use super::pair;
 use super::reach::Running;
-use super::terminal::{now, put_line};
+use super::terminal::{now, put_line, style};
 use crate::config::{Config, Places};
+use crate::render::Show;
 
 /// How often conversations that were held elsewhere are looked for.
 const LOOK_FOR_PAST_EVERY: Duration = Duration::from_secs(10);
@@ -39,12 +46,8 @@ const TIDY_EVERY: Duration = Duration::from_secs(3600);
 /// Start the hub and stay with it.
 #[derive(Debug, Args)]
 pub(super) struct Up {
-    /// Where to listen
-    #[arg(long, env = "LONGSHORE_BIND", value_name = "ADDRESS")]
-    bind: Option<String>,
-    /// A name besides loopback under which this hub may be reached; can be given several times
-    #[arg(long, value_name = "HOST")]
-    allow_host: Vec<String>,
+    #[command(flatten)]
+    listen: Listen,
     /// Keep the log in memory: it ends with the hub
     #[arg(long)]
     ephemeral: bool,
@@ -55,29 +58,52 @@ impl Up {
         start_logging();
         let places = Places::find()?;
         let mut config = Config::load(&places)?;
-        config.bind = self.bind.unwrap_or(config.bind);
-        config.allow_hosts.extend(self.allow_host);
+        self.listen.apply(&mut config);
+        listen::check(&config).await?;
 
         places.make_data()?;
         let log: Arc<dyn Log> = match self.ephemeral {
             true => Arc::new(MemoryLog::default()),
             false => Arc::new(open_log(&places, &config)?),
         };
-        let token = token(&places)?;
+        let owner = owner(&places)?;
 
         let listener =
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
+        let tls = listen::tls(&places, &config, address)?;
+        let place = Place::of(address, &config, tls.is_some());
         let hub = Hub::new(log);
-        let reception = Reception::at(format!("ws://{}/ws/cli", from_here(address)));
+        let door = match tls.is_some() {
+            true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+            false => None,
+        };
+        let called = door.as_ref().map_or(Ok(from_here(address)), TcpListener::local_addr)?;
+        let reception = Reception::at(format!("ws://{called}/ws/cli"));
         let settings = anchor_settings(&config, reception.clone())?;
         let callbacks = Arc::new(CalledBack::of(&settings, reception));
         let anchor = start_anchor(&hub, settings);
         hub.recover().await?;
         tokio::spawn(tidy(hub.clone(), config.clone()));
 
-        let running = announce(&places, address, as_json)?;
-        let app = App::new(hub.clone(), token, Names::also(config.allow_hosts)).with_callbacks(callbacks);
+        let vapid = match self.ephemeral {
+            true => Vapid::fleeting(config.push_contact.clone())?,
+            false => Vapid::load(&places.push_keys(), config.push_contact.clone())?,
+        };
+        let setup = Setup {
+            owner,
+            names: Names::also(config.allow_hosts.iter().cloned().chain(place.public_host())),
+            vapid,
+            outlet: Outlet::World,
+            tls: tls.clone(),
+            public_url: place.public.clone(),
+            web: longshore_facades::web::FILES,
+        };
+        let app = App::open(hub.clone(), setup).await?.with_callbacks(callbacks);
+        if let Some(door) = door {
+            tokio::spawn(serve_callbacks(door, app.clone()));
+        }
+        let running = announce(&places, &place, tls.as_ref(), &app, as_json)?;
         let served = serve(listener, app, asked_to_stop()?).await;
         info!("stopping: agents are told, the log is closed");
         tokio::spawn(async {
@@ -96,7 +122,6 @@ impl Up {
 }
 
 fn start_logging() {
-    use std::io::IsTerminal;
     let filter = std::env::var("LONGSHORE_LOG").or_else(|_| std::env::var("RUST_LOG"));
     let filter = tracing_subscriber::EnvFilter::new(filter.as_deref().unwrap_or("info"));
     tracing_subscriber::fmt()
@@ -131,23 +156,31 @@ fn cannot_listen(bind: &str, error: &std::io::Error) -> Fault {
 }
 
 /// The token of the environment, of the file, or a new one in the file, which only its owner can read.
-fn token(places: &Places) -> Result<Token> {
+fn owner(places: &Places) -> Result<Owner> {
     if let Ok(token) = std::env::var("LONGSHORE_TOKEN") {
-        return Ok(Token::new(token));
+        return Ok(Owner { token: Token::new(token), keep: None });
     }
     let path = places.token();
+    let kept = |token| {
+        let path = path.clone();
+        Owner { token, keep: Some(Box::new(move |token| keep(&path, token))) }
+    };
     if let Ok(text) = std::fs::read_to_string(&path) {
-        return Ok(Token::new(text.trim()));
+        return Ok(kept(Token::new(text.trim())));
     }
     let token = Token::random().map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
-    let mut file = std::fs::OpenOptions::new()
-        .create_new(true)
-        .write(true)
-        .mode(0o600)
-        .open(&path)
-        .with_context(|| format!("cannot keep the token in {}", path.display()))?;
+    keep(&path, &token).with_context(|| format!("cannot keep the token in {}", path.display()))?;
+    Ok(kept(token))
+}
+
+/// Puts a token in its place, all at once: there is never half of one.
+fn keep(path: &Path, token: &Token) -> std::io::Result<()> {
+    let new = path.with_extension("new");
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&new)?;
     std::io::Write::write_all(&mut file, format!("{}\n", token.reveal()).as_bytes())?;
-    Ok(token)
+    file.sync_all()?;
+    std::fs::rename(&new, path)
 }
 
 /// The address at which programs of this machine reach a hub that listens there.
@@ -190,26 +223,48 @@ fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
 }
 
 /// Says where the hub is: to people on stdout, to other verbs in the data folder.
-fn announce(places: &Places, address: SocketAddr, as_json: bool) -> Result<std::path::PathBuf> {
-    let url = format!("http://{address}");
-    let running = Running { url, pid: std::process::id(), version: env!("CARGO_PKG_VERSION").to_owned() };
+fn announce(
+    places: &Places,
+    place: &Place,
+    tls: Option<&Tls>,
+    app: &App,
+    as_json: bool,
+) -> Result<std::path::PathBuf> {
+    let running = Running {
+        url: place.url.clone(),
+        pid: std::process::id(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        fingerprint: tls.map(|tls| tls.fingerprint.clone()),
+    };
     let note = serde_json::to_string(&running)?;
     let path = places.running();
     let mut file =
         std::fs::OpenOptions::new().create(true).write(true).truncate(true).mode(0o600).open(&path)?;
     std::io::Write::write_all(&mut file, note.as_bytes())?;
-    let told = match as_json {
-        true => note,
-        false => format!(
-            "longshore is up at {}\n  \
-             try it    longshore run codex \"what is in this folder?\"\n  \
-             stop it   Ctrl-C here, or longshore down",
-            running.url
-        ),
-    };
     // A hub whose words nobody reads serves all the same.
-    let _ = put_line(told);
+    let _ = put_line(if as_json { note } else { welcome(place, tls, app) });
     Ok(path)
+}
+
+fn welcome(place: &Place, tls: Option<&Tls>, app: &App) -> String {
+    let mut told = format!("longshore is up at {}\n", place.url);
+    // A link that opens the hub is for a person who sits there, and for no file.
+    let link = std::io::stdout().is_terminal().then(|| app.first_link(&place.url)).flatten();
+    if let Some(link) = link {
+        told += &format!("  open it   {link}   (for 5 minutes; later: longshore pair)\n");
+    }
+    if let Some(public) = &place.public {
+        told += &format!("  others    {public}   (a phone: longshore pair)\n");
+        let link = std::io::stdout().is_terminal().then(|| app.first_link(public)).flatten();
+        if let Some(picture) = link.and_then(|link| pair::drawn(&link, style(Show::Hidden).color)) {
+            told += &format!("{picture}\n");
+        }
+    }
+    if let Some(authority) = tls.and_then(|tls| tls.authority.as_ref()) {
+        told += &format!("  trust     {}/ca.pem, SHA-256 {}\n", place.url, authority.fingerprint);
+    }
+    told += "  try it    longshore run codex \"what is in this folder?\"\n  ";
+    told + "stop it   Ctrl-C here, or longshore down"
 }
 
 /// Resolves at the first SIGINT or SIGTERM.

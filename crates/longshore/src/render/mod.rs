@@ -12,7 +12,7 @@
 //! | `prose`, `blocks`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
 //! | `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
 //! | `ask`, `question` | what agents want from a person, and the answer read back |
-//! | `sessions`, `agents`, `search`, `columns` | lists |
+//! | `sessions`, `agents`, `devices`, `search`, `columns` | lists |
 //! | `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
 
 #![deny(clippy::wildcard_enum_match_arm)]
@@ -23,6 +23,7 @@ mod blocks;
 pub mod clean;
 mod code;
 mod columns;
+mod devices;
 mod diff;
 mod footer;
 mod grid;
@@ -47,6 +48,7 @@ mod wrap;
 
 pub use agents::{agents_table, agents_tsv};
 pub use ask::{approval_prompt, parse_decision};
+pub use devices::{devices_table, devices_tsv};
 pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;
 pub use search::{Hit, search_hits};

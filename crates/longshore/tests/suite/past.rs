@@ -228,7 +228,11 @@ fn shape(talk: &Talk) -> Vec<String> {
         | Content::Delegation { .. } => Some("another".to_owned()),
         Content::Notice { .. } => None,
     };
-    talk.timeline.items.iter().filter_map(|item| show(&item.content, &item.text)).collect()
+    let mut shown: Vec<String> =
+        talk.timeline.items.iter().filter_map(|item| show(&item.content, &item.text)).collect();
+    // OpenCode tells of a plan now before and now after the call that makes it.
+    shown.sort_by_key(|line| line.starts_with("plan: "));
+    shown
 }
 
 #[tokio::test]

@@ -110,7 +110,7 @@ pub(super) const OPENCODE_ACP: Cast = Cast {
 };
 
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
-fn steps(story: Value) -> Value {
+pub(super) fn steps(story: Value) -> Value {
     let mut all =
         vec![json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" })];
     all.extend(story.as_array().unwrap().iter().cloned());

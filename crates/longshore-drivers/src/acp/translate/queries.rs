@@ -49,7 +49,11 @@ impl Acp {
                 out.answers.push((id, Err(text)));
                 self.finish_if_idle(out);
             }
-            Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
+            Query::Messages { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);
             }

@@ -38,7 +38,11 @@ impl Codex {
                 }
                 self.calls.send("thread/list", params, Call::Sessions { query: id }, cx, out);
             }
-            Query::Messages { .. } | Query::Agents | Query::Git { .. } | Query::Past => {
+            Query::Messages { .. }
+            | Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);
             }

@@ -55,7 +55,7 @@ impl OpenCode {
                 }
                 self.calls.send(get(path), Call::Said { query }, out);
             }
-            Query::Agents | Query::Git { .. } | Query::Past => {
+            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => {
                 out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));
             }
         }

@@ -1,0 +1,68 @@
+//! The folders of this machine, for whoever looks for a work tree, and the machine's name.
+
+use std::path::{Path, PathBuf};
+
+use longshore_model::anchor::{Answer, Folders};
+
+/// How many folders of one are told; the others are found by their path.
+const MOST: usize = 1_000;
+
+/// Looks into a folder; without a path, into the home folder.
+pub(crate) async fn look_into(path: Option<String>) -> Result<Answer, String> {
+    let path = match path {
+        Some(path) => PathBuf::from(path),
+        None => std::env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
+    };
+    if !path.is_absolute() {
+        return Err(format!("`{}` is no absolute path", path.display()));
+    }
+    let looked = tokio::task::spawn_blocking(move || look(&path)).await;
+    looked.map_err(|error| format!("the search for folders broke off: {error}"))?.map(Answer::Folders)
+}
+
+fn look(path: &Path) -> Result<Folders, String> {
+    let unreadable = |error: std::io::Error| format!("cannot look into {}: {error}", path.display());
+    // Without `..` and links, so that the parent is where a person expects it.
+    let path = path.canonicalize().map_err(unreadable)?;
+    let mut folders: Vec<String> = std::fs::read_dir(&path)
+        .map_err(unreadable)?
+        .filter_map(Result::ok)
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.'))
+        .collect();
+    folders.sort_by_key(|name| name.to_lowercase());
+    folders.truncate(MOST);
+    let parent = path.parent().map(|parent| parent.display().to_string());
+    Ok(Folders { path: path.display().to_string(), parent, folders })
+}
+
+/// What this machine is called.
+pub(crate) fn machine() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    if name.is_empty() { "localhost".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn folders_are_told_in_order_without_files_and_hidden_ones() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["boat", "Anchor", ".git"] {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        std::fs::write(folder.path().join("file"), "").unwrap();
+        let at = folder.path().canonicalize().unwrap();
+        let asked = at.join("boat/..").display().to_string();
+        let Ok(Answer::Folders(found)) = look_into(Some(asked)).await else { panic!("no folders") };
+        assert_eq!(found.folders, ["Anchor", "boat"]);
+        assert_eq!(found.path, at.display().to_string());
+        assert_eq!(found.parent, at.parent().map(|parent| parent.display().to_string()));
+        assert!(look_into(Some("boat".to_owned())).await.unwrap_err().contains("absolute"));
+        let missing = at.join("missing").display().to_string();
+        assert!(look_into(Some(missing)).await.unwrap_err().contains("cannot look into"));
+        assert!(!machine().is_empty());
+    }
+}

@@ -1,0 +1,201 @@
+//! All tokens that open something: the owner's, and those of devices.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_model::device::{Device, DeviceMode, StoredDevice};
+use longshore_model::id::DeviceId;
+use longshore_model::time::Timestamp;
+use longshore_session::{Hub, HubError};
+use subtle::ConstantTimeEq;
+use tokio::sync::watch;
+use tracing::{info, warn};
+
+use super::token::{Token, hash};
+use super::{Access, Caller, Who, most_of};
+use crate::problem::Problem;
+
+/// How exactly it is known when a device was last here.
+const SEEN_EVERY_MS: u64 = 60_000;
+
+/// Keeps a new token of the owner where the next start finds it.
+pub type Keep = Box<dyn Fn(&Token) -> std::io::Result<()> + Send + Sync>;
+
+/// The owner's token, and how a new one is kept.
+pub struct Owner {
+    /// The token. An empty one lets nobody in.
+    pub token: Token,
+    /// None when the token comes from elsewhere and cannot be changed here.
+    pub keep: Option<Keep>,
+}
+
+/// All tokens that open something.
+pub struct Keys {
+    hub: Hub,
+    keep: Option<Keep>,
+    held: Mutex<Held>,
+    /// Tells every connection to look whether it may stay.
+    changed: watch::Sender<()>,
+    /// Devices are written one at a time, so that what was revoked is not written over by who was there.
+    writing: tokio::sync::Mutex<()>,
+}
+
+struct Held {
+    /// The hash of the owner's token; none when nobody is to be let in with it.
+    owner: Option<[u8; 32]>,
+    rotation: u64,
+    devices: HashMap<[u8; 32], Device>,
+}
+
+/// What a token turns out to be.
+pub(crate) enum Known {
+    Caller(Caller),
+    Revoked,
+    Unknown,
+}
+
+impl std::fmt::Debug for Keys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Keys(…)")
+    }
+}
+
+impl Keys {
+    /// The owner's token and the devices of the log.
+    pub(crate) async fn load(hub: Hub, owner: Owner) -> Result<Arc<Self>, HubError> {
+        let devices = hub.devices().await?;
+        let devices = devices.into_iter().map(|stored| (stored.token_hash, stored.device)).collect();
+        let Owner { token, keep } = owner;
+        let owner = (!token.reveal().is_empty()).then(|| token.hash());
+        let held = Mutex::new(Held { owner, rotation: 0, devices });
+        Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
+    }
+
+    /// Whose token this is.
+    pub(crate) fn recognise(self: &Arc<Self>, token: &Token) -> Known {
+        let offered = hash(token.reveal());
+        let now = self.hub.now();
+        let mut held = self.held();
+        let rotation = held.rotation;
+        let caller = |who| Known::Caller(Caller { who, keys: Arc::clone(self), rotation });
+        if held.owner.is_some_and(|owner| bool::from(owner.ct_eq(&offered))) {
+            return caller(Who::Owner);
+        }
+        let Some(device) = held.devices.get_mut(&offered) else { return Known::Unknown };
+        if device.revoked_at.is_some() {
+            return Known::Revoked;
+        }
+        if device.last_used_at.is_none_or(|last| now.millis_since(last) >= SEEN_EVERY_MS) {
+            device.last_used_at = Some(now);
+            let (keys, id) = (Arc::clone(self), device.id);
+            tokio::spawn(async move {
+                if let Err(error) = keys.write(id).await {
+                    warn!(device = %id, %error, "cannot note that a device was here");
+                }
+            });
+        }
+        caller(Who::Device(device.clone()))
+    }
+
+    /// Every device, in the order in which they were paired.
+    pub(crate) fn devices(&self) -> Vec<Device> {
+        let mut devices: Vec<Device> = self.held().devices.values().cloned().collect();
+        devices.sort_by_key(|device| device.id);
+        devices
+    }
+
+    /// Whether a device may do this; none is the owner.
+    pub(crate) fn may(&self, device: Option<DeviceId>, access: Access) -> bool {
+        let Some(id) = device else { return true };
+        let held = self.held();
+        let known = held.devices.values().find(|known| known.id == id && known.revoked_at.is_none());
+        known.is_some_and(|device| access <= most_of(device.mode))
+    }
+
+    /// A new device, and its token, which nobody can read again.
+    pub(crate) async fn add(&self, label: String, mode: DeviceMode) -> Result<(Token, Device), Problem> {
+        let token = Token::random().map_err(|_| Problem::our_fault())?;
+        let (id, now) = self.hub.new_device();
+        let device = Device { id, label, mode, created_at: now, last_used_at: Some(now), revoked_at: None };
+        let token_hash = token.hash();
+        self.hub.put_device(StoredDevice { device: device.clone(), token_hash }).await?;
+        self.held().devices.insert(token_hash, device.clone());
+        info!(device = %id, label = %device.label, %mode, "a device was paired");
+        Ok((token, device))
+    }
+
+    /// From here on its token opens nothing, and whoever came in with it leaves. Where that cannot be written down, it
+    /// holds for as long as the hub runs.
+    pub(crate) async fn revoke(&self, id: DeviceId) -> Result<Device, Problem> {
+        let revoked = self.change(id, |device, now| {
+            device.revoked_at.get_or_insert(now);
+        });
+        let device = revoked.ok_or_else(Problem::unknown_device)?;
+        self.changed.send_replace(());
+        info!(device = %id, label = %device.label, "a device was revoked");
+        self.write(id).await?;
+        Ok(device)
+    }
+
+    /// A new token for the owner. Everybody leaves; devices may come back.
+    pub(crate) fn rotate(&self) -> Result<Token, Problem> {
+        let keep = self.keep.as_ref().ok_or_else(Problem::token_fixed)?;
+        let token = Token::random().map_err(|_| Problem::our_fault())?;
+        keep(&token).map_err(|error| {
+            warn!(%error, "the new token cannot be kept");
+            Problem::our_fault()
+        })?;
+        {
+            let mut held = self.held();
+            held.owner = Some(token.hash());
+            held.rotation += 1;
+        }
+        self.changed.send_replace(());
+        info!("the owner's token was rotated");
+        Ok(token)
+    }
+
+    pub(super) async fn until_dismissed(&self, caller: &Caller) {
+        let mut changed = self.changed.subscribe();
+        loop {
+            changed.mark_unchanged();
+            if self.is_dismissed(caller) {
+                return;
+            }
+            // The sender is ours, so that it cannot be gone.
+            let _ = changed.changed().await;
+        }
+    }
+
+    fn is_dismissed(&self, caller: &Caller) -> bool {
+        let held = self.held();
+        let revoked = |id| held.devices.values().any(|known| known.id == id && known.revoked_at.is_some());
+        held.rotation != caller.rotation || caller.device().is_some_and(revoked)
+    }
+
+    fn change(&self, id: DeviceId, change: impl FnOnce(&mut Device, Timestamp)) -> Option<Device> {
+        let now = self.hub.now();
+        let mut held = self.held();
+        let device = held.devices.values_mut().find(|device| device.id == id)?;
+        change(device, now);
+        Some(device.clone())
+    }
+
+    /// Writes a device down as it stands when its turn comes.
+    async fn write(&self, id: DeviceId) -> Result<(), HubError> {
+        let _turn = self.writing.lock().await;
+        let found = self.held().devices.iter().find(|(_, device)| device.id == id).map(stored);
+        match found {
+            Some(stored) => self.hub.put_device(stored).await,
+            None => Ok(()),
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stored((token_hash, device): (&[u8; 32], &Device)) -> StoredDevice {
+    StoredDevice { device: device.clone(), token_hash: *token_hash }
+}

@@ -1,0 +1,276 @@
+//! The one way to the hub: the hub as one caller may use it.
+//!
+//! A facade holds a [`Gate`] and never a bare `Hub`. Looking is for everyone who came in; whatever changes something
+//! says what it takes and is refused here, so that no protocol can forget to ask.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, header};
+use longshore_model::anchor::Folders;
+use longshore_model::approval::{AnswerAction, Decision};
+use longshore_model::capability::{AgentInfo, ModelInfo};
+use longshore_model::command::{Command, Reply};
+use longshore_model::event::{Event, Raw};
+use longshore_model::frame::Frame;
+use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
+use longshore_model::info::SessionInfo;
+use longshore_model::timeline::Timeline;
+use longshore_model::usage::DayUsage;
+use longshore_session::{
+    Counters, HandBack, Hit, Hub, HubError, ImportedPast, Inbox, Machine, OpenRequest, SessionFilter,
+    SessionPage, Stats, Subscription, WithRaw,
+};
+use serde_json::Value;
+use tokio::sync::broadcast;
+
+use crate::auth::{Access, Caller};
+use crate::guard;
+use crate::presence::Seat;
+use crate::problem::Problem;
+use crate::router::App;
+
+/// The hub as one caller may use it.
+#[derive(Clone)]
+pub struct Gate {
+    app: App,
+    caller: Caller,
+    /// How the caller addresses this hub, as in `https://hub.example`.
+    base: String,
+    /// The connection that the caller stays on; none when it comes and goes.
+    seat: Option<Arc<Seat>>,
+}
+
+impl Gate {
+    /// For a caller that came in with these headers.
+    pub(crate) fn new(app: App, caller: Caller, headers: &HeaderMap) -> Self {
+        let base = base_of(&app, headers);
+        Self { app, caller, base, seat: None }
+    }
+
+    /// For a connection that stays: what it says of itself ends with it.
+    #[must_use]
+    pub(crate) fn seated(mut self) -> Self {
+        self.seat = Some(Arc::new(Seat::new(Arc::clone(&self.app.presence), self.caller.device())));
+        self
+    }
+
+    /// Who it is for.
+    pub fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub(crate) fn app(&self) -> &App {
+        &self.app
+    }
+
+    pub(crate) fn base(&self) -> &str {
+        &self.base
+    }
+
+    pub(crate) fn seat(&self) -> Option<&Seat> {
+        self.seat.as_deref()
+    }
+
+    /// Refuses what this caller may not do.
+    pub fn check(&self, access: Access) -> Result<(), Problem> {
+        self.caller.check(access)
+    }
+
+    fn hub(&self) -> &Hub {
+        &self.app.hub
+    }
+
+    fn by(&self) -> String {
+        self.caller.name().to_owned()
+    }
+}
+
+/// What changes something.
+impl Gate {
+    /// See [`Hub::open`].
+    pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().open(request).await?)
+    }
+
+    /// See [`Hub::fork`].
+    pub async fn fork(&self, session: SessionId) -> Result<SessionInfo, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().fork(session).await?)
+    }
+
+    /// See [`Hub::command`]. What it takes depends on the wish.
+    pub async fn command(&self, session: SessionId, command: Command) -> Result<Reply, Problem> {
+        self.check(Access::of(&command))?;
+        Ok(self.hub().command(session, command, self.by()).await?)
+    }
+
+    /// See [`Hub::decide`].
+    pub async fn decide(
+        &self,
+        approval: ApprovalId,
+        decision: Decision,
+        message: Option<String>,
+        input: Option<Value>,
+    ) -> Result<Reply, Problem> {
+        let wish = Command::Decide { approval, decision, message: message.clone(), input: input.clone() };
+        self.check(Access::of(&wish))?;
+        Ok(self.hub().decide(approval, decision, message, input, self.by()).await?)
+    }
+
+    /// See [`Hub::answer`].
+    pub async fn answer(
+        &self,
+        question: QuestionId,
+        action: AnswerAction,
+        answers: std::collections::BTreeMap<String, Value>,
+    ) -> Result<Reply, Problem> {
+        let wish = Command::Answer { question, action, answers: answers.clone() };
+        self.check(Access::of(&wish))?;
+        Ok(self.hub().answer(question, action, answers, self.by()).await?)
+    }
+
+    /// See [`Hub::import`].
+    pub async fn import(&self, events: Vec<(Event, Option<Raw>)>) -> Result<SessionInfo, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().import(events).await?)
+    }
+
+    /// See [`Hub::import_past`].
+    pub async fn import_past(&self) -> Result<ImportedPast, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().import_past().await?)
+    }
+
+    /// See [`Hub::folders`]. It shows more of a machine than the log does, so it is for those who can open a session.
+    pub async fn folders(&self, path: Option<String>) -> Result<Folders, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().folders(path).await?)
+    }
+}
+
+/// What everyone may who came in.
+impl Gate {
+    /// See [`Hub::machines`].
+    pub async fn machines(&self) -> Result<Vec<Machine>, HubError> {
+        self.hub().machines().await
+    }
+
+    /// See [`Hub::agents`].
+    pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
+        self.hub().agents().await
+    }
+
+    /// See [`Hub::models`].
+    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        self.hub().models(agent).await
+    }
+
+    /// See [`Hub::recent_folders`].
+    pub async fn recent_folders(&self) -> Result<Vec<String>, HubError> {
+        self.hub().recent_folders().await
+    }
+
+    /// See [`Hub::session`].
+    pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
+        self.hub().session(session).await
+    }
+
+    /// See [`Hub::sessions`].
+    pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, HubError> {
+        self.hub().sessions(filter).await
+    }
+
+    /// See [`Hub::events`].
+    pub async fn events(
+        &self,
+        session: SessionId,
+        after: Seq,
+        limit: usize,
+        raw: WithRaw,
+    ) -> Result<Vec<Frame>, HubError> {
+        self.hub().events(session, after, limit, raw).await
+    }
+
+    /// See [`Hub::subscribe`].
+    pub async fn subscribe(
+        &self,
+        session: SessionId,
+        after: Seq,
+        raw: WithRaw,
+    ) -> Result<Subscription, HubError> {
+        self.hub().subscribe(session, after, raw).await
+    }
+
+    /// See [`Hub::timeline`].
+    pub async fn timeline(&self, session: SessionId) -> Result<Timeline, HubError> {
+        self.hub().timeline(session).await
+    }
+
+    /// See [`Hub::inbox`].
+    pub async fn inbox(&self) -> Result<Inbox, HubError> {
+        self.hub().inbox().await
+    }
+
+    /// See [`Hub::search`].
+    pub async fn search(&self, query: String, limit: usize) -> Result<Vec<Hit>, HubError> {
+        self.hub().search(query, limit).await
+    }
+
+    /// See [`Hub::hand_back`].
+    pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
+        self.hub().hand_back(session).await
+    }
+
+    /// See [`Hub::changes`].
+    pub fn changes(&self) -> broadcast::Receiver<Arc<SessionInfo>> {
+        self.hub().changes()
+    }
+
+    /// What was used within so many days.
+    pub async fn usage(&self, days: u32) -> Result<Vec<DayUsage>, HubError> {
+        let since = self.hub().now().plus_millis(-i64::from(days) * 24 * 3600 * 1_000);
+        self.hub().usage(since).await
+    }
+
+    /// See [`Hub::stats`].
+    pub async fn stats(&self) -> Result<Stats, HubError> {
+        self.hub().stats().await
+    }
+
+    /// See [`Hub::counters`].
+    pub fn counters(&self) -> &Counters {
+        self.hub().counters()
+    }
+
+    /// See [`Hub::awake_sessions`].
+    pub fn awake_sessions(&self) -> usize {
+        self.hub().awake_sessions()
+    }
+}
+
+/// The address under which others reach the hub too: the page's own, the caller's, or, for who asks from this very
+/// machine, the public one.
+fn base_of(app: &App, headers: &HeaderMap) -> String {
+    let text = |name| headers.get(name).and_then(|value: &axum::http::HeaderValue| value.to_str().ok());
+    let scheme = if app.secure() { "https" } else { "http" };
+    let (host, base) = match (text(header::ORIGIN), text(header::HOST).unwrap_or("localhost")) {
+        (Some(origin), _) => (guard::host_of(origin), origin.to_owned()),
+        (None, host) => (host, format!("{scheme}://{host}")),
+    };
+    match &app.public_url {
+        Some(public) if guard::is_loopback(host) => public.clone(),
+        Some(_) | None => base,
+    }
+}
+
+impl FromRequestParts<App> for Gate {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Problem> {
+        let caller = parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::no_token)?;
+        Ok(Gate::new(app.clone(), caller, &parts.headers))
+    }
+}

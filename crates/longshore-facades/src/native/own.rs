@@ -1,0 +1,99 @@
+//! Calls about the caller, the devices, and the machines: what else can be asked, and what it comes to.
+
+use longshore_model::id::DeviceId;
+use serde_json::{Value, json};
+
+use super::params::{FolderPath, Pair, PushSubscribe, Shown, Unsubscribe, UsageDays};
+use super::{call, check};
+use crate::auth::{Access, Caller, Who};
+use crate::gate::Gate;
+use crate::pair;
+use crate::problem::Problem;
+
+/// How many days of usage: unless said otherwise, and at most.
+const DAYS: (u32, u32) = (30, 366);
+
+/// Who the caller is, and what it may do.
+pub(crate) fn me(caller: &Caller) -> Value {
+    let mode = caller.mode();
+    match caller.who() {
+        Who::Owner => json!({ "role": "owner", "mode": mode }),
+        Who::Device(device) => json!({ "role": "device", "device": device, "mode": mode }),
+    }
+}
+
+pub(super) fn devices(gate: &Gate) -> Value {
+    json!({ "devices": gate.app().keys.devices() })
+}
+
+pub(super) async fn revoke(gate: &Gate, device: DeviceId) -> Result<Value, Problem> {
+    gate.check(Access::Act)?;
+    let app = gate.app();
+    let revoked = app.keys.revoke(device).await?;
+    app.codes.clear_of(device);
+    app.push.forget_device(device).await?;
+    Ok(json!({ "device": revoked }))
+}
+
+/// A code for a new device. One device can pair another that may do as much as itself.
+pub(super) fn pair(gate: &Gate, params: Pair) -> Result<Value, Problem> {
+    gate.check(Access::Act)?;
+    check::name("label", params.label.as_deref())?;
+    pair::new_code(gate, params.mode, params.label)
+}
+
+pub(super) async fn rotate(gate: &Gate) -> Result<Value, Problem> {
+    gate.check(Access::Admin)?;
+    let app = gate.app();
+    let token = app.keys.rotate()?;
+    app.codes.clear();
+    // Whoever had the old token may have had himself woken with it.
+    app.push.unsubscribe(None, None).await?;
+    Ok(json!({ "token": token.reveal() }))
+}
+
+pub(super) fn presence(gate: &Gate, params: Shown) -> Value {
+    let shown = params.session.filter(|_| params.visible);
+    gate.app().presence.shows(gate.caller().device(), gate.seat(), shown);
+    json!({})
+}
+
+pub(super) fn push_key(gate: &Gate) -> Value {
+    json!({ "publicKey": gate.app().push.public_key() })
+}
+
+pub(super) async fn push_subscribe(gate: &Gate, params: PushSubscribe) -> Result<Value, Problem> {
+    gate.app().push.subscribe(gate.caller().device(), params.subscription).await?;
+    Ok(json!({}))
+}
+
+pub(super) async fn push_unsubscribe(gate: &Gate, params: Unsubscribe) -> Result<Value, Problem> {
+    gate.app().push.unsubscribe(gate.caller().device(), params.endpoint.as_deref()).await?;
+    Ok(json!({}))
+}
+
+pub(super) async fn push_test(gate: &Gate) -> Result<Value, Problem> {
+    let sent = gate.app().push.test(gate.caller().device()).await?;
+    Ok(json!({ "sent": sent }))
+}
+
+pub(super) async fn usage(gate: &Gate, params: UsageDays) -> Result<Value, Problem> {
+    let (usual, most) = DAYS;
+    let days = params.days.unwrap_or(usual).clamp(1, most);
+    Ok(json!({ "days": gate.usage(days).await? }))
+}
+
+pub(super) async fn machines(gate: &Gate) -> Result<Value, Problem> {
+    let mut told = Vec::new();
+    for mut machine in gate.machines().await? {
+        call::with_models(gate, &mut machine.agents).await;
+        told.push(json!({ "name": machine.name, "agents": machine.agents }));
+    }
+    Ok(json!({ "machines": told }))
+}
+
+pub(super) async fn folders(gate: &Gate, params: FolderPath) -> Result<Value, Problem> {
+    let found = gate.folders(params.path).await?;
+    let recent = gate.recent_folders().await?;
+    Ok(json!({ "path": found.path, "parent": found.parent, "folders": found.folders, "recent": recent }))
+}

@@ -1,0 +1,184 @@
+//! Pairing codes: eight letters that nobody mistakes, good for five minutes and for one device.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use longshore_model::device::DeviceMode;
+use longshore_model::id::DeviceId;
+use tokio::time::Instant;
+
+use crate::auth::Throttle;
+use crate::problem::Problem;
+
+/// No letter or figure that looks like another.
+const LETTERS: &[u8; 31] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
+const LENGTH: usize = 8;
+
+/// How long a code can be used.
+pub(crate) const VALID: Duration = Duration::from_secs(5 * 60);
+/// How many codes may be made within a minute; so there are never more than thirty that can be used.
+const MADE_PER_MINUTE: u32 = 6;
+/// How many wrong codes a minute one address may offer, and all together.
+const GUESSES: (u32, u32) = (10, 60);
+
+/// What a code stands for.
+#[derive(Clone, Debug)]
+pub(crate) struct Offer {
+    pub(crate) mode: DeviceMode,
+    pub(crate) label: Option<String>,
+    /// Where a phone goes with it.
+    pub(crate) url: String,
+    /// The device that made it; none is the owner.
+    by: Option<DeviceId>,
+    until: Instant,
+}
+
+/// The codes that can be used.
+#[derive(Debug)]
+pub(crate) struct Codes {
+    offers: Mutex<HashMap<String, Offer>>,
+    made: Throttle,
+    guesses: Throttle,
+}
+
+impl Default for Codes {
+    fn default() -> Self {
+        let (one, all) = GUESSES;
+        let made = Throttle::new(MADE_PER_MINUTE, MADE_PER_MINUTE);
+        Self { offers: Mutex::default(), made, guesses: Throttle::new(one, all) }
+    }
+}
+
+impl Codes {
+    /// A new code. `url` says where a phone goes with it.
+    pub(crate) fn make(
+        &self,
+        mode: DeviceMode,
+        label: Option<String>,
+        by: Option<DeviceId>,
+        url: impl FnOnce(&str) -> String,
+    ) -> Result<(String, Offer), Problem> {
+        if let Some(wait) = self.made.must_wait(None) {
+            return Err(Problem::too_many_codes(wait));
+        }
+        self.made.count(None);
+        let code = random_code().map_err(|_| Problem::our_fault())?;
+        let offer = Offer { mode, label, url: url(&code), by, until: Instant::now() + VALID };
+        self.offers().insert(code.clone(), offer.clone());
+        Ok((code, offer))
+    }
+
+    /// What a code stands for, without using it.
+    pub(crate) fn look(&self, code: &str) -> Option<Offer> {
+        self.offers().get(&plain(code)).cloned()
+    }
+
+    /// Uses a code up. Whoever guesses has to wait, and then even the right one is not listened to: it is short enough
+    /// to be found by trying.
+    pub(crate) fn take(&self, code: &str, from: Option<IpAddr>) -> Result<Offer, Problem> {
+        if let Some(wait) = self.guesses.must_wait(from) {
+            return Err(Problem::too_many_attempts(wait));
+        }
+        let taken = self.offers().remove(&plain(code));
+        taken.ok_or_else(|| {
+            self.guesses.count(from);
+            Problem::bad_code()
+        })
+    }
+
+    /// Puts back what was taken and led to nothing.
+    pub(crate) fn put_back(&self, code: &str, offer: Offer) {
+        self.offers().insert(plain(code), offer);
+    }
+
+    /// Forgets all codes.
+    pub(crate) fn clear(&self) {
+        self.offers().clear();
+    }
+
+    /// Forgets the codes that a device made.
+    pub(crate) fn clear_of(&self, device: DeviceId) {
+        self.offers().retain(|_, offer| offer.by != Some(device));
+    }
+
+    /// Only those that can still be used.
+    fn offers(&self) -> MutexGuard<'_, HashMap<String, Offer>> {
+        let mut offers = self.offers.lock().unwrap_or_else(PoisonError::into_inner);
+        let now = Instant::now();
+        offers.retain(|_, offer| offer.until > now);
+        offers
+    }
+}
+
+/// As people type it.
+fn plain(code: &str) -> String {
+    code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
+}
+
+fn random_code() -> Result<String, getrandom::Error> {
+    // The largest multiple of their number that a byte holds, so that every letter is as likely.
+    let fair = u8::MAX - u8::MAX % LETTERS.len() as u8;
+    let mut code = String::with_capacity(LENGTH);
+    while code.len() < LENGTH {
+        let mut byte = [0];
+        getrandom::fill(&mut byte)?;
+        if byte[0] < fair {
+            code.push(char::from(LETTERS[usize::from(byte[0]) % LETTERS.len()]));
+        }
+    }
+    Ok(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn make(codes: &Codes, by: Option<DeviceId>) -> String {
+        codes.make(DeviceMode::Full, None, by, |code| format!("https://hub/pair#{code}")).unwrap().0
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_code_is_used_once_and_grows_old() {
+        let codes = Codes::default();
+        let code = make(&codes, None);
+        assert!(code.len() == 8 && code.bytes().all(|letter| LETTERS.contains(&letter)), "{code}");
+        let typed = format!(" {}-{} ", code[..4].to_lowercase(), &code[4..]);
+        assert!(codes.look(&typed).unwrap().url.ends_with(&code));
+        assert!(codes.take(&typed, None).is_ok());
+        assert_eq!(codes.take(&code, None).unwrap_err().code, "bad_code");
+        let old = make(&codes, None);
+        tokio::time::advance(VALID).await;
+        assert!(codes.look(&old).is_none());
+        assert_eq!(codes.take(&old, None).unwrap_err().code, "bad_code");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn six_codes_a_minute_are_enough() {
+        let codes = Codes::default();
+        let device = DeviceId::of_words(&["phone"]);
+        let made: Vec<String> = (0..6).map(|at| make(&codes, (at % 2 == 0).then_some(device))).collect();
+        let more = codes.make(DeviceMode::Full, None, None, |_| String::new());
+        assert_eq!(more.unwrap_err().code, "too_many_attempts");
+        codes.clear_of(device);
+        let left = made.iter().filter(|code| codes.look(code).is_some()).count();
+        assert_eq!(left, 3, "those of the device are gone");
+        codes.clear();
+        assert!(made.iter().all(|code| codes.look(code).is_none()));
+        tokio::time::advance(Duration::from_secs(60)).await;
+        make(&codes, None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_guesses_is_not_listened_to_even_when_right() {
+        let codes = Codes::default();
+        let code = make(&codes, None);
+        let (guesser, other) = (Some(IpAddr::from([10, 0, 0, 1])), Some(IpAddr::from([10, 0, 0, 2])));
+        let refused: Vec<&str> =
+            (0..100).map(|_| codes.take("AAAAAAAA", guesser).unwrap_err().code).collect();
+        assert_eq!(refused.iter().filter(|code| **code == "bad_code").count(), 10);
+        assert_eq!(codes.take(&code, guesser).unwrap_err().code, "too_many_attempts");
+        assert!(codes.take(&code, other).is_ok());
+    }
+}

@@ -1,0 +1,106 @@
+//! Who looks at what: a device whose screen shows a session needs no push about it.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use longshore_model::id::{DeviceId, SessionId};
+use tokio::time::Instant;
+
+/// How long a word is believed that came over HTTP; one that came over a socket holds as long as the socket.
+pub(crate) const BELIEVED: Duration = Duration::from_secs(120);
+/// How many screens are remembered; the oldest one is forgotten for another.
+const SCREENS: usize = 1_024;
+
+/// What the screens show.
+#[derive(Debug, Default)]
+pub(crate) struct Presence {
+    screens: Mutex<HashMap<Screen, Shown>>,
+    seats: AtomicU64,
+}
+
+/// A screen: of which device (none is the owner), over which connection.
+type Screen = (Option<DeviceId>, Option<u64>);
+
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    session: SessionId,
+    since: Instant,
+}
+
+impl Presence {
+    /// Notes what a screen shows; nothing when it is dark or shows no session.
+    pub(crate) fn shows(&self, device: Option<DeviceId>, seat: Option<&Seat>, session: Option<SessionId>) {
+        let screen = (device, seat.map(|seat| seat.number));
+        let mut screens = self.screens();
+        let Some(session) = session else {
+            screens.remove(&screen);
+            return;
+        };
+        if screens.len() >= SCREENS && !screens.contains_key(&screen) {
+            let oldest = screens.iter().min_by_key(|(_, shown)| shown.since).map(|(screen, _)| *screen);
+            oldest.map(|oldest| screens.remove(&oldest));
+        }
+        screens.insert(screen, Shown { session, since: Instant::now() });
+    }
+
+    /// Whether a screen of this device shows this session.
+    pub(crate) fn sees(&self, device: Option<DeviceId>, session: SessionId) -> bool {
+        let is_believed =
+            |seat: &Option<u64>, shown: &Shown| seat.is_some() || shown.since.elapsed() < BELIEVED;
+        self.screens()
+            .iter()
+            .any(|((of, seat), shown)| *of == device && shown.session == session && is_believed(seat, shown))
+    }
+
+    fn screens(&self) -> MutexGuard<'_, HashMap<Screen, Shown>> {
+        self.screens.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A connection that stays. What its screen shows is forgotten with it.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    number: u64,
+    device: Option<DeviceId>,
+    presence: Arc<Presence>,
+}
+
+impl Seat {
+    pub(crate) fn new(presence: Arc<Presence>, device: Option<DeviceId>) -> Self {
+        Self { number: presence.seats.fetch_add(1, Ordering::Relaxed), device, presence }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.presence.screens().remove(&(self.device, Some(self.number)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_screen_is_believed_while_its_socket_is_there_or_for_a_while() {
+        let presence = Arc::new(Presence::default());
+        let (phone, session) = (Some(DeviceId::of_words(&["phone"])), SessionId::of_words(&["s"]));
+        let seat = Seat::new(Arc::clone(&presence), phone);
+        presence.shows(phone, Some(&seat), Some(session));
+        assert!(presence.sees(phone, session) && !presence.sees(None, session));
+        tokio::time::advance(BELIEVED).await;
+        assert!(presence.sees(phone, session));
+        drop(seat);
+        assert!(!presence.sees(phone, session));
+
+        presence.shows(phone, None, Some(session));
+        assert!(presence.sees(phone, session));
+        tokio::time::advance(BELIEVED).await;
+        assert!(!presence.sees(phone, session), "nobody has said so for a while");
+        presence.shows(phone, None, Some(session));
+        presence.shows(phone, None, None);
+        assert!(!presence.sees(phone, session));
+    }
+}

@@ -1,0 +1,236 @@
+//! Web Push: wakes the devices of whoever is waited for, also when no page of ours is open.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `watch` | which changes of sessions are worth a push |
+//! | `words` | what it says |
+//! | `seal` | the encryption, for one browser alone (RFC 8291) |
+//! | `vapid` | who we are to push services (RFC 8292) |
+//! | `post` | the way to a push service |
+//!
+//! Pushes wait in a queue of [`QUEUE`]; when it is full, a further one is dropped, and that is logged. [`AT_ONCE`] are
+//! under way at once, each tried up to [`TRIES`] times.
+
+mod post;
+mod seal;
+mod vapid;
+mod watch;
+mod words;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use longshore_model::device::{PushSubscription, StoredPush};
+use longshore_model::id::DeviceId;
+use longshore_session::{Hub, HubError};
+use tokio::sync::{Semaphore, mpsc};
+use tracing::{debug, info, warn};
+
+pub use post::Outlet;
+pub use vapid::Vapid;
+
+use crate::auth::{Access, Keys};
+use crate::presence::Presence;
+use crate::problem::Problem;
+use post::{Answer, Parcel, Post};
+use seal::Receiver;
+use words::Words;
+
+/// How many pushes may wait to be sent.
+pub const QUEUE: usize = 256;
+/// How many are sent at once.
+pub const AT_ONCE: usize = 8;
+/// How often one is tried.
+pub const TRIES: u32 = 3;
+/// How long the first pause between tries is; the next one is four times as long.
+const PAUSE: Duration = Duration::from_secs(2);
+/// How long a push service may make us wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// How many browsers one device may have; more are refused.
+const BROWSERS: usize = 16;
+
+/// Why a push was not sent.
+#[derive(Debug, thiserror::Error)]
+pub enum PushError {
+    /// The keys that push services know us by cannot be read.
+    #[error("the keys for pushes are damaged; remove the file, and subscribe anew on every device")]
+    BadKeys,
+    /// The system gives no randomness.
+    #[error("the system has no randomness to give")]
+    NoRandomness,
+    /// A browser's subscription makes no sense.
+    #[error("this is no push subscription: {0}")]
+    BadSubscription(&'static str),
+    /// There is too much to say.
+    #[error("a push cannot be that long")]
+    TooLong,
+    /// The push service cannot be reached.
+    #[error("the push service cannot be reached: {0}")]
+    Unreachable(String),
+    /// The keys cannot be read or kept.
+    #[error("the keys for pushes: {0}")]
+    File(#[from] std::io::Error),
+}
+
+/// Wakes devices.
+pub(crate) struct Push {
+    hub: Hub,
+    keys: Arc<Keys>,
+    presence: Arc<Presence>,
+    vapid: Vapid,
+    outlet: Outlet,
+    post: Post,
+    queue: mpsc::Sender<(StoredPush, Words)>,
+}
+
+impl Push {
+    /// Starts to look on, and to send.
+    pub(crate) fn start(
+        hub: Hub,
+        keys: Arc<Keys>,
+        presence: Arc<Presence>,
+        vapid: Vapid,
+        outlet: Outlet,
+    ) -> Result<Arc<Self>, PushError> {
+        let (queue, waiting) = mpsc::channel(QUEUE);
+        let changes = hub.changes();
+        let push = Arc::new(Self { hub, keys, presence, vapid, outlet, post: Post::new(outlet)?, queue });
+        tokio::spawn(watch::Watch::new(Arc::clone(&push)).run(changes));
+        tokio::spawn(Arc::clone(&push).send_all(waiting));
+        Ok(push)
+    }
+
+    /// What browsers subscribe with.
+    pub(crate) fn public_key(&self) -> String {
+        self.vapid.public_key()
+    }
+
+    /// Keeps where a browser of a device wants to be woken.
+    pub(crate) async fn subscribe(
+        &self,
+        device: Option<DeviceId>,
+        subscription: PushSubscription,
+    ) -> Result<(), Problem> {
+        let invalid = |error: PushError| Problem::invalid(error.to_string());
+        post::address(&subscription.endpoint, self.outlet).map_err(invalid)?;
+        Receiver::read(&subscription.keys).map_err(invalid)?;
+        let known = self.hub.pushes().await?;
+        let others =
+            |push: &&StoredPush| push.device == device && push.subscription.endpoint != subscription.endpoint;
+        if known.iter().filter(others).count() >= BROWSERS {
+            return Err(Problem::invalid(format!("this device has {BROWSERS} push subscriptions already")));
+        }
+        Ok(self.hub.put_push(StoredPush { device, subscription }).await?)
+    }
+
+    /// Forgets one browser of a device, or all.
+    pub(crate) async fn unsubscribe(
+        &self,
+        device: Option<DeviceId>,
+        endpoint: Option<&str>,
+    ) -> Result<(), HubError> {
+        for push in self.of(device).await? {
+            if endpoint.is_none_or(|endpoint| endpoint == push.subscription.endpoint) {
+                self.hub.drop_push(push.subscription.endpoint).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets all browsers of a device that is revoked.
+    pub(crate) async fn forget_device(&self, device: DeviceId) -> Result<(), HubError> {
+        self.unsubscribe(Some(device), None).await
+    }
+
+    /// Sends a word to all browsers of a device: to how many.
+    pub(crate) async fn test(&self, device: Option<DeviceId>) -> Result<usize, Problem> {
+        let own = self.of(device).await?;
+        if own.is_empty() {
+            return Err(Problem::no_push());
+        }
+        let sent = own.len();
+        for push in own {
+            self.enqueue(push, Words::test());
+        }
+        Ok(sent)
+    }
+
+    async fn of(&self, device: Option<DeviceId>) -> Result<Vec<StoredPush>, HubError> {
+        let mut all = self.hub.pushes().await?;
+        all.retain(|push| push.device == device);
+        Ok(all)
+    }
+
+    /// Tells every device whose screen does not show the session.
+    async fn tell(&self, words: &Words) -> Result<(), HubError> {
+        for push in self.hub.pushes().await? {
+            if words.session.is_some_and(|session| self.presence.sees(push.device, session)) {
+                continue;
+            }
+            let words = match self.keys.may(push.device, Access::Decide) {
+                true => words.clone(),
+                false => words.without_actions(),
+            };
+            self.enqueue(push, words);
+        }
+        Ok(())
+    }
+
+    fn enqueue(&self, push: StoredPush, words: Words) {
+        if self.queue.try_send((push, words)).is_err() {
+            warn!(waiting = QUEUE, "too many pushes wait: one is dropped");
+        }
+    }
+
+    async fn send_all(self: Arc<Self>, mut waiting: mpsc::Receiver<(StoredPush, Words)>) {
+        let room = Arc::new(Semaphore::new(AT_ONCE));
+        while let Some((push, words)) = waiting.recv().await {
+            let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
+            let sender = Arc::clone(&self);
+            tokio::spawn(async move {
+                sender.deliver(&push, &words).await;
+                drop(place);
+            });
+        }
+    }
+
+    /// Tries until it is taken, refused for good, or tried often enough.
+    async fn deliver(&self, push: &StoredPush, words: &Words) {
+        let mut pause = PAUSE;
+        for left in (0..TRIES).rev() {
+            let wait = match self.try_once(push, words).await {
+                Ok(Answer::Taken) => return debug!(kind = ?words.kind, "a push was taken"),
+                Ok(Answer::Gone) => {
+                    info!("a browser wants no more pushes");
+                    if let Err(error) = self.hub.drop_push(push.subscription.endpoint.clone()).await {
+                        warn!(%error, "a push subscription cannot be forgotten");
+                    }
+                    return;
+                }
+                Ok(Answer::Refused(status)) => return warn!(status, "a push service refused a push"),
+                Ok(Answer::Later(wait)) => wait.unwrap_or(pause),
+                Err(error) => {
+                    debug!(%error, left, "a push was not sent");
+                    pause
+                }
+            };
+            if left > 0 {
+                tokio::time::sleep(wait.min(LONGEST_PAUSE)).await;
+                pause *= 4;
+            }
+        }
+        warn!(tries = TRIES, "a push was given up");
+    }
+
+    async fn try_once(&self, push: &StoredPush, words: &Words) -> Result<Answer, PushError> {
+        let to = post::address(&push.subscription.endpoint, self.outlet)?;
+        let json = serde_json::to_vec(words).map_err(|_| PushError::TooLong)?;
+        if json.len() > seal::LONGEST {
+            return Err(PushError::TooLong);
+        }
+        let body = Receiver::read(&push.subscription.keys)?.seal(&json)?;
+        let now_s = self.hub.now().micros() / 1_000_000;
+        let authorization = self.vapid.authorization(&post::audience(&to), now_s)?;
+        self.post.send(Parcel { to, authorization, urgent: words.kind.is_urgent(), body }).await
+    }
+}

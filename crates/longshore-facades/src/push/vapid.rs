@@ -1,0 +1,73 @@
+//! Who we are to push services (RFC 8292): a key pair made once, and a short-lived signed word for each of them.
+
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use data_encoding::BASE64URL_NOPAD;
+use ring::rand::SystemRandom;
+use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
+use serde_json::json;
+
+use super::PushError;
+
+/// How long a signed word is good for. Push services take none of more than a day.
+const GOOD_FOR_S: i64 = 12 * 3600;
+
+/// The key pair that push services know us by. A browser's subscription belongs to it for ever.
+pub struct Vapid {
+    pair: EcdsaKeyPair,
+    random: SystemRandom,
+    contact: String,
+}
+
+impl Vapid {
+    /// The keys of a file, which is made for its owner alone when it is missing.
+    pub fn load(file: &Path, contact: impl Into<String>) -> Result<Self, PushError> {
+        let pkcs8 = match std::fs::read(file) {
+            Ok(pkcs8) => pkcs8,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let pkcs8 = generate()?;
+                let mut new =
+                    std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(file)?;
+                std::io::Write::write_all(&mut new, &pkcs8)?;
+                new.sync_all()?;
+                pkcs8
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Self::of(&pkcs8, contact)
+    }
+
+    /// Keys that last as long as the process.
+    pub fn fleeting(contact: impl Into<String>) -> Result<Self, PushError> {
+        Self::of(&generate()?, contact)
+    }
+
+    fn of(pkcs8: &[u8], contact: impl Into<String>) -> Result<Self, PushError> {
+        let random = SystemRandom::new();
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random)
+            .map_err(|_| PushError::BadKeys)?;
+        Ok(Self { pair, random, contact: contact.into() })
+    }
+
+    /// What browsers subscribe with.
+    pub(crate) fn public_key(&self) -> String {
+        BASE64URL_NOPAD.encode(self.pair.public_key().as_ref())
+    }
+
+    /// The `Authorization` for one push service, as in `https://push.example`.
+    pub(super) fn authorization(&self, audience: &str, now_s: i64) -> Result<String, PushError> {
+        let claims = json!({ "aud": audience, "exp": now_s + GOOD_FOR_S, "sub": self.contact });
+        let part = |json: serde_json::Value| BASE64URL_NOPAD.encode(json.to_string().as_bytes());
+        let signed = format!("{}.{}", part(json!({ "typ": "JWT", "alg": "ES256" })), part(claims));
+        let signature =
+            self.pair.sign(&self.random, signed.as_bytes()).map_err(|_| PushError::NoRandomness)?;
+        let signature = BASE64URL_NOPAD.encode(signature.as_ref());
+        Ok(format!("vapid t={signed}.{signature}, k={}", self.public_key()))
+    }
+}
+
+fn generate() -> Result<Vec<u8>, PushError> {
+    let made = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new());
+    made.map(|pkcs8| pkcs8.as_ref().to_vec()).map_err(|_| PushError::NoRandomness)
+}

@@ -1,0 +1,147 @@
+//! What a push says: which session, and the actual question or the first line of the result.
+
+use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::id::{ApprovalId, SessionId};
+use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use serde::Serialize;
+
+/// How many letters of a title and of a body are told: a lock screen shows no more.
+const TITLE: usize = 120;
+const BODY: usize = 400;
+
+/// Why somebody is woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Kind {
+    Approval,
+    Question,
+    Finished,
+    Failed,
+    Stalled,
+    Test,
+}
+
+impl Kind {
+    /// Whether an agent waits for the person.
+    pub(super) fn is_urgent(self) -> bool {
+        match self {
+            Kind::Approval | Kind::Question => true,
+            Kind::Finished | Kind::Failed | Kind::Stalled | Kind::Test => false,
+        }
+    }
+}
+
+/// What a push says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Words {
+    pub(crate) kind: Kind,
+    pub(crate) title: String,
+    pub(crate) body: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) session: Option<SessionId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<ApprovalId>,
+    /// Where a tap leads.
+    pub(crate) url: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) actions: Vec<Action>,
+}
+
+/// A button of the notification.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub(crate) struct Action {
+    /// The decision that it stands for.
+    pub(crate) action: Decision,
+    pub(crate) title: &'static str,
+}
+
+impl Words {
+    fn about(info: &SessionInfo, kind: Kind, body: &str) -> Self {
+        let named = [info.project.as_deref(), Some(info.title.as_str()), Some(&*info.provider)];
+        let named: Vec<&str> = named.into_iter().flatten().filter(|name| !name.trim().is_empty()).collect();
+        Self {
+            kind,
+            title: cut(&named.join(" · "), TITLE),
+            body: cut(body.trim(), BODY),
+            session: Some(info.session_id),
+            approval: None,
+            url: format!("/sessions/{}", info.session_id),
+            actions: Vec::new(),
+        }
+    }
+
+    pub(super) fn approval(info: &SessionInfo, open: &OpenApproval) -> Self {
+        let wish = wish(&open.request);
+        let body = match open.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
+            Some(reason) => format!("{wish}\n{reason}"),
+            None => wish,
+        };
+        let actions = [(Decision::AllowOnce, "Allow"), (Decision::Deny, "Deny")];
+        let actions = actions.into_iter().filter(|(decision, _)| open.request.options.contains(decision));
+        Self {
+            approval: Some(open.request.approval),
+            actions: actions.map(|(action, title)| Action { action, title }).collect(),
+            ..Self::about(info, Kind::Approval, &body)
+        }
+    }
+
+    pub(super) fn question(info: &SessionInfo, open: &OpenQuestion) -> Self {
+        let asked = open.text.as_deref().filter(|text| !text.trim().is_empty());
+        let first = open.request.fields.first().map(|field| field.text.as_str());
+        Self::about(info, Kind::Question, asked.or(first).unwrap_or("asks something"))
+    }
+
+    pub(super) fn finished(info: &SessionInfo, result: Option<&str>) -> Self {
+        Self::about(info, Kind::Finished, result.and_then(first_line).unwrap_or("is done"))
+    }
+
+    pub(super) fn failed(info: &SessionInfo, why: Option<&str>) -> Self {
+        Self::about(info, Kind::Failed, why.and_then(first_line).unwrap_or("failed"))
+    }
+
+    pub(super) fn stalled(info: &SessionInfo, minutes: u64) -> Self {
+        Self::about(info, Kind::Stalled, &format!("has said nothing for {minutes} minutes"))
+    }
+
+    pub(super) fn test() -> Self {
+        Self {
+            kind: Kind::Test,
+            title: "Longshore".to_owned(),
+            body: "Pushes reach this device.".to_owned(),
+            session: None,
+            approval: None,
+            url: "/".to_owned(),
+            actions: Vec::new(),
+        }
+    }
+
+    /// For a device that may not decide.
+    #[must_use]
+    pub(super) fn without_actions(&self) -> Self {
+        Self { actions: Vec::new(), ..self.clone() }
+    }
+}
+
+fn wish(request: &ApprovalRequest) -> String {
+    match &request.subject {
+        Subject::Command { command, .. } => format!("wants to run: {command}"),
+        Subject::Edit { changes, .. } => {
+            let files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+            format!("wants to change {}", files.join(", "))
+        }
+        Subject::Tool { name, .. } => format!("wants to use {name}"),
+        Subject::Permissions { .. } => "wants to be allowed more".to_owned(),
+    }
+}
+
+fn first_line(text: &str) -> Option<&str> {
+    text.lines().map(str::trim).find(|line| !line.is_empty())
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

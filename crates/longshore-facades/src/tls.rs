@@ -1,0 +1,183 @@
+//! TLS of our own: a certificate of the user's, or one of a small authority that lives in the data folder.
+//!
+//! The authority is made once, so that a phone has to be told once to trust it. The certificate is made anew at every
+//! start, for the names that the hub has then; its key is never written down.
+
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use data_encoding::HEXLOWER;
+use longshore_model::time::Timestamp;
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer,
+    KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+use ring::digest;
+use rustls::ServerConfig;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio_rustls::TlsAcceptor;
+
+const DAY_MS: i64 = 24 * 3600 * 1_000;
+/// How long a certificate is good for; phones take none of more than 398 days.
+const DAYS: i64 = 390;
+
+/// Why there is no TLS.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file cannot be read or written.
+    #[error("{path}: {source}")]
+    File {
+        /// Which one.
+        path: String,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// A file is not what it should be.
+    #[error("{path} holds no {what} in PEM")]
+    Pem {
+        /// Which one.
+        path: String,
+        /// What it should hold.
+        what: &'static str,
+    },
+    /// A certificate cannot be made.
+    #[error("no certificate can be made: {0}")]
+    Make(#[from] rcgen::Error),
+    /// Certificate and key do not fit together, or are of no use.
+    #[error("certificate and key cannot be used: {0}")]
+    Unusable(#[from] rustls::Error),
+}
+
+/// What a hub needs to speak TLS.
+#[derive(Clone)]
+pub struct Tls {
+    pub(crate) acceptor: TlsAcceptor,
+    /// The SHA-256 of the certificate: what a program of this machine knows it by.
+    pub fingerprint: String,
+    /// Our own authority, where the certificate is of ours.
+    pub authority: Option<Authority>,
+}
+
+/// An authority of our own, as others see it.
+#[derive(Clone, Debug)]
+pub struct Authority {
+    /// The SHA-256 of its certificate, in hex.
+    pub fingerprint: String,
+    /// Its certificate, for whoever wants to trust it.
+    pub pem: String,
+}
+
+impl Tls {
+    /// With the user's own files.
+    pub fn of_files(cert: &Path, key: &Path) -> Result<Self, TlsError> {
+        let pem = |path: &Path, what| TlsError::Pem { path: path.display().to_string(), what };
+        let (cert_text, key_text) = (read(cert)?, read(key)?);
+        let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(cert_text.as_bytes()).collect();
+        let chain = chain.ok().filter(|chain| !chain.is_empty()).ok_or_else(|| pem(cert, "certificate"))?;
+        let key = PrivateKeyDer::from_pem_slice(key_text.as_bytes()).map_err(|_| pem(key, "private key"))?;
+        Self::of(chain, key, None)
+    }
+
+    /// With a certificate for these names, signed by the authority of this folder.
+    pub fn local(folder: &Path, names: Vec<String>, now: Timestamp) -> Result<Self, TlsError> {
+        let (authority, issuer) = load_authority(folder, now)?;
+        let mut params = CertificateParams::new(names)?;
+        params.distinguished_name = named("Longshore hub");
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.use_authority_key_identifier_extension = true;
+        valid(&mut params, now, DAYS);
+        let key = KeyPair::generate()?;
+        let cert = params.signed_by(&key, &issuer)?;
+        let root = CertificateDer::from_pem_slice(authority.pem.as_bytes());
+        let root = root.map_err(|_| TlsError::Pem { path: CERT.to_owned(), what: "certificate" })?;
+        let key = PrivatePkcs8KeyDer::from(key.serialize_der());
+        Self::of(vec![cert.der().clone(), root], key.into(), Some(authority))
+    }
+
+    fn of(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+        authority: Option<Authority>,
+    ) -> Result<Self, TlsError> {
+        let fingerprint = chain.first().map(|cert| fingerprint(cert)).unwrap_or_default();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+        let mut config = config.with_no_client_auth().with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { acceptor: TlsAcceptor::from(Arc::new(config)), fingerprint, authority })
+    }
+}
+
+/// The SHA-256 of a certificate, in hex.
+pub fn fingerprint(certificate: &[u8]) -> String {
+    HEXLOWER.encode(digest::digest(&digest::SHA256, certificate).as_ref())
+}
+
+const CERT: &str = "ca.pem";
+const KEY: &str = "ca.key";
+
+/// The authority of a folder, which is made when it is missing.
+fn load_authority(folder: &Path, now: Timestamp) -> Result<(Authority, Issuer<'static, KeyPair>), TlsError> {
+    let (cert, key) = (folder.join(CERT), folder.join(KEY));
+    let params = authority_params(now)?;
+    if !cert.exists() || !key.exists() {
+        let fresh = KeyPair::generate()?;
+        write(&key, &fresh.serialize_pem())?;
+        write(&cert, &params.self_signed(&fresh)?.pem())?;
+    }
+    let pem = read(&cert)?;
+    let key = KeyPair::from_pem(&read(&key)?)?;
+    let der = CertificateDer::from_pem_slice(pem.as_bytes());
+    let der = der.map_err(|_| TlsError::Pem { path: cert.display().to_string(), what: "certificate" })?;
+    let authority = Authority { fingerprint: fingerprint(&der), pem };
+    // It signs by its name and its key, which are the same at every start.
+    Ok((authority, Issuer::new(params, key)))
+}
+
+fn authority_params(now: Timestamp) -> Result<CertificateParams, TlsError> {
+    let mut params = CertificateParams::new(Vec::new())?;
+    params.distinguished_name = named("Longshore authority of this machine");
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    valid(&mut params, now, 3_650);
+    Ok(params)
+}
+
+fn named(name: &str) -> DistinguishedName {
+    let mut named = DistinguishedName::new();
+    named.push(DnType::CommonName, name);
+    named
+}
+
+/// From yesterday, as clocks differ, for so many days.
+fn valid(params: &mut CertificateParams, now: Timestamp, days: i64) {
+    let day = |after: i64| {
+        // RFC 3339 begins with year, month and day.
+        let text = now.plus_millis(after * DAY_MS).to_string();
+        let mut parts = text.split(['-', 'T']).map(|part| part.parse::<u16>().unwrap_or(1));
+        let mut next = || parts.next().unwrap_or(1);
+        let (year, month, day) = (next(), next(), next());
+        date_time_ymd(i32::from(year), month as u8, day as u8)
+    };
+    params.not_before = day(-1);
+    params.not_after = day(days);
+}
+
+fn read(path: &Path) -> Result<String, TlsError> {
+    std::fs::read_to_string(path)
+        .map_err(|source| TlsError::File { path: path.display().to_string(), source })
+}
+
+/// For its owner alone.
+fn write(path: &Path, text: &str) -> Result<(), TlsError> {
+    let written = || -> std::io::Result<()> {
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(path)?;
+        std::io::Write::write_all(&mut file, text.as_bytes())?;
+        file.sync_all()
+    };
+    written().map_err(|source| TlsError::File { path: path.display().to_string(), source })
+}

@@ -1,0 +1,162 @@
+//! The web app: the files of `web/dist`, which are part of the program. Nothing private is in them, so nobody needs a
+//! token for them.
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+
+use crate::problem::Problem;
+use crate::router::App;
+
+/// A file of the web app.
+#[derive(Clone, Copy, Debug)]
+pub struct File {
+    /// Its path, as in `assets/index-abc.js`.
+    pub path: &'static str,
+    /// What changes with its content.
+    pub tag: &'static str,
+    /// Its content.
+    pub bytes: &'static [u8],
+    /// The same, compressed with gzip, where the build made that.
+    pub zipped: Option<&'static [u8]>,
+}
+
+/// What was in `web/dist` when the program was built.
+pub const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/web_files.rs"));
+
+/// Nothing but what is our own runs or is loaded; nobody frames us.
+const POLICY: &str = "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; \
+                      form-action 'self'; frame-ancestors 'none'";
+
+/// Names with a hash in them are new when their content is.
+const FOR_EVER: &str = "public, max-age=31536000, immutable";
+
+const MISSING: &str = include_str!("missing.html");
+
+/// Whatever is no call: a file, or the page that finds its way by the address itself.
+pub(crate) async fn serve(State(app): State<App>, request: Request) -> Response {
+    let path = request.uri().path().trim_start_matches('/');
+    let is_call = ["api", "admin"].iter().any(|top| path.split('/').next() == Some(top));
+    if is_call || !matches!(*request.method(), Method::GET | Method::HEAD) {
+        return Problem::no_route().into_response();
+    }
+    respond(app.web, path, request.headers())
+}
+
+fn respond(files: &[File], path: &str, headers: &HeaderMap) -> Response {
+    let find = |path: &str| files.iter().find(|file| file.path == path);
+    let is_file = path.rsplit('/').next().is_some_and(|name| name.contains('.'));
+    match find(path) {
+        Some(file) => send(file, headers),
+        // A missing script must not be answered with a page.
+        None if is_file => Problem::no_route().into_response(),
+        None => match find("index.html") {
+            Some(page) => send(page, headers),
+            None => answer("text/html; charset=utf-8", Body::from(MISSING)),
+        },
+    }
+}
+
+fn send(file: &File, headers: &HeaderMap) -> Response {
+    let text =
+        |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
+    let known =
+        text(header::IF_NONE_MATCH).split(',').any(|tag| tag.trim().trim_start_matches("W/") == file.tag);
+    let zipped = file.zipped.filter(|_| text(header::ACCEPT_ENCODING).contains("gzip"));
+    let body = if known { Body::empty() } else { Body::from(zipped.unwrap_or(file.bytes)) };
+    let mut response = answer(kind_of(file.path), body);
+    let headers = response.headers_mut();
+    headers.insert(header::ETAG, HeaderValue::from_static(file.tag));
+    let keep = if file.path.starts_with("assets/") { FOR_EVER } else { "no-cache" };
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(keep));
+    if file.zipped.is_some() {
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+    }
+    if zipped.is_some() && !known {
+        headers.insert(header::CONTENT_ENCODING, HeaderValue::from_static("gzip"));
+    }
+    if known {
+        *response.status_mut() = StatusCode::NOT_MODIFIED;
+    }
+    response
+}
+
+fn answer(kind: &'static str, body: Body) -> Response {
+    let headers = [
+        (header::CONTENT_TYPE, kind),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, body).into_response()
+}
+
+fn kind_of(path: &str) -> &'static str {
+    match path.rsplit('.').next().unwrap_or_default() {
+        "html" => "text/html; charset=utf-8",
+        "js" | "mjs" => "text/javascript; charset=utf-8",
+        "css" => "text/css; charset=utf-8",
+        "json" | "map" => "application/json",
+        "webmanifest" => "application/manifest+json",
+        "svg" => "image/svg+xml",
+        "png" => "image/png",
+        "ico" => "image/x-icon",
+        "woff2" => "font/woff2",
+        "txt" => "text/plain; charset=utf-8",
+        _ => "application/octet-stream",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BUILT: &[File] = &[
+        File { path: "index.html", tag: "\"1\"", bytes: b"<p>", zipped: None },
+        File { path: "assets/a-1.js", tag: "\"2\"", bytes: b"let a", zipped: Some(b"zip") },
+        File { path: "manifest.webmanifest", tag: "\"3\"", bytes: b"{}", zipped: None },
+    ];
+
+    fn get(files: &[File], path: &str, sent: &[(header::HeaderName, &'static str)]) -> Response {
+        let headers =
+            sent.iter().map(|(name, value)| (name.clone(), HeaderValue::from_static(value))).collect();
+        respond(files, path, &headers)
+    }
+
+    fn header_of(response: &Response, name: header::HeaderName) -> &str {
+        response.headers().get(name).map_or("", |value| value.to_str().unwrap())
+    }
+
+    #[tokio::test]
+    async fn every_address_of_the_app_is_its_page_and_a_missing_file_is_missing() {
+        for path in ["", "sessions/0190", "pair"] {
+            let page = get(BUILT, path, &[]);
+            assert_eq!(page.status(), 200, "{path}");
+            assert_eq!(header_of(&page, header::CACHE_CONTROL), "no-cache");
+            assert!(header_of(&page, header::CONTENT_SECURITY_POLICY).starts_with("default-src 'self'; "));
+        }
+        assert_eq!(get(BUILT, "assets/b-2.js", &[]).status(), 404);
+        let manifest = get(BUILT, "manifest.webmanifest", &[]);
+        assert_eq!(header_of(&manifest, header::CONTENT_TYPE), "application/manifest+json");
+    }
+
+    #[tokio::test]
+    async fn what_a_browser_has_is_not_sent_again() {
+        let script = get(BUILT, "assets/a-1.js", &[(header::ACCEPT_ENCODING, "br, gzip")]);
+        assert_eq!(header_of(&script, header::CONTENT_ENCODING), "gzip");
+        assert_eq!(header_of(&script, header::CACHE_CONTROL), FOR_EVER);
+        let plain = get(BUILT, "assets/a-1.js", &[]);
+        assert_eq!(header_of(&plain, header::CONTENT_ENCODING), "");
+        assert_eq!(header_of(&plain, header::VARY), "accept-encoding");
+        let known = get(BUILT, "", &[(header::IF_NONE_MATCH, "W/\"0\", \"1\"")]);
+        assert_eq!((known.status().as_u16(), header_of(&known, header::ETAG)), (304, "\"1\""));
+    }
+
+    #[tokio::test]
+    async fn a_program_without_the_app_says_so() {
+        let page = get(&[], "", &[]);
+        assert_eq!(header_of(&page, header::CONTENT_TYPE), "text/html; charset=utf-8");
+        let body = axum::body::to_bytes(page.into_body(), 1 << 16).await.unwrap();
+        assert!(String::from_utf8(body.to_vec()).unwrap().contains("make web"));
+    }
+}

@@ -1,0 +1,79 @@
+//! What the hub asks its anchor: which agents and models there are, and where a work tree could be.
+
+use longshore_log::SessionFilter;
+use longshore_model::anchor::{Answer, Folders, Query};
+use longshore_model::capability::{AgentInfo, ModelInfo};
+
+use crate::error::HubError;
+use crate::hub::{Hub, mismatch};
+
+/// How many sessions are looked at for the folders that were used last, and how many of those are told.
+const RECENT: (usize, usize) = (200, 12);
+
+/// A machine that runs agents.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// Its name.
+    pub name: String,
+    /// The agents that it knows, found or not.
+    pub agents: Vec<AgentInfo>,
+}
+
+impl Hub {
+    /// The machines that run agents. There is one as long as there is one anchor.
+    pub async fn machines(&self) -> Result<Vec<Machine>, HubError> {
+        match self.ask(Query::Agents).await? {
+            Answer::Agents { machine, agents } => Ok(vec![Machine { name: machine, agents }]),
+            Answer::Models { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. }
+            | Answer::Folders(_) => Err(mismatch()),
+        }
+    }
+
+    /// The agents that the anchor knows.
+    pub async fn agents(&self) -> Result<Vec<AgentInfo>, HubError> {
+        Ok(self.machines().await?.into_iter().flat_map(|machine| machine.agents).collect())
+    }
+
+    /// The models of one agent.
+    pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        match self.ask(Query::Models { agent: agent.into() }).await? {
+            Answer::Models { models } => Ok(models),
+            Answer::Agents { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. }
+            | Answer::Folders(_) => Err(mismatch()),
+        }
+    }
+
+    /// The folders in a folder of the anchor's machine; without a path, in the one where people begin.
+    pub async fn folders(&self, path: Option<String>) -> Result<Folders, HubError> {
+        match self.ask(Query::Folders { path }).await? {
+            Answer::Folders(folders) => Ok(folders),
+            Answer::Agents { .. }
+            | Answer::Models { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. } => Err(mismatch()),
+        }
+    }
+
+    /// The work trees that were used last, the latest first.
+    pub async fn recent_folders(&self) -> Result<Vec<String>, HubError> {
+        let (sessions, most) = RECENT;
+        let page = self.sessions(SessionFilter { limit: sessions, ..SessionFilter::default() }).await?;
+        let mut recent: Vec<String> = Vec::new();
+        for session in page.sessions {
+            if recent.len() < most && !recent.contains(&session.cwd) {
+                recent.push(session.cwd);
+            }
+        }
+        Ok(recent)
+    }
+}

@@ -1,0 +1,92 @@
+//! `longshore devices`: the paired devices, and how one is shut out.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use longshore_model::device::Device;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::exit::Fault;
+use super::reach;
+use super::terminal::{now, put, put_line, style};
+use crate::client::Client;
+use crate::render::{Show, devices_table, devices_tsv};
+
+/// List the paired devices, or revoke one.
+#[derive(Debug, Args)]
+pub(super) struct Devices {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Debug, Subcommand)]
+enum What {
+    /// List the paired devices
+    Ls,
+    /// Shut a device out: its token opens nothing from here on, its connections end
+    Revoke {
+        /// Its id, a part of it, or its label
+        device: String,
+    },
+}
+
+#[derive(Deserialize)]
+struct Known {
+    devices: Vec<Device>,
+}
+
+impl Devices {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub_or_start().await?;
+        match self.what.unwrap_or(What::Ls) {
+            What::Ls => ls(&mut client, as_json).await,
+            What::Revoke { device } => revoke(&mut client, &device, as_json).await,
+        }
+    }
+}
+
+async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
+    if as_json {
+        let known: Value = client.call("devices", json!({})).await?;
+        put_line(&known)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let Known { devices } = client.call("devices", json!({})).await?;
+    match std::io::stdout().is_terminal() {
+        true if devices.is_empty() => {
+            put_line("no device is paired yet; `longshore pair` shows a code for one")?
+        }
+        true => put(devices_table(&devices, now(), &style(Show::Hidden)))?,
+        false => put(devices_tsv(&devices))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitCode> {
+    let Known { devices } = client.call("devices", json!({})).await?;
+    let mut found: Vec<Device> = devices
+        .into_iter()
+        .filter(|device| device.revoked_at.is_none())
+        .filter(|device| device.label == named || device.id.to_string().contains(&named.to_ascii_lowercase()))
+        .collect();
+    let device = match (found.pop(), found.len()) {
+        (Some(device), 0) => device,
+        (None, _) => {
+            let what = format!("there is no device `{named}`");
+            return Err(Fault::not_found(what, "`longshore devices` lists them").into());
+        }
+        (Some(_), more) => {
+            let what = format!("`{named}` names {} devices", more + 1);
+            return Err(Fault::usage(what, "give more of the id: `longshore devices` lists them").into());
+        }
+    };
+    let revoked: Value = client.call("revoke", json!({ "device": device.id })).await?;
+    match as_json {
+        true => put_line(&revoked)?,
+        false => put_line(format_args!("{} is shut out", crate::render::clean::clean(&device.label)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

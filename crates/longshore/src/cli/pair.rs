@@ -1,0 +1,100 @@
+//! `longshore pair`: a code with which a phone becomes a device.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::device::DeviceMode;
+use longshore_model::time::Timestamp;
+use qrcode::QrCode;
+use qrcode::render::unicode::Dense1x2;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::reach;
+use super::terminal::{now, put_line, style};
+use crate::render::Show;
+
+/// Show a code with which a phone or another browser becomes a device.
+#[derive(Debug, Args)]
+pub(super) struct Pair {
+    /// What the device may do: full, read_only, approve
+    #[arg(long, default_value_t)]
+    mode: DeviceMode,
+    /// What the device is called
+    #[arg(long)]
+    label: Option<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Made {
+    code: String,
+    expires_at: Timestamp,
+    pair_url: String,
+    mode: DeviceMode,
+}
+
+impl Pair {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub_or_start().await?;
+        let mut wish = json!({ "mode": self.mode });
+        if let Some(label) = self.label {
+            wish["label"] = label.into();
+        }
+        let made: Made = client.call("pair", wish).await?;
+        if as_json {
+            put_line(serde_json::to_string(&made)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        if let Some(drawn) = drawn(&made.pair_url, style(Show::Hidden).color) {
+            put_line(drawn)?;
+        }
+        let minutes = made.expires_at.millis_since(now()).div_ceil(60_000);
+        put_line(format_args!("open  {}", made.pair_url))?;
+        let (first, second) = made.code.split_at(made.code.len() / 2);
+        put_line(format_args!(
+            "code  {first}-{second}, for one device of mode {}, for {minutes} minutes",
+            made.mode
+        ))?;
+        if is_of_this_machine(&made.pair_url) {
+            put_line(
+                "note  no phone reaches this address: start the hub with `--bind 0.0.0.0:8790 --tls`, or see \
+                 docs/security.md for Tailscale and proxies",
+            )?;
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// An address as a picture of blocks. With colours it is black on white everywhere; without, it is as most terminals
+/// are, light on dark.
+pub(super) fn drawn(url: &str, color: bool) -> Option<String> {
+    let code = QrCode::new(url.as_bytes()).ok()?;
+    let mut picture = code.render::<Dense1x2>();
+    if !color {
+        return Some(picture.dark_color(Dense1x2::Light).light_color(Dense1x2::Dark).build());
+    }
+    let lines = picture.build();
+    let lines: Vec<String> =
+        lines.lines().map(|line| format!("\x1b[38;5;16;48;5;231m{line}\x1b[0m")).collect();
+    Some(lines.join("\n"))
+}
+
+fn is_of_this_machine(url: &str) -> bool {
+    ["://127.0.0.1", "://localhost", "://[::1]"].iter().any(|here| url.contains(here))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_picture_is_as_wide_in_every_line_and_has_colours_only_when_wanted() {
+        let plain = drawn("https://192.168.1.5:8790/pair#K7QMX2RD", false).unwrap();
+        let widths: Vec<usize> = plain.lines().map(|line| line.chars().count()).collect();
+        assert!(widths.len() > 15 && widths.iter().all(|width| *width == widths[0]), "{plain}");
+        assert!(!plain.contains('\u{1b}'));
+        assert!(drawn("x", true).unwrap().lines().all(|line| line.ends_with("\u{1b}[0m")));
+    }
+}

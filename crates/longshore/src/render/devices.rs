@@ -1,0 +1,56 @@
+//! Devices in a list: what each may do, and when it was last here.
+
+use longshore_model::device::Device;
+use longshore_model::time::Timestamp;
+
+use super::clean::clean;
+use super::columns::{Column, table, tsv};
+use super::human;
+use super::line::Line;
+use super::style::{Style, ink};
+
+const COLUMNS: [Column; 5] = [
+    Column::left("DEVICE", 0, 8),
+    Column::left("MODE", 1, 6),
+    Column::left("PAIRED", 3, 6),
+    Column::left("LAST HERE", 2, 6),
+    Column::left("ID", 4, 8),
+];
+
+/// Devices for a person.
+pub fn devices_table(devices: &[Device], now: Timestamp, style: &Style) -> String {
+    let ago = |at: Timestamp| human::ago(now.millis_since(at));
+    let row = |device: &Device| {
+        let last = match (device.revoked_at, device.last_used_at) {
+            (Some(at), _) => format!("revoked {}", ago(at)),
+            (None, Some(at)) => ago(at),
+            (None, None) => String::new(),
+        };
+        let label = if device.revoked_at.is_some() { ink::DIM } else { ink::BOLD };
+        let id = device.id.to_string();
+        vec![
+            Line::of(&clean(&device.label), label),
+            Line::of(&device.mode.to_string(), ink::PLAIN),
+            Line::of(&ago(device.created_at), ink::DIM),
+            Line::of(&last, ink::PLAIN),
+            Line::of(id.get(id.len().saturating_sub(8)..).unwrap_or(&id), ink::DIM),
+        ]
+    };
+    table(&COLUMNS, &devices.iter().map(row).collect::<Vec<_>>(), style)
+}
+
+/// Devices for programs: id, label, mode, paired, last here, revoked, a tab between them.
+pub fn devices_tsv(devices: &[Device]) -> String {
+    let moment = |at: Option<Timestamp>| at.map(|at| at.to_string()).unwrap_or_default();
+    let row = |device: &Device| {
+        tsv([
+            device.id.to_string(),
+            device.label.clone(),
+            device.mode.to_string(),
+            device.created_at.to_string(),
+            moment(device.last_used_at),
+            moment(device.revoked_at),
+        ])
+    };
+    devices.iter().map(row).collect()
+}

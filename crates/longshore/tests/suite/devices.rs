@@ -1,0 +1,182 @@
+//! Devices, the token and TLS with the whole program, as a person uses them.
+
+use std::path::PathBuf;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use longshore::client::Client;
+use longshore::wire::Trust;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::process::{Child, Command};
+
+use super::rig::WITHIN;
+
+/// A hub with a home of its own and no agents.
+struct Home {
+    folder: TempDir,
+    hub: Option<Child>,
+    url: String,
+}
+
+impl Home {
+    async fn with(flags: &[&str]) -> Self {
+        let mut home = Self { folder: TempDir::new().unwrap(), hub: None, url: String::new() };
+        let log = std::fs::File::create(home.folder.path().join("hub.log")).unwrap();
+        let mut up = home.longshore(&["up"]);
+        let mut hub = up.args(flags).stdout(log.try_clone().unwrap()).stderr(log).spawn().unwrap();
+        let mut pace = tokio::time::interval(Duration::from_millis(5));
+        let note = home.data().join("hub.json");
+        let up = async {
+            loop {
+                pace.tick().await;
+                assert!(hub.try_wait().unwrap().is_none(), "the hub ended at once: {}", home.log());
+                let said = std::fs::read_to_string(&note).unwrap_or_default();
+                if let Ok(running) = serde_json::from_str::<Value>(&said) {
+                    return running["url"].as_str().unwrap().to_owned();
+                }
+            }
+        };
+        home.url = tokio::time::timeout(WITHIN, up).await.expect("the hub did not come up");
+        home.hub = Some(hub);
+        home
+    }
+
+    fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("hub.log")).unwrap()
+    }
+
+    fn longshore(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longshore"));
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap())
+            .env("HOME", self.folder.path())
+            .env("LONGSHORE_HOME", self.folder.path())
+            .env("LONGSHORE_LOG", "trace")
+            .env("LONGSHORE_WATCH_PAST", "false")
+            .args(arguments)
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        command
+    }
+
+    async fn output(&self, arguments: &[&str]) -> Output {
+        let running = self.longshore(arguments).output();
+        tokio::time::timeout(WITHIN, running).await.expect("it did not end").unwrap()
+    }
+
+    /// What a verb prints, which must end well.
+    async fn says(&self, arguments: &[&str]) -> String {
+        let output = self.output(arguments).await;
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{arguments:?}: {out}{err}");
+        out.trim().to_owned()
+    }
+
+    /// Becomes a device, as a phone does.
+    async fn consume(&self, code: &Value) -> Value {
+        let host = self.url.strip_prefix("http://").unwrap();
+        let body = json!({ "code": code, "label": "Ada's phone" }).to_string();
+        let mut tcp = TcpStream::connect(host).await.unwrap();
+        let request = format!(
+            "POST /pair/consume HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+             content-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        tcp.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        tcp.read_to_string(&mut answer).await.unwrap();
+        serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_device_is_paired_listed_and_revoked_and_the_token_rotated() {
+    let home = Home::with(&["--bind", "127.0.0.1:0"]).await;
+    let made: Value =
+        serde_json::from_str(&home.says(&["pair", "--mode", "read_only", "--json"]).await).unwrap();
+    assert_eq!(made["mode"], "read_only");
+    assert!(made["pairUrl"].as_str().unwrap().starts_with(&format!("{}/pair#", home.url)), "{made}");
+    let paired = home.consume(&made["code"]).await;
+    let token = paired["token"].as_str().unwrap();
+    let mut phone = Client::connect(&home.url, token).await.unwrap();
+    let me: Value = phone.call("me", json!({})).await.unwrap();
+    assert_eq!((&me["role"], &me["mode"]), (&json!("device"), &json!("read_only")));
+    let told = phone.call::<Value>("importPast", json!({})).await.unwrap_err().to_string();
+    assert!(told.contains("may not"), "{told}");
+
+    let listed = home.says(&["devices"]).await;
+    assert!(listed.contains("\tAda's phone\tread_only\t"), "{listed}");
+    assert_eq!(home.output(&["devices", "revoke", "nobody"]).await.status.code(), Some(3));
+    assert_eq!(home.says(&["devices", "revoke", "Ada's phone"]).await, "Ada's phone is shut out");
+    let ended = tokio::time::timeout(WITHIN, phone.news()).await.expect("its connection ends at once");
+    assert!(ended.is_err());
+    let back = Client::connect(&home.url, token).await.err().unwrap().to_string();
+    assert!(back.contains("revoked"), "{back}");
+
+    let before = home.says(&["token"]).await;
+    let after = home.says(&["token", "rotate"]).await;
+    assert!(after.len() == 64 && after != before);
+    assert_eq!(home.says(&["token"]).await, after, "the file has the new one");
+    assert!(Client::connect(&home.url, &before).await.is_err());
+    assert!(Client::connect(&home.url, &after).await.is_ok());
+    for file in ["token", "push.key", "hub.json"] {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(home.data().join(file)).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600, "{file}");
+    }
+    let log = home.log();
+    for secret in [before.as_str(), &after, token, made["code"].as_str().unwrap()] {
+        assert!(!log.contains(secret), "a secret is in the log");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_with_tls_is_known_here_by_its_certificate_and_elsewhere_by_its_authority() {
+    let home = Home::with(&["--bind", "127.0.0.1:0", "--tls", "--allow-host", "hub.example"]).await;
+    assert!(home.url.starts_with("https://127.0.0.1:"), "{}", home.url);
+    assert!(home.log().contains("/ca.pem, SHA-256 "), "{}", home.log());
+    assert_eq!(home.says(&["ls", "--json"]).await, json!({ "sessions": [], "next": null }).to_string());
+    let made: Value = serde_json::from_str(&home.says(&["pair", "--json"]).await).unwrap();
+    assert!(made["pairUrl"].as_str().unwrap().contains("/pair?ca="), "{made}");
+
+    let token = home.says(&["token"]).await;
+    let authority = Some(home.data().join("ca.pem"));
+    let trust = Trust { authority, ..Trust::default() };
+    let port = home.url.rsplit(':').next().unwrap();
+    for name in ["localhost", "127.0.0.1"] {
+        let client = Client::connect_to(&format!("https://{name}:{port}"), &token, &trust).await;
+        assert!(client.is_ok(), "{name}: {:?}", client.err());
+    }
+    let unknown = Client::connect(&home.url, &token).await.err().unwrap().to_string();
+    assert!(unknown.contains("not the one that it should be"), "{unknown}");
+    let other = Trust { fingerprint: Some("00".repeat(32)), ..Trust::default() };
+    assert!(Client::connect_to(&home.url, &token, &other).await.is_err());
+
+    let ca = home.data().join("ca.pem");
+    let named = format!("https://localhost:{port}");
+    let mut listing = home.longshore(&["devices", "--json"]);
+    let listed = listing.env("LONGSHORE_URL", &named).env("LONGSHORE_CA", ca).output().await.unwrap();
+    assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    assert!(home.says(&["down"]).await.contains("stopped"));
+}
+
+#[tokio::test]
+async fn nobody_listens_beyond_this_machine_without_tls_by_accident() {
+    let folder = TempDir::new().unwrap();
+    let home = Home { folder, hub: None, url: String::new() };
+    let refused = home.output(&["up", "--bind", "0.0.0.0:0"]).await;
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    assert!(said.contains("without TLS") && said.contains("--tls"), "{said}");
+    assert!(!home.data().exists(), "nothing was begun");
+    let half = home.output(&["up", "--tls-cert", "cert.pem"]).await;
+    assert_eq!(half.status.code(), Some(2));
+}
