@@ -1,7 +1,7 @@
 // The words of the hub, as generated from its Rust types. Nothing is copied.
 export type * from "../../../crates/longshore-model/contract/longshore.ts";
 
-import type { AgentInfo, OpenApproval, OpenQuestion, Session, TimelineItem, Event } from "../../../crates/longshore-model/contract/longshore.ts";
+import type { AgentInfo, DayUsage, Device, DeviceMode, Event, Folders as Found, OpenApproval, OpenQuestion, Session, TimelineItem } from "../../../crates/longshore-model/contract/longshore.ts";
 
 /** Why the hub refused, see docs/errors.md. */
 export type Problem = {
@@ -25,12 +25,10 @@ export type HandBack = { cwd: string; command: string[]; line: string } | null;
 /** What to do with a prompt when the agent is busy. */
 export type When = "queue" | "steer" | "interrupt";
 
-/** What a device may do. */
-export type AccessMode = "full" | "read_only" | "approve";
-export type Device = { id: string; label: string; mode: AccessMode; createdAt?: string; lastUsedAt?: string | null; revokedAt?: string | null };
-export type Me = { role: "owner" | "device"; device?: Device | null; mode: AccessMode };
+export type Me = { role: "owner" | "device"; device?: Device | null; mode: DeviceMode };
 export type PairCode = { code: string; expiresAt: string; pairUrl: string };
 export type Machine = { name: string; agents: AgentInfo[] };
-export type Folders = { path: string; parent?: string | null; folders: string[]; recent: string[] };
-export type UsageDay = { day: string; agent: string; project?: string | null; input: number; output: number; cached: number; cost?: number | null };
+/** Where a work tree could be, and where some were. */
+export type Folders = Found & { recent: string[] };
+export type UsageDay = DayUsage;
 export type PushMessage = { kind: string; title: string; body: string; session?: string; approval?: string; url?: string; actions?: { action: string; title: string }[] };

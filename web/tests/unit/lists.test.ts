@@ -73,9 +73,9 @@ test("keys come alone or after another, and not while typing", () => {
 
 test("usage is summed by day and by name", () => {
   const rows: UsageDay[] = [
-    { day: "2026-01-02", agent: "a", project: "p", input: 10, output: 5, cached: 0, cost: 0.5 },
-    { day: "2026-01-02", agent: "b", project: "p", input: 100, output: 0, cached: 0, cost: null },
-    { day: "2026-01-03", agent: "a", project: "q", input: 1, output: 1, cached: 0, cost: 0.1 },
+    { day: "2026-01-02", agent: "a", project: "p", input: 10, output: 5, cached: 0, cost: 0.5, turns: 1 },
+    { day: "2026-01-02", agent: "b", project: "p", input: 100, output: 0, cached: 0, cost: 0, turns: 1 },
+    { day: "2026-01-03", agent: "a", project: "q", input: 1, output: 1, cached: 0, cost: 0.1, turns: 1 },
   ];
   assert.deepEqual(bars(rows, "tokens", 3, "2026-01-03").map((bar) => [bar.day, bar.total, bar.parts.map((part) => part.name).join()]), [["2026-01-01", 0, ""], ["2026-01-02", 115, "b,a"], ["2026-01-03", 2, "a"]]);
   assert.deepEqual(totals(rows, "cost", (row) => row.project ?? ""), [{ name: "p", value: 0.5 }, { name: "q", value: 0.1 }]);
