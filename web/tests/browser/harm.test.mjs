@@ -55,3 +55,22 @@ test("whoever is not known is asked for a code", async () => {
   assert.ok(!page.url().includes(stage.token));
   await page.context().close();
 });
+
+test("a device is paired by its link, watches, and is out when it is revoked", async (t) => {
+  const admin = (method, path, body) => fetch(`${stage.url}${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, "content-type": "application/json" }, body: body && JSON.stringify(body) });
+  const made = await admin("POST", "/admin/pair/new", { mode: "read_only" });
+  if (made.status === 404) return t.skip("this hub pairs no devices");
+  const { code } = await made.json();
+  const page = await open(given.browser, stage, { signedIn: false, path: `/pair#${code}` });
+  await page.getByLabel("Name of this device").fill("Wall");
+  await page.getByRole("button", { name: "Pair" }).click();
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  await page.goto(`${stage.url}/machines`);
+  await page.getByText(/you may watch only/).waitFor();
+  assert.equal(await page.getByRole("button", { name: "Pair a device" }).count(), 0);
+  const { devices } = await (await admin("GET", "/api/v1/devices")).json();
+  await admin("DELETE", `/api/v1/devices/${devices.find((one) => one.label === "Wall" && !one.revokedAt).id}`);
+  await page.getByLabel("Pairing code").waitFor();
+  assert.deepEqual(page.complaints, []);
+  await page.context().close();
+});
