@@ -42,9 +42,11 @@ $(AGENTS)/installed: tests/agents/package-lock.json
 	npm ci --prefix $(AGENTS) --no-audit --no-fund
 	touch $@
 
-# What a fresh Debian may lack: a linker and a C compiler (SQLite), git.
+# What a fresh Debian may lack: a linker, compilers for C (SQLite) and C++ (the fuzzer), git.
 apt:
-	@command -v cc git >/dev/null || (apt-get update && apt-get install -y build-essential git)
+	@for tool in cc c++ git; do \
+		command -v $$tool >/dev/null || { apt-get update && apt-get install -y build-essential git; break; }; \
+	done
 
 # The translations against whatever a fuzzer makes of the recordings; instrumented, so built apart.
 FUZZ_TARGETS := acp claude codex opencode records

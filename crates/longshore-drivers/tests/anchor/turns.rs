@@ -110,9 +110,7 @@ async fn a_process_is_told_all_at_once_and_another_follows_it() {
     let (mut rig, session) = rig().await;
     for _ in 0..2 {
         rig.prompt(session, r#"[{"do": "echo"}, {"do": "print", "line": "its input ended"}]"#).await;
-        rig.hear(session, "said").await;
-        rig.hear(session, "its input ended").await;
-        rig.hear(session, "Turner ended (Exited)").await;
+        rig.hear_all(session, &["said", "its input ended", "Turner ended (Exited)"]).await;
     }
     rig.stop(session).await;
     let life = rig.life(session).await;

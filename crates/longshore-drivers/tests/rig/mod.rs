@@ -403,6 +403,22 @@ impl Rig {
         }
     }
 
+    /// Waits for drafts with these texts, in this order, however many of them come at once.
+    pub(crate) async fn hear_all(&mut self, session: SessionId, texts: &[&str]) {
+        let mut left = texts.iter().peekable();
+        while let Some(next) = left.peek().copied() {
+            match self.next().await {
+                FromAnchor::Said { session: other, drafts } if other == session => {
+                    for draft in &drafts {
+                        left.next_if(|text| draft.text.as_deref() == Some(**text));
+                    }
+                }
+                FromAnchor::Said { .. } => {}
+                other => panic!("expected `{next}`, got {other:?}"),
+            }
+        }
+    }
+
     /// The same, when it may have lost another agent before.
     pub(crate) async fn hear_past_gone(&mut self, session: SessionId, text: &str) {
         loop {

@@ -86,7 +86,7 @@ enum Verb {
     Model(model::Model),
     /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),
-    /// Try an installed agent with every scenario, and tell what differs from its recorded behaviour
+    /// Try an installed agent, and tell what differs from what was recorded
     Verify(verify::Verify),
     /// Show the events that a recorded wire becomes
     Replay(replay::Replay),

@@ -16,8 +16,8 @@ use longshore_session::{OpenRequest, Subscription, WithRaw};
 use super::set::Step;
 use super::stage::Stage;
 
-/// How long one step may take. An agent that has not done it by then will not do it.
-const WITHIN: Duration = Duration::from_secs(30);
+/// How long one step may take: longer than any agent takes on a busy machine.
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// How often the disk is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(30);

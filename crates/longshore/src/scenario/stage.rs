@@ -2,6 +2,7 @@
 //! known how, a scripted model in place of an account.
 
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -144,6 +145,7 @@ impl Found {
 impl Stage {
     async fn set_up(found: &Found, scenario: &Scenario, below: &Path) -> Result<Self> {
         let folder = Folder::new(below)?;
+        enclose(&folder).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let root = format!("http://{}", listener.local_addr()?);
         let offline = found.agent.offline(Place { folder: &folder.path, model: &root });
@@ -204,17 +206,30 @@ impl Stage {
         if let Some(anchor) = self.anchor.take() {
             anchor.shutdown().await;
         }
-        let (work, folder) =
-            (self.folder.work().display().to_string(), self.folder.path.display().to_string());
-        let tape = lock(&self.tape);
-        let plain = |entry: &Entry| {
-            let line = entry.line().replace(&work, RECORDED_WORK);
-            let line =
-                line.replace(&format!("{folder}/home"), "/home/dev").replace(&folder, "/home/dev/.agent");
-            Entry::said(entry.t, entry.dir, &line)
-        };
-        tape.iter().map(plain).collect()
+        let plain =
+            |entry: &Entry| Entry::said(entry.t, entry.dir, &made_up(&entry.line(), &self.folder.path));
+        lock(&self.tape).iter().map(plain).collect()
     }
+}
+
+/// The same line with made-up paths in place of the private ones, which an agent may also name as seen from any folder
+/// above, as from the root of a repository.
+fn made_up(line: &str, folder: &Path) -> String {
+    let whole = folder.display().to_string();
+    let mut line = line
+        .replace(&format!("{whole}/work"), RECORDED_WORK)
+        .replace(&format!("{whole}/home"), "/home/dev")
+        .replace(&whole, "/home/dev/.agent");
+    let mut rest = whole.trim_start_matches('/');
+    loop {
+        line = line.replace(&format!("{rest}/work"), "project").replace(rest, ".agent");
+        match rest.split_once('/') {
+            Some((_, shorter)) => rest = shorter,
+            None => break,
+        }
+    }
+    let above = folder.parent().map(|above| above.display().to_string()).unwrap_or_default();
+    if above.len() > 1 { line.replace(&above, "/home/dev/.agent") } else { line }
 }
 
 impl Drop for Stage {
@@ -223,6 +238,18 @@ impl Drop for Stage {
         for pid in self.running() {
             let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
         }
+    }
+}
+
+/// Makes the work tree a repository, so that no agent looks for one, or for settings of a project, in the folders above.
+async fn enclose(folder: &Folder) {
+    let mut git = tokio::process::Command::new("git");
+    git.args(["init", "--quiet"]).current_dir(folder.work()).env("HOME", folder.path.join("home"));
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
+        git.env_remove(name);
+    }
+    if let Err(error) = git.stdin(Stdio::null()).output().await {
+        tracing::debug!(%error, "the work tree is no repository");
     }
 }
 
@@ -287,5 +314,20 @@ impl Drop for Folder {
         if let Err(error) = std::fs::remove_dir_all(&self.path) {
             tracing::debug!(%error, "a folder is left");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn private_paths_are_made_up_however_they_are_named() {
+        let folder = Path::new("/srv/me/data/trials/stage-1");
+        let plain = |line: &str| made_up(line, folder);
+        assert_eq!(plain(r#"{"cwd":"/srv/me/data/trials/stage-1/work"}"#), r#"{"cwd":"/home/dev/project"}"#);
+        assert_eq!(plain("/srv/me/data/trials/stage-1/home/.gemini"), "/home/dev/.gemini");
+        assert_eq!(plain("--- a/me/data/trials/stage-1/work/a.txt"), "--- a/project/a.txt");
+        assert_eq!(plain("in /srv/me/data/trials, or stage-1/tmp"), "in /home/dev/.agent, or .agent/tmp");
     }
 }

@@ -6,13 +6,12 @@ use serde_json::json;
 
 use super::agents::found;
 
-/// The task as everybody should tell it: a message, a command with its output, a change with its diff, an approval for
-/// each, a report, and the end of the turn.
+/// The task as everybody should tell it: a command with its output, a change with its diff, an approval for each, a
+/// report, and the end of the turn.
 fn told_by_all() -> Shape {
     let command = "expr 41 + 1 > made.txt; cat made.txt";
     let shape = json!([
         { "is": "prompt", "text": "do it" },
-        { "is": "message", "text": "First I look.", "streamed": true },
         { "is": "approval", "what": command, "to": "run", "decision": "allow_once" },
         { "is": "tool", "what": command, "kind": "execute", "status": "completed", "output": "42" },
         { "is": "approval", "what": "heron.txt", "to": "change", "decision": "allow_once" },

@@ -73,13 +73,10 @@ async fn an_agent_over_acp_does_what_was_recorded() {
     is_as_recorded("codex-acp").await;
 }
 
-/// A Codex of tomorrow: every word of it that was one thing is another.
-fn updated_codex(desk: &Desk, change: &str) -> PathBuf {
+/// A program in the place of Codex.
+fn in_place_of_codex(desk: &Desk, script: &str) -> PathBuf {
     let path = desk.at("codex-of-tomorrow");
-    let codex = agents::agent("codex");
-    // Its version is asked for with the same program.
-    let script = format!("#!/bin/sh\nexec 3<&0\n{codex:?} \"$@\" <&3 | sed -u '{change}'\n");
-    std::fs::write(&path, script).unwrap();
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
@@ -87,8 +84,12 @@ fn updated_codex(desk: &Desk, change: &str) -> PathBuf {
 #[tokio::test]
 async fn an_update_that_breaks_something_is_told_in_words() {
     let desk = Desk::new();
-    let change = r#"s/"exitCode":0/"exitCode":1/; s/"status":"completed","commandActions"/"status":"failed","commandActions"/; s/codex-cli .*/codex-cli 99.0.0/"#;
-    let codex = updated_codex(&desk, change);
+    let (real, version) = (agents::agent("codex"), Recorded::of("codex").unwrap().version.unwrap());
+    let change = format!(
+        r#"s/"exitCode":0/"exitCode":1/; s/"status":"completed","commandActions"/"status":"failed","commandActions"/; s/{version}/99.0.0/"#
+    );
+    let script = format!("exec 3<&0\n{real:?} \"$@\" <&3 | sed -u '{change}'");
+    let codex = in_place_of_codex(&desk, &script);
     let told =
         desk.longshore(&["verify", "codex", "open", "plain", "allowed"], &[("CODEX_PATH", &codex)]).await;
     assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
@@ -106,7 +107,7 @@ async fn an_update_that_breaks_something_is_told_in_words() {
 #[tokio::test]
 async fn an_agent_that_does_not_start_is_tried_once() {
     let desk = Desk::new();
-    let codex = updated_codex(&desk, "s/.*/this is no JSON/; 3q");
+    let codex = in_place_of_codex(&desk, "echo 'no heron, no codex' >&2; exit 3");
     let told = desk.longshore(&["verify", "codex", "--json"], &[("CODEX_PATH", &codex)]).await;
     assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
     let said: Value = serde_json::from_str(&told.out).unwrap();
@@ -183,7 +184,10 @@ async fn a_recording_replays_as_it_was(agent: &str, driver: &str, name: &str) {
         heading,
         json!({ "capture": 1, "driver": driver, "agent": format!("{agent}-{version}"), "scenario": name })
     );
-    assert!(!text.contains(desk.folder.path().to_str().unwrap()), "paths are made up");
+    let place = desk.folder.path().file_name().unwrap().to_str().unwrap();
+    let named: Vec<&str> =
+        text.match_indices(place).map(|(at, _)| &text[at.saturating_sub(90)..at + 90]).collect();
+    assert_eq!(named, [""; 0], "paths are made up");
     assert!(!text.contains("leaked"), "no account gets in");
     let told = desk.longshore(&["replay", "tape.jsonl", "--json"], &[]).await;
     assert_eq!(told.code, Some(0), "{}", told.err);
