@@ -50,13 +50,14 @@ apt:
 
 # The translations against whatever a fuzzer makes of the recordings; instrumented, so built apart.
 FUZZ_TARGETS := acp claude codex opencode records
-FUZZ_SECONDS ?= 8
+# How many inputs each target is given: always the same ones. `make fuzz FUZZ=-max_total_time=600` looks for new ones.
+FUZZ ?= -runs=3000 -seed=1
 FUZZ_FLAGS := --cfg fuzzing -Ccodegen-units=1 -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table)
 HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 fuzz:
 	RUSTFLAGS="$(FUZZ_FLAGS)" cargo build --manifest-path fuzz/Cargo.toml --target $(HOST) --target-dir target/fuzz
 	for target in $(FUZZ_TARGETS); do \
-		mkdir -p target/fuzz/corpus/$$target && target/fuzz/$(HOST)/debug/$$target -max_total_time=$(FUZZ_SECONDS) -timeout=20 \
+		mkdir -p target/fuzz/corpus/$$target && target/fuzz/$(HOST)/debug/$$target $(FUZZ) -timeout=20 \
 			-rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 -artifact_prefix=target/fuzz/ \
 			target/fuzz/corpus/$$target crates/longshore-drivers/captures/$$target || exit 1; \
 	done

@@ -38,14 +38,16 @@ pub(super) async fn agents(gate: &Gate) -> Result<Value, Problem> {
     Ok(json!({ "agents": agents }))
 }
 
-/// Asks those that are here for their models.
+/// Asks those that are here for their models, all at once: each has a process to start for it.
 pub(super) async fn with_models(gate: &Gate, agents: &mut [AgentInfo]) {
-    for agent in agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models) {
+    let here = agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models);
+    let asked = here.map(|agent| async move {
         match gate.models(&agent.name).await {
             Ok(models) => agent.models = models,
             Err(error) => agent.remark = Some(format!("its models are not known: {error}")),
         }
-    }
+    });
+    futures_util::future::join_all(asked).await;
 }
 
 pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Problem> {

@@ -247,7 +247,8 @@ impl Reduce<'_> {
             Content::Notice { level: NoticeLevel::Error } => Thing::Fault,
             Content::Notice { level: NoticeLevel::Info | NoticeLevel::Warning } => return None,
             Content::Plan { .. } => Thing::Other { what: "plan".to_owned() },
-            Content::TurnDiff => Thing::Other { what: "diff of the turn".to_owned() },
+            // It says once more what the diffs of the turn say, and some agents tell it only when they get to it.
+            Content::TurnDiff => return None,
             Content::Question { .. } => Thing::Other { what: "question".to_owned() },
             Content::Delegation { .. } => Thing::Other { what: "delegation".to_owned() },
         })

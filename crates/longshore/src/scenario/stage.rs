@@ -327,7 +327,7 @@ mod tests {
         let plain = |line: &str| made_up(line, folder);
         assert_eq!(plain(r#"{"cwd":"/srv/me/data/trials/stage-1/work"}"#), r#"{"cwd":"/home/dev/project"}"#);
         assert_eq!(plain("/srv/me/data/trials/stage-1/home/.gemini"), "/home/dev/.gemini");
-        assert_eq!(plain("--- a/me/data/trials/stage-1/work/a.txt"), "--- a/project/a.txt");
+        assert_eq!(plain("path me/data/trials/stage-1/work"), "path project");
         assert_eq!(plain("in /srv/me/data/trials, or stage-1/tmp"), "in /home/dev/.agent, or .agent/tmp");
     }
 }

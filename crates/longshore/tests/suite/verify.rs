@@ -159,7 +159,7 @@ async fn what_is_not_there_is_named() {
     let told = desk.longshore(&["verify", "codx"], &[]).await;
     assert_eq!(told.code, Some(3));
     assert!(
-        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, claude"),
+        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, "),
         "{}",
         told.err
     );
@@ -208,5 +208,5 @@ async fn a_recording_over_acp_replays_as_it_was() {
 
 #[tokio::test]
 async fn a_recording_of_a_server_replays_as_it_was() {
-    a_recording_replays_as_it_was("opencode", "opencode", "task").await;
+    a_recording_replays_as_it_was("opencode", "opencode", "plain").await;
 }
