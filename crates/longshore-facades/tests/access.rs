@@ -3,12 +3,11 @@
 //! The walk goes over the described calls and over the methods of the socket as they are in the source, so that a new
 //! one cannot be forgotten: it fails here until it is refused, or said to be everybody's own affair.
 
+use std::cell::RefCell;
 use std::io::Write;
-use std::sync::{Arc, Mutex};
 
 use longshore_model::id::SessionId;
 use serde_json::{Value, json};
-use tracing_subscriber::fmt::MakeWriter;
 
 use crate::rig::{Rig, TOKEN};
 
@@ -202,13 +201,17 @@ async fn a_full_device_works_as_the_owner_does() {
     assert!(socket.call("pair", json!({ "mode": "read_only" })).await.unwrap()["code"].is_string());
 }
 
-/// All that was logged.
-#[derive(Clone, Default)]
-struct Logged(Arc<Mutex<Vec<u8>>>);
+thread_local! {
+    /// What this thread logged since it began to listen.
+    static HEARD: RefCell<Option<Vec<u8>>> = const { RefCell::new(None) };
+}
 
-impl Write for Logged {
+/// Keeps what is logged on threads that listen, and lets go of the rest.
+struct Ear;
+
+impl Write for Ear {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap().extend_from_slice(bytes);
+        HEARD.with_borrow_mut(|heard| heard.iter_mut().for_each(|heard| heard.extend_from_slice(bytes)));
         Ok(bytes.len())
     }
     fn flush(&mut self) -> std::io::Result<()> {
@@ -216,18 +219,17 @@ impl Write for Logged {
     }
 }
 
-impl<'a> MakeWriter<'a> for Logged {
-    type Writer = Logged;
-    fn make_writer(&'a self) -> Logged {
-        self.clone()
-    }
+/// From here on all that this thread logs is kept. The subscriber is everybody's: one that is this thread's alone may
+/// hear nothing of a line that another test came by first, for whether a line is heard at all is kept per process.
+fn listen() {
+    HEARD.set(Some(Vec::new()));
+    tracing_subscriber::fmt().with_env_filter("trace").with_writer(|| Ear).init();
+    tracing::callsite::rebuild_interest_cache();
 }
 
 #[tokio::test]
 async fn no_token_is_ever_in_a_log_line_or_in_an_error() {
-    let logged = Logged::default();
-    let subscriber = tracing_subscriber::fmt().with_env_filter("trace").with_writer(logged.clone()).finish();
-    let _logging = tracing::subscriber::set_default(subscriber);
+    listen();
     let rig = Rig::new().await;
     let (token, id) = rig.device("full").await;
     let mut answers = Vec::new();
@@ -249,7 +251,7 @@ async fn no_token_is_ever_in_a_log_line_or_in_an_error() {
     }
     rig.call("DELETE", format!("/api/v1/devices/{id}")).send().await.ok(200);
     let rotated = rig.call("POST", "/admin/token/rotate").send().await.ok(200);
-    let logged = String::from_utf8(logged.0.lock().unwrap().clone()).unwrap();
+    let logged = String::from_utf8(HEARD.take().unwrap()).unwrap();
     assert!(logged.contains("a device was paired") && logged.contains("was revoked"), "{logged}");
     for secret in [TOKEN, &token, "wrong-s3cret", rotated["token"].as_str().unwrap()] {
         assert!(!logged.contains(secret), "{secret} is in the log");
