@@ -79,5 +79,128 @@ fn scenes() -> Vec<(&'static str, Stage)> {
     cut.said(Draft::new(Body::MessageDelta).turn(turn).item(message).text("I was about to"));
     cut.gone(Sleep { signal: Some(9), ..Sleep::default() }, "the agent was killed");
 
-    vec![("plain", plain), ("tool", tool), ("cut", cut)]
+    vec![
+        ("plain", plain),
+        ("tool", tool),
+        ("cut", cut),
+        ("asked", asked()),
+        ("edited", edited()),
+        ("shared", shared()),
+    ]
+}
+
+/// Approvals and questions: answered, refused, and no longer asked.
+fn asked() -> Stage {
+    use longshore_model::approval::{
+        AnswerAction, ApprovalRequest, Decision, Field, FieldKind, QuestionRequest, Subject,
+    };
+    use longshore_model::command::Command;
+    use longshore_model::event::{Body, Draft};
+    use longshore_model::id::QuestionId;
+    use longshore_model::lifecycle::Sleep;
+
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("deploy it");
+    for decision in [Some(Decision::AllowOnce), Some(Decision::Deny), None] {
+        let (item, approval) = (stage.item(), stage.approval());
+        let subject = Subject::Command { command: "make deploy".to_owned(), cwd: None, always: Vec::new() };
+        let options = vec![Decision::AllowOnce, Decision::Deny];
+        let request = ApprovalRequest { approval, subject, options };
+        stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item).text("it goes live"));
+        if let Some(decision) = decision {
+            let message = (decision == Decision::Deny).then(|| "not today".to_owned());
+            stage.wish(Command::Decide { approval, decision, message, input: None }).unwrap();
+        }
+    }
+    for action in [Some(AnswerAction::Accept), None] {
+        let question = stage.mint(QuestionId::mint);
+        let field = Field {
+            id: "color".to_owned(),
+            label: "Color".to_owned(),
+            text: "Which color?".to_owned(),
+            kind: FieldKind::Text,
+            choices: Vec::new(),
+            open: false,
+            secret: false,
+            optional: false,
+        };
+        let request = QuestionRequest { question, source: None, fields: vec![field] };
+        stage.said(Draft::new(Body::QuestionAsked(request)).turn(turn).text("Which color?"));
+        if let Some(action) = action {
+            let answers = [("color".to_owned(), json!("blue"))].into();
+            stage.wish(Command::Answer { question, action, answers }).unwrap();
+        }
+    }
+    stage.gone(Sleep::default(), "the agent ended");
+    stage
+}
+
+/// Diffs: of a tool, by themselves, cut short, and of a whole turn; a plan that goes on.
+fn edited() -> Stage {
+    use longshore_model::event::{Body, Draft};
+    use longshore_model::item::{
+        FileChange, FileChangeKind, FileDiff, PlanStatus, PlanStep, ToolCall, ToolKind, ToolOutcome,
+        ToolStatus,
+    };
+    use longshore_model::lifecycle::TurnOutcome;
+
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("fix it");
+    let change = FileChange {
+        path: "cart.py".to_owned(),
+        kind: FileChangeKind::Update,
+        moved_to: None,
+        diff: "@@ -1 +1 @@\n-a\n+b\n".to_owned(),
+    };
+    let diff = |status, changes| Body::FileDiff(FileDiff { status, changes });
+    let plan = stage.item();
+    stage.said(Draft::new(Body::PlanDelta).turn(turn).item(plan).text("first"));
+    for status in [PlanStatus::InProgress, PlanStatus::Completed] {
+        let steps = vec![PlanStep { text: "fix".to_owned(), status }];
+        stage.said(Draft::new(Body::PlanUpdated { steps }).turn(turn).item(plan));
+    }
+    let (tool, alone, cut) = (stage.item(), stage.item(), stage.item());
+    let call = ToolCall { name: "Edit".to_owned(), kind: ToolKind::Edit, ..ToolCall::unknown() };
+    stage.said(Draft::new(Body::ToolStarted(call.clone())).turn(turn).item(tool));
+    stage.said(
+        Draft::new(Body::ToolUpdated(ToolCall { input: json!({ "a": 1 }), ..call })).turn(turn).item(tool),
+    );
+    stage.said(Draft::new(diff(ToolStatus::Running, vec![change.clone()])).turn(turn).item(tool));
+    stage.said(Draft::new(Body::ToolFinished(ToolOutcome::of(ToolStatus::Declined))).turn(turn).item(tool));
+    stage.said(Draft::new(diff(ToolStatus::Running, vec![change.clone()])).turn(turn).item(alone));
+    stage.said(Draft::new(diff(ToolStatus::Completed, vec![change.clone()])).turn(turn).item(alone));
+    stage.said(Draft::new(diff(ToolStatus::Running, vec![change])).turn(turn).item(cut));
+    stage.said(Draft::new(diff(ToolStatus::Failed, Vec::new())).turn(turn).item(cut));
+    for whole in ["one", "one and two"] {
+        stage.said(Draft::new(Body::TurnDiff).turn(turn).text(whole));
+    }
+    stage.finish(turn, TurnOutcome::Failed);
+    stage
+}
+
+/// Work handed on, and the lines between things.
+fn shared() -> Stage {
+    use longshore_model::command::Command;
+    use longshore_model::event::{Body, Draft, NoticeLevel};
+    use longshore_model::id::SessionId;
+    use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
+
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("share it");
+    for named in [true, false] {
+        let (item, child) = (stage.item(), stage.mint(SessionId::mint));
+        let delegation = Delegation { child, agent: "helper".into() };
+        let item = named.then_some(item);
+        stage
+            .said(Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item).text("look into it"));
+        let end = DelegationEnd { child, outcome: TurnOutcome::Completed };
+        stage.said(Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text("found it"));
+    }
+    for level in [NoticeLevel::Info, NoticeLevel::Warning, NoticeLevel::Error] {
+        stage.said(Draft::new(Body::Notice { level }).turn(turn).text("a word on the way"));
+    }
+    stage.finish(turn, TurnOutcome::Completed);
+    stage.wish(Command::Rename("Shared".to_owned())).unwrap();
+    stage.wish(Command::Close).unwrap();
+    stage
 }

@@ -1,0 +1,59 @@
+// What may be offered for a session: what its agent can do, what this device may do, and how the session stands.
+import type { AgentInfo, Me, Mode, ModelInfo, Session, When } from "./contract.ts";
+
+export type Offers = {
+  /** Say something; `why` tells why not. */
+  prompt: boolean;
+  why?: string;
+  /** What may become of words said while a turn runs, the usual one first. */
+  whens: When[];
+  stop: boolean;
+  attach: boolean;
+  fork: boolean;
+  close: boolean;
+  rename: boolean;
+  wake: boolean;
+  handBack: boolean;
+  decide: boolean;
+  answer: boolean;
+  modes: Mode[];
+  models: ModelInfo[];
+};
+
+/** Acting means everything but reading and deciding. */
+export const mayAct = (me: Me | undefined): boolean => (me?.mode ?? "full") === "full";
+export const mayDecide = (me: Me | undefined): boolean => (me?.mode ?? "full") !== "read_only";
+/** Answering a question is saying something to the agent. */
+export const mayAnswer = mayAct;
+export const mayManage = (me: Me | undefined): boolean => (me?.role ?? "owner") === "owner" || me?.mode === "full";
+
+export function offers(session: Session, agent: AgentInfo | undefined, me: Me | undefined): Offers {
+  const can = session.capabilities;
+  const act = mayAct(me);
+  const closed = session.activity === "closed";
+  const running = session.status === "active";
+  const live = act && !closed;
+  // The first prompt of a session is always there; more of them only where the agent holds conversations.
+  const prompt = live && can.sendPrompt !== false;
+  return {
+    prompt,
+    ...(!prompt && { why: closed ? "This session is closed." : act ? "This agent takes no prompts." : "This device may only watch." + (mayDecide(me) ? " It may answer approvals." : "") }),
+    whens: !running ? ["queue"] : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
+    stop: live && running && can.interrupt,
+    attach: live && can.attachments,
+    fork: act && can.fork,
+    close: live,
+    rename: act,
+    wake: live && session.activity === "sleeping",
+    handBack: Boolean(agent?.resume),
+    decide: mayDecide(me),
+    answer: mayAnswer(me),
+    modes: live && can.modes.length > 1 ? can.modes : [],
+    models: live && can.models ? (agent?.models ?? []) : [],
+  };
+}
+
+/** Agents that can be started, and those that would have to be installed first. */
+export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; missing: AgentInfo[] } {
+  return { ready: agents.filter((agent) => agent.path), missing: agents.filter((agent) => !agent.path) };
+}

@@ -1,0 +1,74 @@
+// Lists put in order: sessions by project, approvals that are the same, what was found where.
+import type { OpenApproval, OpenQuestion, Session } from "./contract.ts";
+import { machineOf, projectOf } from "./describe.ts";
+
+export type SessionFilter = "all" | "waiting" | "working" | "rest";
+export type ListRow = { kind: "group"; key: string; project: string; machine?: string; path: string; many: number } | { kind: "session"; key: string; session: Session; children: number };
+
+export function matches(session: Session, filter: SessionFilter): boolean {
+  switch (filter) {
+    case "all":
+      return true;
+    case "waiting":
+      return session.activity === "waiting";
+    case "working":
+      return session.status === "active";
+    case "rest":
+      return session.status !== "active";
+  }
+}
+
+/** Newest project first, newest session of it first; delegated sessions are counted with the one that delegated. */
+export function listRows(sessions: Iterable<Session>, filter: SessionFilter, archived: boolean): ListRow[] {
+  const all = [...sessions].filter((session) => session.archived === archived);
+  const known = new Set(all.map((session) => session.sessionId));
+  const children = new Map<string, number>();
+  for (const session of all) if (session.parent && known.has(session.parent)) children.set(session.parent, (children.get(session.parent) ?? 0) + 1);
+  const shown = all.filter((session) => matches(session, filter) && !(session.parent && known.has(session.parent) && session.activity !== "waiting"));
+  const groups = new Map<string, Session[]>();
+  for (const session of shown.sort((a, b) => b.updatedAt.localeCompare(a.updatedAt))) {
+    const key = `${machineOf(session) ?? ""}\n${session.cwd}`;
+    const group = groups.get(key);
+    if (group) group.push(session);
+    else groups.set(key, [session]);
+  }
+  const rows: ListRow[] = [];
+  for (const [key, group] of groups) {
+    const first = group[0] as Session;
+    rows.push({ kind: "group", key, project: projectOf(first), machine: machineOf(first), path: first.cwd, many: group.length });
+    for (const session of group) rows.push({ kind: "session", key: session.sessionId, session, children: children.get(session.sessionId) ?? 0 });
+  }
+  return rows;
+}
+
+export type Ask = { kind: "approval"; key: string; at: string; session: string; approvals: OpenApproval[] } | { kind: "question"; key: string; at: string; session: string; question: OpenQuestion };
+
+/** All that waits for a person, oldest first; approvals of the same thing in the same session are one. */
+export function asks(sessions: Iterable<Session>): Ask[] {
+  const found = new Map<string, Ask>();
+  for (const session of sessions) {
+    for (const approval of session.approvals ?? []) {
+      const key = `${session.sessionId} ${JSON.stringify([approval.subject, approval.options])}`;
+      const same = found.get(key);
+      if (same?.kind === "approval") same.approvals.push(approval);
+      else found.set(key, { kind: "approval", key: approval.approval, at: approval.requestedAt, session: session.sessionId, approvals: [approval] });
+    }
+    for (const question of session.questions ?? []) {
+      found.set(question.question, { kind: "question", key: question.question, at: question.askedAt, session: session.sessionId, question });
+    }
+  }
+  return [...found.values()].sort((a, b) => a.at.localeCompare(b.at));
+}
+
+export const waitingCount = (sessions: Iterable<Session>): number => [...sessions].reduce((sum, session) => sum + (session.approvals?.length ?? 0) + (session.questions?.length ?? 0), 0);
+
+/** A snippet of a search: what matched stands between two marks that show as nothing. */
+export function marked(snippet: string): { text: string; hit: boolean }[] {
+  const parts: { text: string; hit: boolean }[] = [];
+  for (const part of snippet.split("\u2068")) {
+    const [hit, rest] = part.split("\u2069");
+    if (rest === undefined) parts.push({ text: part, hit: false });
+    else parts.push({ text: hit as string, hit: true }, { text: rest, hit: false });
+  }
+  return parts.filter((part) => part.text);
+}

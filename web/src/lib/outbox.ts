@@ -1,0 +1,134 @@
+// What a person wants done, kept until the hub has answered: through a tunnel, a closed tab, a restart of the hub.
+//
+// A wish has a key of its own. Prompts send it along, so the hub takes the same one once however often it arrives;
+// a decision is taken once by nature. Wishes of one session go in order, and one that is refused is kept with its
+// reason until the person has seen it.
+import type { ApprovalDecision, Problem } from "./contract.ts";
+import { Lost, Refused } from "./socket.ts";
+
+export type Wish = {
+  key: string;
+  /** The order in which they were made. */
+  at: number;
+  session: string;
+  method: "prompt" | "decide" | "answer";
+  params: Record<string, unknown>;
+  /** In words, for the person. */
+  says: string;
+  state: "waiting" | "sending" | "done" | "refused";
+  problem?: Problem;
+  /** The event that recorded a prompt: until that is on the timeline, the wish stands in for it. */
+  seq?: number;
+};
+
+export type Shelf = {
+  all(): Promise<Wish[]>;
+  put(wish: Wish): Promise<void>;
+  remove(key: string): Promise<void>;
+};
+
+/** How many wishes may wait; further ones are refused to the person's face. */
+export const MOST = 200;
+
+export class Outbox {
+  wishes: Wish[] = [];
+  private busy = false;
+  private again = false;
+
+  constructor(
+    private readonly shelf: Shelf,
+    private readonly send: (wish: Wish) => Promise<unknown>,
+    private readonly changed: () => void,
+  ) {}
+
+  /** Takes up what an earlier visit left. What was being sent then may or may not have arrived: it is sent again. */
+  async load(): Promise<void> {
+    const kept = await this.shelf.all().catch(() => []);
+    const known = new Set(this.wishes.map((wish) => wish.key));
+    const waiting = kept.filter((wish) => !known.has(wish.key)).map((wish) => (wish.state === "sending" ? { ...wish, state: "waiting" as const } : wish));
+    this.wishes = [...waiting, ...this.wishes].sort((a, b) => a.at - b.at);
+    this.changed();
+  }
+
+  async add(wish: Omit<Wish, "state">): Promise<void> {
+    if (this.wishes.length >= MOST) throw new Error(`${MOST} things wait to be sent already`);
+    const kept: Wish = { ...wish, state: "waiting" };
+    this.wishes = [...this.wishes, kept];
+    this.changed();
+    // Sent even where nothing can be kept (private browsing): then it lasts as long as the page.
+    await this.shelf.put(kept).catch(() => {});
+    await this.flush();
+  }
+
+  /** Takes a wish back, or lets go of one that was refused. */
+  async remove(key: string): Promise<void> {
+    this.wishes = this.wishes.filter((wish) => wish.key !== key);
+    this.changed();
+    await this.shelf.remove(key).catch(() => {});
+  }
+
+  /** The timeline of a session has come this far: what stands in for events up to there can go. */
+  reached(session: string, head: number): void {
+    const over = this.wishes.filter((wish) => wish.state === "done" && wish.session === session && wish.seq !== undefined && wish.seq <= head);
+    for (const wish of over) void this.remove(wish.key);
+  }
+
+  /** Sends what waits. Called whenever there is reason to hope. */
+  async flush(): Promise<void> {
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
+    this.busy = true;
+    try {
+      do {
+        this.again = false;
+        for (const { key } of this.wishes.filter((wish) => wish.state === "waiting")) {
+          const wish = this.wishes.find((other) => other.key === key);
+          if (wish && !(await this.attempt(wish))) return;
+        }
+      } while (this.again);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** False when there is no point in trying the next one. */
+  private async attempt(wish: Wish): Promise<boolean> {
+    this.become(wish.key, { state: "sending" });
+    try {
+      const result = (await this.send(wish)) as { seq?: number } | null;
+      this.become(wish.key, { state: "done", seq: result?.seq });
+      await this.shelf.remove(wish.key).catch(() => {});
+    } catch (error) {
+      if (error instanceof Refused && !error.problem.retry) {
+        if (isOurs(wish, error.problem)) await this.remove(wish.key);
+        else this.become(wish.key, { state: "refused", problem: error.problem }, true);
+        return true;
+      }
+      this.become(wish.key, { state: "waiting" });
+      if (!(error instanceof Lost) && !(error instanceof Refused)) throw error;
+      return false;
+    }
+    return true;
+  }
+
+  private become(key: string, more: Partial<Wish>, keep = false): void {
+    this.wishes = this.wishes.map((wish) => (wish.key === key ? { ...wish, ...more } : wish));
+    this.changed();
+    const wish = this.wishes.find((other) => other.key === key);
+    if (keep && wish) void this.shelf.put(wish).catch(() => {});
+  }
+}
+
+/** The answer to a decision was lost and it was sent again: what the hub calls decided already was this very one. */
+function isOurs(wish: Wish, problem: Problem): boolean {
+  const made = problem.details?.["decision"] as ApprovalDecision | undefined;
+  return wish.method === "decide" && problem.code === "already_decided" && made?.decision === wish.params["decision"] && (made?.message ?? undefined) === wish.params["message"];
+}
+
+/** A key that no other wish has. `randomUUID` is missing on plain http. */
+export function freshKey(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}

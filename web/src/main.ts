@@ -1,0 +1,36 @@
+// Mounts the app.
+import { mount } from "svelte";
+import "./theme.css";
+import "./prose.css";
+import App from "./app.svelte";
+import { ask, token } from "./lib/http.ts";
+import { parseRoute } from "./lib/route.ts";
+import { announcePresence } from "./state/presence.svelte.ts";
+import { hub } from "./state/hub.svelte.ts";
+import { nav } from "./state/nav.svelte.ts";
+import { settings } from "./state/settings.svelte.ts";
+
+/** A link may bring the owner's token. It is taken out of the address before anything else sees it. */
+async function takeToken(): Promise<void> {
+  const query = new URLSearchParams(location.search);
+  const given = query.get("token");
+  if (!given) return;
+  query.delete("token");
+  history.replaceState(null, "", location.pathname + (query.size ? `?${query}` : "") + location.hash);
+  token.set(given);
+  // A cookie lasts longer than the tab; hubs that give none are talked to with the token.
+  await ask("POST", "/pair/token", { token: given }).then(() => token.forget(), () => {});
+}
+
+settings.apply();
+await takeToken();
+mount(App, { target: document.getElementById("app") as HTMLElement });
+if (nav.route.screen !== "pair") hub.start();
+announcePresence();
+
+if ("serviceWorker" in navigator && import.meta.env.PROD) {
+  void navigator.serviceWorker.register("/sw.js").catch(() => {});
+  navigator.serviceWorker.addEventListener("message", ({ data }) => {
+    if (typeof data?.go === "string") nav.go(parseRoute(new URL(data.go, location.origin)));
+  });
+}

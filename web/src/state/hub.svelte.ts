@@ -1,0 +1,218 @@
+// What this page knows of the hub: who we are, its sessions and agents, and what waits to be sent.
+import { untrack } from "svelte";
+import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
+import { onDisk } from "../lib/shelf.ts";
+import { Frames } from "../lib/frames.ts";
+import { http, isDenied, socketAddress } from "../lib/http.ts";
+import { Link, Refused, type LinkState } from "../lib/socket.ts";
+import type { AgentInfo, Agents, Event, Machine, Me, Problem, Session, SessionPage, Waiting } from "../lib/contract.ts";
+import { Live } from "./live.svelte.ts";
+
+/** How many sessions are kept in mind after they were looked at. */
+const REMEMBERED = 6;
+
+class Hub {
+  state = $state<LinkState>("connecting");
+  /** Whether there ever was a connection: before, silence is no news. */
+  met = $state(false);
+  nextAttempt = $state(0);
+  me = $state.raw<Me | undefined>();
+  agents = $state.raw<AgentInfo[]>([]);
+  machines = $state.raw<Machine[]>([]);
+  sessions = $state.raw<ReadonlyMap<string, Session>>(new Map());
+  listed = $state(false);
+  /** The cursor of the next page of sessions. */
+  more = $state<string | null>(null);
+  wishes = $state.raw<Wish[]>([]);
+  /** A clock that is good enough for "4 min ago". */
+  now = $state(Date.now());
+
+  private started = false;
+  private changed = new Map<string, Session>();
+  private lives = new Map<string, Live>();
+  private frames = new Frames(() => this.draw());
+  readonly outbox = new Outbox(onDisk, (wish) => this.link.call(wish.method, this.withKey(wish)), () => this.wished());
+  readonly link = new Link(socketAddress, {
+    state: (state) => {
+      this.state = state;
+      this.nextAttempt = this.link.nextAttempt;
+    },
+    opened: () => void this.opened(),
+    notified: (method, params) => this.notified(method, params),
+    denied: isDenied,
+  });
+
+  start(): void {
+    if (this.started) return this.restart();
+    this.started = true;
+    this.link.start();
+    void this.outbox.load();
+    setInterval(() => (this.now = Date.now()), 20_000);
+    // What the hub refused for the moment is tried again without a new reason.
+    setInterval(() => void this.outbox.flush(), 10_000);
+    const poke = () => {
+      this.now = Date.now();
+      if (document.visibilityState === "visible") this.link.poke();
+    };
+    addEventListener("online", poke);
+    addEventListener("offline", () => this.link.lost());
+    addEventListener("pageshow", poke);
+    addEventListener("focus", poke);
+    document.addEventListener("visibilitychange", poke);
+  }
+
+  /** Somebody else now, or the same with another token. */
+  private restart(): void {
+    this.link.stop();
+    this.sessions = new Map();
+    this.listed = false;
+    this.me = undefined;
+    this.lives.clear();
+    this.link.start();
+  }
+
+  call<T>(method: string, params: object = {}): Promise<T> {
+    return this.link.call<T>(method, params);
+  }
+
+  agent(name: string): AgentInfo | undefined {
+    return this.agents.find((agent) => agent.name === name);
+  }
+
+  /** The timeline of a session, followed from now on. */
+  follow(session: string): Live {
+    return untrack(() => this.following(session));
+  }
+
+  private following(session: string): Live {
+    const known = this.lives.get(session);
+    this.lives.delete(session);
+    const live = known ?? new Live(session, this);
+    this.lives.set(session, live);
+    if (!known && this.state === "open") void live.connect();
+    for (const [id, old] of this.lives) {
+      if (this.lives.size <= REMEMBERED) break;
+      this.lives.delete(id);
+      old.leave();
+    }
+    return live;
+  }
+
+  async wish(session: string, method: Wish["method"], params: Record<string, unknown>, says: string): Promise<void> {
+    await this.outbox.add({ key: freshKey(), at: Date.now(), session, method, params, says });
+  }
+
+  /** What was wished for an approval or a question and has not been answered. */
+  wishFor(ask: string): Wish | undefined {
+    return this.wishes.find((wish) => wish.params["approval"] === ask || wish.params["question"] === ask);
+  }
+
+  known(session: Session): void {
+    this.changed.set(session.sessionId, session);
+    this.frames.ask();
+  }
+
+  /** A change of a session; its row is taken over from the answer. */
+  async change(method: string, params: { session: string } & Record<string, unknown>): Promise<Session> {
+    const session = await this.call<Session>(method, params);
+    this.known(session);
+    return session;
+  }
+
+  async loadMore(archived = false): Promise<void> {
+    const page = await this.call<SessionPage>("sessions", { limit: 200, archived, ...(this.more && !archived && { cursor: this.more }) });
+    if (!archived) this.more = page.next;
+    for (const session of page.sessions) this.known(session);
+  }
+
+  async loadAgents(): Promise<void> {
+    this.agents = (await this.call<Agents>("agents")).agents;
+  }
+
+  /** Other machines, where the hub has any; agents of all of them are known by their names. */
+  async loadMachines(): Promise<void> {
+    try {
+      this.machines = (await http<{ machines: Machine[] }>("GET", "/api/v1/machines")).machines;
+    } catch {
+      this.machines = [];
+    }
+  }
+
+  private withKey(wish: Wish): object {
+    return wish.method === "prompt" ? { ...wish.params, session: wish.session, key: wish.key } : wish.params;
+  }
+
+  private async opened(): Promise<void> {
+    this.met = true;
+    try {
+      const who = http<Me>("GET", "/api/v1/me").catch((error): Me => {
+        if (error instanceof Refused && error.problem.status === 404) return { role: "owner", mode: "full" };
+        throw error;
+      });
+      await this.call("watch");
+      await this.relist();
+      this.me = await who;
+      await this.outbox.flush();
+      await this.loadAgents();
+    } catch {
+      // The link is gone again; the next one starts over.
+    }
+  }
+
+  private async relist(): Promise<void> {
+    const lives = [...this.lives.values()].map((live) => live.connect());
+    const page = await this.call<SessionPage>("sessions", { limit: 200 });
+    this.more = page.next;
+    for (const session of page.sessions) this.known(session);
+    // An approval may wait in a session that is too old for the first page.
+    const { approvals, questions } = await this.call<Waiting>("approvals");
+    const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));
+    // One that was waiting when the connection broke may be over by now, and too old for the page as well.
+    for (const session of this.sessions.values()) if (session.status === "active" && !this.changed.has(session.sessionId)) missing.add(session.sessionId);
+    for (const session of missing) this.known(await this.call<Session>("session", { session }));
+    this.draw();
+    this.listed = true;
+    await Promise.all(lives);
+  }
+
+  private notified(method: string, params: unknown): void {
+    switch (method) {
+      case "event": {
+        const event = params as Event;
+        this.lives.get(event.sessionId)?.take(event);
+        return;
+      }
+      case "session":
+        return this.known(params as Session);
+      case "relist":
+        void this.relist().catch(() => {});
+        return;
+      case "resume": {
+        const { session, problem } = params as { session: string; problem?: Problem };
+        void this.lives.get(session)?.resume(problem);
+      }
+    }
+  }
+
+  private draw(): void {
+    if (!this.changed.size) return;
+    const sessions = new Map(this.sessions);
+    for (const [id, session] of this.changed) sessions.set(id, session);
+    this.changed.clear();
+    this.sessions = sessions;
+  }
+
+  private wished(): void {
+    this.wishes = this.outbox.wishes;
+    for (const wish of this.wishes) {
+      if (wish.state !== "done") continue;
+      // Nobody looks at that timeline, so nothing has to stand in for it.
+      if (!this.lives.has(wish.session)) this.outbox.reached(wish.session, Infinity);
+      // A decision shows as decided in a moment; until then its buttons stay away.
+      if (wish.seq === undefined) setTimeout(() => void this.outbox.remove(wish.key), 3_000);
+    }
+  }
+}
+
+export const hub = new Hub();
+export type { Hub };

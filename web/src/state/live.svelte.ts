@@ -1,0 +1,140 @@
+// One session as it is looked at: its timeline from the newest page on, followed live, older pages as they are wanted.
+import { Frames } from "../lib/frames.ts";
+import { Timeline } from "../lib/timeline.ts";
+import { Lost, Refused } from "../lib/socket.ts";
+import type { Event, EventPage, Problem, Session, TimelineItem, TimelinePage } from "../lib/contract.ts";
+import type { Hub } from "./hub.svelte.ts";
+
+const PAGE = 60;
+/** When more events than that were missed, the newest page is quicker than all of them. */
+const TOO_FAR_BEHIND = 3_000;
+
+export class Live {
+  items = $state.raw<TimelineItem[]>([]);
+  loaded = $state(false);
+  problem = $state.raw<Problem | undefined>();
+  /** How many events came at once after a reconnect; shown for a moment. */
+  caughtUp = $state(0);
+  loadingOlder = $state(false);
+  hasOlder = $state(false);
+  /** Counts pages that were put before, for whoever keeps the scroll position. */
+  prepended = $state(0);
+
+  private timeline: Timeline | undefined;
+  private frames = new Frames(() => this.draw());
+  private catchUpTo = 0;
+  private missed = 0;
+  private connecting: Promise<void> | undefined;
+
+  constructor(
+    readonly session: string,
+    private readonly hub: Hub,
+  ) {}
+
+  /** Called whenever there is a new connection: goes on after the last event that is here. */
+  connect(): Promise<void> {
+    this.connecting ??= this.subscribe().finally(() => (this.connecting = undefined));
+    return this.connecting;
+  }
+
+  take(event: Event): void {
+    const timeline = this.timeline;
+    if (!timeline) return;
+    timeline.apply(event);
+    if (timeline.astray) void this.older();
+    this.frames.ask();
+  }
+
+  async resume(problem: Problem | undefined): Promise<void> {
+    if (problem && !problem.retry && problem.code !== "after_ahead") this.problem = problem;
+    else await this.connect();
+  }
+
+  leave(): void {
+    void this.hub.call("unsubscribe", { session: this.session }).catch(() => {});
+  }
+
+  /** Puts the next older page before what is here. */
+  async older(): Promise<void> {
+    const timeline = this.timeline;
+    if (!timeline || timeline.older === null || this.loadingOlder) return;
+    this.loadingOlder = true;
+    try {
+      const page = await this.hub.call<TimelinePage>("timeline", { session: this.session, before: timeline.older, limit: PAGE });
+      if (timeline !== this.timeline) return;
+      if (timeline.prepend(page)) await this.mend(timeline, page.head);
+      this.prepended += 1;
+      this.draw();
+    } catch (error) {
+      if (!(error instanceof Lost || error instanceof Refused)) throw error;
+    } finally {
+      this.loadingOlder = false;
+    }
+  }
+
+  /** The page was read a moment before the last events came: its things are told of them. */
+  private async mend(timeline: Timeline, from: number): Promise<void> {
+    for (let after: number | null = from; after !== null && after < timeline.head; ) {
+      const missed: EventPage = await this.hub.call<EventPage>("events", { session: this.session, after, limit: 1_000 });
+      timeline.mend(missed.events);
+      after = missed.next;
+    }
+  }
+
+  /** Pages back until an event is here, as far as that is bearable. */
+  async until(seq: number): Promise<void> {
+    for (let page = 0; page < 200 && this.timeline?.older != null && (this.timeline.items[0]?.seq ?? 0) > seq; page++) {
+      const before = this.timeline.older;
+      await this.older();
+      if (this.timeline.older === before) return;
+    }
+  }
+
+  /** All items, for the sums of a whole session. */
+  async all(): Promise<TimelineItem[]> {
+    const pages: TimelineItem[][] = [];
+    let before: number | null = null;
+    do {
+      const page: TimelinePage = await this.hub.call<TimelinePage>("timeline", { session: this.session, limit: 500, ...(before !== null && { before }) });
+      pages.unshift(page.items);
+      before = page.next;
+    } while (before !== null && pages.length < 100);
+    return pages.flat();
+  }
+
+  private async subscribe(): Promise<void> {
+    try {
+      const session = await this.hub.call<Session>("session", { session: this.session });
+      this.hub.known(session);
+      const behind = session.head - (this.timeline?.head ?? 0);
+      if (!this.timeline || behind < 0 || behind > TOO_FAR_BEHIND) await this.restart();
+      else if (behind > 0) [this.catchUpTo, this.missed] = [session.head, behind];
+      const timeline = this.timeline as Timeline | undefined;
+      if (timeline) await this.hub.call("subscribe", { session: this.session, after: timeline.head });
+      this.problem = undefined;
+    } catch (error) {
+      if (error instanceof Refused) this.problem = error.problem;
+      else if (!(error instanceof Lost)) throw error;
+    }
+  }
+
+  private async restart(): Promise<void> {
+    const page = await this.hub.call<TimelinePage>("timeline", { session: this.session, limit: PAGE });
+    this.timeline = Timeline.from(page);
+    this.loaded = true;
+    this.draw();
+  }
+
+  private draw(): void {
+    const timeline = this.timeline;
+    if (!timeline) return;
+    this.items = [...timeline.items];
+    this.hasOlder = timeline.older !== null;
+    this.hub.outbox.reached(this.session, timeline.head);
+    if (this.missed && timeline.head >= this.catchUpTo) {
+      this.caughtUp = this.missed;
+      this.missed = 0;
+      setTimeout(() => (this.caughtUp = 0), 5_000);
+    }
+  }
+}

@@ -1,0 +1,37 @@
+// Short words about what just happened, which go away by themselves.
+import { Lost, Refused } from "../lib/socket.ts";
+
+export type Toast = { id: number; text: string; bad: boolean };
+
+class Toasts {
+  list = $state.raw<Toast[]>([]);
+  private nextId = 1;
+
+  say(text: string, bad = false): void {
+    const toast = { id: this.nextId++, text, bad };
+    this.list = [...this.list.slice(-2), toast];
+    setTimeout(() => this.drop(toast.id), bad ? 8_000 : 4_000);
+  }
+
+  drop(id: number): void {
+    this.list = this.list.filter((toast) => toast.id !== id);
+  }
+
+  /** Does something, and says so when it fails. */
+  async trying<T>(deed: Promise<T>): Promise<T | undefined> {
+    try {
+      return await deed;
+    } catch (error) {
+      this.say(wordsOf(error), true);
+      return undefined;
+    }
+  }
+}
+
+export function wordsOf(error: unknown): string {
+  if (error instanceof Refused) return error.problem.hint ? `${error.problem.title}. ${error.problem.hint}` : error.problem.title;
+  if (error instanceof Lost) return "Not connected. Try again when the hub is back.";
+  return error instanceof Error ? error.message : String(error);
+}
+
+export const toasts = new Toasts();

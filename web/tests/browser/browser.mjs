@@ -1,0 +1,71 @@
+// A real Chromium, and what tests need of it.
+import { chromium } from "playwright-core";
+
+export const PHONE = { width: 390, height: 844 };
+export const DESKTOP = { width: 1280, height: 820 };
+
+export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+
+/** A page of its own, with its own storage, signed in with the token. What it complains of is kept. */
+export async function open(browser, stage, { size = PHONE, dark = false, path = "/", signedIn = true, ...more } = {}) {
+  const phone = size.width < 700;
+  const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", deviceScaleFactor: phone ? 2 : 1, isMobile: phone, hasTouch: phone, serviceWorkers: "block", ...more });
+  const page = await context.newPage();
+  page.setDefaultTimeout(20_000);
+  page.complaints = [];
+  page.on("pageerror", (error) => page.complaints.push(String(error)));
+  page.on("console", (message) => {
+    const text = message.text();
+    // What is not there yet or no longer there answers with a status; the page copes, the console mentions it.
+    if (message.type() === "error" && !/Failed to load resource|WebSocket connection/.test(text)) page.complaints.push(text);
+  });
+  const join = path.includes("?") ? "&" : "?";
+  await page.goto(`${stage.url}${path}${signedIn ? `${join}token=${encodeURIComponent(stage.token)}` : ""}`);
+  return page;
+}
+
+/** Calls of the hub, for setting a scene. */
+export function client(stage) {
+  const call = async (method, path, body) => {
+    const response = await fetch(`${stage.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) }, body: body && JSON.stringify(body) });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
+    return answer;
+  };
+  return {
+    call,
+    open: (more) => call("POST", "/sessions", { agent: "codex", cwd: stage.shop ?? process.cwd(), mode: "ask", ...more }),
+    session: (id) => call("GET", `/sessions/${id}`),
+    /** Takes in a log through the socket, in as many calls as it takes. */
+    async take(events) {
+      const socket = new WebSocket(`${stage.url.replace("http", "ws")}/api/v1/socket?token=${encodeURIComponent(stage.token)}`);
+      await new Promise((done, failed) => ((socket.onopen = done), (socket.onerror = failed)));
+      try {
+        await each(socket, events);
+      } finally {
+        socket.close();
+      }
+      return events[0].sessionId;
+    },
+  };
+}
+
+async function each(socket, events) {
+  for (let at = 0; at < events.length; at += 2_000) {
+    const answer = await new Promise((done) => {
+      socket.onmessage = ({ data }) => done(JSON.parse(data));
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000) } }));
+    });
+    if (answer.error) throw new Error(JSON.stringify(answer.error));
+  }
+}
+
+export async function until(what, look, within = 30_000) {
+  const end = Date.now() + within;
+  for (;;) {
+    const found = await look();
+    if (found) return found;
+    if (Date.now() > end) throw new Error(`waited too long for ${what}`);
+    await new Promise((done) => setTimeout(done, 50));
+  }
+}

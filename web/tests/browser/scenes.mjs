@@ -1,0 +1,140 @@
+// What the model says on the stage, and sessions that are taken in whole: nice to look at, and nasty where it counts.
+export const ANSWER = `The discount was **added** where it should be taken off. I changed one line in \`cart.py\`:
+
+\`\`\`python
+def total(prices, discount):
+    # a discount lowers the total
+    return max(0, sum(prices) - discount)
+\`\`\`
+
+What I checked:
+
+- a discount larger than the sum comes to \`0\`
+- no discount leaves the sum as it is
+- the old tests still pass
+
+| case | before | now |
+|---|---:|---:|
+| 10 + 20, 5 off | 35 | **25** |
+| 5, 8 off | 13 | **0** |
+
+> Rounding is untouched; see [the issue](https://example.org/issues/12) if that matters.`;
+
+const patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n def total(prices, discount):\n-    return sum(prices) + discount\n+    # a discount lowers the total\n+    return max(0, sum(prices) - discount)\n*** End Patch";
+const plan = (done) => ({ call: "update_plan", args: { plan: ["Find the fault", "Change the sum", "Run the tests"].map((step, at) => ({ step, status: at < done ? "completed" : at === done ? "in_progress" : "pending" })) } });
+const usage = (input, output) => ({ input, cached: Math.round(input * 0.7), output, reasoning: Math.round(output / 3) });
+
+/** Each session has its word, so that they can run beside each other. */
+export const STEPS = [
+  { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
+  { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
+  { when: { contains: "fix the total" }, do: [plan(3)] },
+  { when: { contains: "fix the total" }, do: [{ say: ANSWER, phase: "final_answer" }], usage: usage(9_800, 310) },
+  { when: { contains: "release" }, do: [{ say: "Everything is committed. I would push the branch now.", phase: "commentary" }, { call: "exec_command", args: { cmd: "git push --force origin release-2.4 && rm -rf ../old-builds", sandbox_permissions: "require_escalated", justification: "The release branch has to be on the server before the build starts." } }], repeat: 3 },
+  { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: 3 },
+  { when: { contains: "write a note" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Add File: note.md\n+# A note\n+From the script.\n*** End Patch" }], repeat: "forever" },
+  { when: { contains: "colour" }, do: [{ call: "request_user_input", args: { questions: [{ id: "colour", header: "Colour", question: "Which colour should the button have?", options: [{ label: "Teal", description: "as the rest of the page" }, { label: "Orange", description: "stands out more" }] }] } }], repeat: 3 },
+  { when: { contains: "slowly" }, do: [{ say: Array.from({ length: 160 }, (_, at) => `Word ${at}${at % 12 === 11 ? ".\n\n" : ""}`).join(" "), delay_ms: 60 }], repeat: "forever" },
+  { when: { contains: "hail" }, do: [{ say: "Hail to you." }], repeat: "forever" },
+  { do: [{ say: "I have nothing to add." }], repeat: "forever" },
+];
+
+/** What must never run, wherever an agent writes it. */
+export const NASTY = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) ![b](javascript:window.pwned=1) <svg onload="window.pwned=1"> [c](data:text/html,<script>window.pwned=1</script>) <a href="javascript:window.pwned=1">d</a> \`<img src=x onerror=window.pwned=1>\` &lt;img src=x onerror=window.pwned=1&gt;`;
+
+let made = 0;
+const run = Math.floor(Math.random() * 0xffff).toString(16).padStart(4, "0");
+/** No two alike, neither here nor in another run on the same hub. */
+const id = () => `01a1e086-${run}-7000-8000-${(++made).toString(16).padStart(12, "0")}`;
+const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: true, fork: true, interrupt: true, listSessions: true, models: true, modes: ["plan", "ask", "auto-edit", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true };
+
+/** Writes a log, event by event. */
+export class Script {
+  constructor(agent, cwd, title, begin = Date.now() - 3_600_000) {
+    this.session = id();
+    this.agent = agent;
+    this.at = begin;
+    this.events = [];
+    this.add("session_opened", "lifecycle_status", { payload: { agent, cwd, capabilities: CAPABILITIES, mode: "ask", title } });
+    this.add("session_ready", "lifecycle_status", { payload: { native: `native-${this.session}`, model: "gpt-5.5" } });
+  }
+  add(type, category, more = {}) {
+    this.at += 40;
+    this.events.push({ seq: this.events.length + 1, eventId: id(), sessionId: this.session, provider: this.agent, category, timestamp: new Date(this.at).toISOString().replace("Z", "000Z"), type, ...more });
+  }
+  turn(prompt) {
+    const [turn, asked] = [id(), id()];
+    this.add("prompt_queued", "metadata", { text: prompt, payload: { prompt: asked, by: "owner", turnId: turn } });
+    this.add("turn_started", "lifecycle_status", { turn, payload: { prompt: asked } });
+    this.add("user_message", "user_message", { turn, item: id(), text: prompt, payload: { prompt: asked, by: "owner" } });
+    return turn;
+  }
+  say(turn, text, pieces = 0) {
+    const item = id();
+    for (let at = 0; at < pieces; at++) this.add("message_delta", "agent_message", { turn, item, text: text.slice(Math.floor((at * text.length) / pieces), Math.floor(((at + 1) * text.length) / pieces)) });
+    this.add("message_done", "agent_message", { turn, item, text, payload: {} });
+  }
+  think(turn, text) {
+    this.add("reasoning_done", "reasoning", { turn, item: id(), text, payload: {} });
+  }
+  run(turn, command, output, exitCode = 0) {
+    const item = id();
+    this.add("tool_started", "tool_command", { turn, item, text: command, payload: { name: "exec_command", kind: "execute", command } });
+    this.at += 1_400;
+    this.add("tool_finished", "tool_command", { turn, item, text: output, payload: { status: exitCode ? "failed" : "completed", exitCode } });
+  }
+  edit(turn, path, diff) {
+    this.add("file_diff", "file_diff", { turn, item: id(), payload: { status: "completed", changes: [{ path, kind: "update", diff }] } });
+  }
+  end(turn, figures = {}) {
+    this.add("turn_finished", "lifecycle_status", { turn, payload: { outcome: "completed", durationMs: 14_200, usage: { input: 12_400, output: 640, cachedInput: 9_000 }, ...figures } });
+  }
+}
+
+export function nasty(cwd) {
+  const log = new Script("codex", `${cwd}/<img src=x onerror=window.pwned=1>`, NASTY);
+  const turn = log.turn(NASTY);
+  log.think(turn, NASTY);
+  log.say(turn, NASTY, 9);
+  log.run(turn, `echo '${NASTY}'`, `\x1b[31m${NASTY}\x1b[0m\x1b]0;${NASTY}\x07`);
+  log.edit(turn, `<img src=x onerror=window.pwned=1>.html`, `@@ -1 +1 @@\n-${NASTY}\n+${NASTY}${NASTY}`);
+  log.add("plan_updated", "plan", { turn, item: id(), text: NASTY, payload: { steps: [{ text: NASTY, status: "pending" }] } });
+  log.add("notice", "lifecycle_status", { text: NASTY, payload: { level: "error" } });
+  log.end(turn, { outcome: "failed", error: { code: "other", message: NASTY } });
+  return log.events;
+}
+
+/** A session of many events, most of them in its far past. */
+export function long(cwd, events) {
+  const log = new Script("codex", cwd, `A session of ${events} events`);
+  for (let round = 1; log.events.length < events; round++) {
+    const turn = log.turn(`Round ${round}: go on`);
+    log.think(turn, `**Round ${round}**\n\nWhat is left to do?`);
+    log.run(turn, `make round-${round}`, Array.from({ length: 12 }, (_, at) => `line ${at} of round ${round}`).join("\n"));
+    log.say(turn, `Round ${round} is done.\n\n- it went well\n- \`make\` said so\n\n\`\`\`sh\nmake round-${round + 1}\n\`\`\``, 24);
+    log.end(turn);
+  }
+  return log.events;
+}
+
+/** Sessions that look like a week of work. */
+export function week(work) {
+  const hour = 3_600_000;
+  const told = [
+    ["claude", `${work}/shop`, "Speed up the product search", 2, "The query now uses the index: 840 ms became 12 ms on the sample data. I kept the old one behind a flag."],
+    ["codex", `${work}/api`, "Move the sessions table to its own schema", 5, "The migration runs both ways on a copy of the data."],
+    ["opencode", `${work}/api`, "Why does the login test fail on Mondays?", 26, "It compares with the first day of the week, which depends on the locale. I pinned it."],
+    ["gemini", `${work}/notes`, "Draft the release notes", 50, "Here is a draft in three parts: what is new, what changed, what to do when upgrading."],
+    ["claude", `${work}/notes`, "Translate the manual", 120, "Chapter one is translated; the figures still have English words in them."],
+  ];
+  return told.map(([agent, cwd, title, ago, answer], at) => {
+    const log = new Script(agent, cwd, title, Date.now() - ago * hour);
+    const turn = log.turn(title);
+    log.think(turn, "**Looking around**\n\nFirst what is there, then what is missing.");
+    log.run(turn, "rg -n 'search' src", "src/search.rs:12: pub fn search(query: &str) {\nsrc/search.rs:40: // slow");
+    log.edit(turn, "src/search.rs", "@@ -12,3 +12,4 @@\n pub fn search(query: &str) {\n-    let all = load();\n+    let found = index().find(query);\n+    debug!(found.len());\n }");
+    log.say(turn, answer);
+    log.end(turn, at % 2 ? {} : { costUsd: 0.12 * (at + 1) });
+    return log.events;
+  });
+}

@@ -1,0 +1,182 @@
+// The socket that comes back, and the outbox that loses nothing, in a world whose time stands still.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Frames } from "../../src/lib/frames.ts";
+import { Outbox, type Shelf, type Wish } from "../../src/lib/outbox.ts";
+import { Link, Lost, Refused, type World } from "../../src/lib/socket.ts";
+
+class FakeSocket {
+  sent: { id: number; method: string; params: unknown }[] = [];
+  closed = false;
+  onopen: (() => void) | null = null;
+  onmessage: ((event: { data: string }) => void) | null = null;
+  onclose: (() => void) | null = null;
+  send(text: string) {
+    this.sent.push(JSON.parse(text));
+  }
+  close() {
+    this.closed = true;
+  }
+  answer(id: number, result: unknown) {
+    this.onmessage?.({ data: JSON.stringify({ jsonrpc: "2.0", id, result }) });
+  }
+}
+
+function stage(isDenied = false) {
+  const sockets: FakeSocket[] = [];
+  const timers: { run: () => void; ms: number; off?: boolean }[] = [];
+  const told: string[] = [];
+  const world: World = {
+    connect: () => {
+      const socket = new FakeSocket();
+      sockets.push(socket);
+      return socket as unknown as WebSocket;
+    },
+    now: () => 0,
+    later: (run, ms) => {
+      const timer = { run, ms };
+      timers.push(timer);
+      return timer;
+    },
+    cancel: (timer) => {
+      if (timer) (timer as { off?: boolean }).off = true;
+    },
+  };
+  const link = new Link(() => "ws://x", { state: (state) => told.push(state), opened: () => told.push("opened"), notified: (method) => told.push(`got ${method}`), denied: async () => isDenied }, world);
+  link.start();
+  const due = (least: number, most: number) => {
+    const timer = timers.find((one) => !one.off && one.ms >= least && one.ms <= most);
+    assert.ok(timer, `a timer between ${least} and ${most} ms`);
+    timer.off = true;
+    timer.run();
+  };
+  return { link, sockets, told, due, last: () => sockets.at(-1) as FakeSocket };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+test("answers find their calls, whatever their order", async () => {
+  const { link, last, told } = stage();
+  await assert.rejects(link.call("early"), Lost);
+  last().onopen?.();
+  const [one, two] = [link.call("one"), link.call("two")];
+  last().answer(2, "second");
+  last().answer(1, "first");
+  assert.deepEqual(await Promise.all([one, two]), ["first", "second"]);
+  last().onmessage?.({ data: '{"jsonrpc":"2.0","method":"event","params":{}}' });
+  last().onmessage?.({ data: "no json" });
+  assert.deepEqual(told, ["open", "opened", "got event"]);
+});
+
+test("a refusal brings its problem", async () => {
+  const { link, last } = stage();
+  last().onopen?.();
+  const call = link.call("decide");
+  last().onmessage?.({ data: JSON.stringify({ id: 1, error: { code: -32000, message: "no", data: { code: "busy", status: 503, title: "busy", retry: true } } }) });
+  await assert.rejects(call, (error) => error instanceof Refused && error.problem.code === "busy");
+});
+
+test("a socket that ends is followed by another, and who waits is told", async () => {
+  const { link, sockets, last, told, due } = stage();
+  last().onopen?.();
+  const call = link.call("slow");
+  last().onclose?.();
+  await assert.rejects(call, Lost);
+  due(150, 400);
+  assert.equal(sockets.length, 2);
+  last().onopen?.();
+  assert.deepEqual(told, ["open", "opened", "waiting", "connecting", "open", "opened"]);
+});
+
+test("attempts get rarer, and a poke does not wait", async () => {
+  const { link, sockets, last, due } = stage();
+  for (const most of [400, 700, 1_300]) {
+    last().onclose?.();
+    await settled();
+    due(100, most);
+  }
+  last().onclose?.();
+  link.poke();
+  assert.equal(sockets.length, 5);
+});
+
+test("a ping that nobody answers ends the socket", async () => {
+  const { link, sockets, last, due } = stage();
+  last().onopen?.();
+  link.poke();
+  assert.equal(last().sent[0]?.method, "ping");
+  due(5_000, 8_000);
+  await settled();
+  assert.ok(sockets[0]?.closed);
+  assert.equal(link.state, "waiting");
+});
+
+test("whoever is no longer known does not knock for ever", async () => {
+  const { link, last } = stage(true);
+  last().onclose?.();
+  await settled();
+  assert.equal(link.state, "denied");
+});
+
+function shelf(): Shelf & { kept: Map<string, Wish> } {
+  const kept = new Map<string, Wish>();
+  return { kept, all: async () => [...kept.values()], put: async (wish) => void kept.set(wish.key, structuredClone(wish)), remove: async (key) => void kept.delete(key) };
+}
+const wish = (key: string, more: Partial<Wish> = {}): Omit<Wish, "state"> => ({ key, at: Number(key), session: "s", method: "prompt", params: { content: key }, says: key, ...more });
+
+test("a wish made offline is kept on disk and sent when there is a link, in order, once", async () => {
+  const disk = shelf();
+  let online = false;
+  const sent: string[] = [];
+  const send = async (one: Wish) => {
+    if (!online) throw new Lost();
+    sent.push(one.key);
+    return { seq: 5 };
+  };
+  const first = new Outbox(disk, send, () => {});
+  await first.add(wish("1"));
+  await first.add(wish("2"));
+  assert.deepEqual([...disk.kept.keys()], ["1", "2"]);
+
+  // The tab is closed, and another one finds what it left.
+  const second = new Outbox(disk, send, () => {});
+  await second.load();
+  online = true;
+  await Promise.all([second.flush(), second.flush()]);
+  assert.deepEqual(sent, ["1", "2"]);
+  assert.equal(disk.kept.size, 0);
+  assert.deepEqual(second.wishes.map((one) => one.state), ["done", "done"]);
+  second.reached("s", 5);
+  await settled();
+  assert.equal(second.wishes.length, 0);
+});
+
+test("what is refused stays with its reason until it is let go", async () => {
+  const disk = shelf();
+  const problem = { code: "ask_expired", status: 410, title: "the agent no longer waits for this", retry: false };
+  const outbox = new Outbox(disk, async () => Promise.reject(new Refused(problem)), () => {});
+  await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
+  assert.deepEqual([outbox.wishes[0]?.state, outbox.wishes[0]?.problem?.code, disk.kept.size], ["refused", "ask_expired", 1]);
+  await outbox.remove("1");
+  assert.equal(disk.kept.size, 0);
+});
+
+test("a decision whose answer was lost is not a conflict with itself", async () => {
+  const problem = { code: "already_decided", status: 409, title: "decided", retry: false, details: { decision: { decision: "deny", by: "me" } } };
+  const outbox = new Outbox(shelf(), async () => Promise.reject(new Refused(problem)), () => {});
+  await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
+  await outbox.add(wish("2", { method: "decide", params: { decision: "allow_once" } }));
+  assert.deepEqual(outbox.wishes.map((one) => [one.key, one.state]), [["2", "refused"]]);
+});
+
+test("many events are drawn once", () => {
+  const waiting: (() => void)[] = [];
+  let drawn = 0;
+  const frames = new Frames(() => drawn++, (run) => waiting.push(run));
+  for (let at = 0; at < 100; at++) frames.ask();
+  assert.equal(waiting.length, 1);
+  waiting.pop()?.();
+  frames.ask();
+  waiting.pop()?.();
+  assert.equal(drawn, 2);
+});

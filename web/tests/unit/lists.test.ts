@@ -1,0 +1,97 @@
+// Lists, routes, keys, usage, and what a device is offered.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { collect, emptyEntry } from "../../src/lib/answers.ts";
+import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
+import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
+import { standing } from "../../src/lib/describe.ts";
+import { asks, listRows } from "../../src/lib/groups.ts";
+import { Keys } from "../../src/lib/keys.ts";
+import { parseRoute, pathOf, type Route } from "../../src/lib/route.ts";
+import { bars, ceiling, totals } from "../../src/lib/usage.ts";
+
+const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: false, fork: true, interrupt: true, listSessions: true, models: true, modes: ["ask", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true } as Session["capabilities"];
+
+function session(id: string, more: Partial<Session> = {}): Session {
+  return { sessionId: id, provider: "a", title: id, status: "idle", activity: "idle", cwd: "/p", createdAt: "", updatedAt: id, mode: "ask", capabilities: CAPABILITIES, head: 1, usage: {}, archived: false, ...more };
+}
+
+test("sessions stand by project, newest first, delegated ones with their parent", () => {
+  const rows = listRows([session("1"), session("3", { cwd: "/q" }), session("2"), session("4", { parent: "1" }), session("5", { archived: true })], "all", false);
+  assert.deepEqual(rows.map((row) => (row.kind === "group" ? `# ${row.path} ${row.many}` : `${row.session.sessionId} +${row.children}`)), ["# /q 1", "3 +0", "# /p 2", "2 +0", "1 +1"]);
+  assert.deepEqual(listRows([session("1"), session("5", { archived: true })], "all", true).length, 2);
+  assert.equal(listRows([session("1")], "waiting", false).length, 0);
+});
+
+test("what waits is listed oldest first, the same thing once", () => {
+  const approval = (id: string, at: string, command: string): OpenApproval => ({ approval: id, requestedAt: at, seq: 1, session: "1", options: ["allow_once", "deny"], subject: { kind: "command", command } });
+  const waiting = session("1", { approvals: [approval("a", "2", "make"), approval("b", "3", "make"), approval("c", "1", "ls")], questions: [{ question: "q", askedAt: "0", seq: 1, session: "1", fields: [] }] });
+  assert.deepEqual(asks([waiting]).map((ask) => [ask.key, ask.kind === "approval" ? ask.approvals.length : 0]), [["q", 0], ["c", 1], ["a", 2]]);
+});
+
+test("a device is offered what it may do and what the agent can", () => {
+  const device = (mode: "full" | "read_only" | "approve") => ({ role: "device" as const, mode });
+  const busy = session("1", { status: "active", activity: "working" });
+  assert.deepEqual(offers(busy, undefined, device("full")).whens, ["queue", "steer", "interrupt"]);
+  const watcher = offers(busy, undefined, device("read_only"));
+  assert.ok(!watcher.prompt && !watcher.stop && !watcher.fork && !watcher.decide && !watcher.close && watcher.why);
+  const approver = offers(busy, undefined, device("approve"));
+  assert.ok(approver.decide && !approver.answer && !approver.prompt);
+  assert.ok(!mayAct(device("approve")) && mayDecide(device("approve")) && !mayDecide(device("read_only")));
+  const plain = offers(session("1", { status: "active", capabilities: { ...CAPABILITIES, steer: false, interrupt: false, attachments: false, fork: false, modes: ["ask"], models: false } }), undefined, undefined);
+  assert.deepEqual(plain.whens, ["queue"]);
+  assert.ok(plain.prompt && !plain.stop && !plain.attach && !plain.fork && plain.modes.length === 0);
+  assert.ok(!offers(session("1", { activity: "closed" }), undefined, undefined).prompt);
+});
+
+test("a session stands as its activity says, then its last turn", () => {
+  const word = (activity: Session["activity"], status: Session["status"]) => standing({ activity, status }).word;
+  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("closed", "error")], ["waits for you", "failed", "sleeping", "stopped", "closed"]);
+});
+
+test("every screen has an address that leads back to it", () => {
+  const routes: Route[] = [{ screen: "inbox" }, { screen: "sessions" }, { screen: "session", id: "x/y" }, { screen: "session", id: "x", seq: 7 }, { screen: "changes", id: "x" }, { screen: "new", cwd: "/a b", agent: "c" }, { screen: "machines" }, { screen: "usage" }];
+  for (const route of routes) {
+    const url = new URL(pathOf(route), "http://x");
+    assert.deepEqual(JSON.parse(JSON.stringify(parseRoute(url))), route);
+  }
+  assert.deepEqual(parseRoute(new URL("http://x/pair#ABCD2345")), { screen: "pair", code: "ABCD2345" });
+  assert.deepEqual(parseRoute(new URL("http://x/#/session/abc")), { screen: "session", id: "abc" });
+});
+
+test("keys come alone or after another, and not while typing", () => {
+  const keys = new Keys();
+  const press = (key: string, typing = false, now = 0) => keys.press({ key, ctrlKey: false, metaKey: false, altKey: false }, typing, now);
+  assert.equal(press("?"), "?");
+  assert.equal(press("g"), undefined);
+  assert.equal(press("s", false, 500), "g s");
+  press("g");
+  assert.equal(press("s", false, 2_000), undefined);
+  assert.equal(press("n", true), undefined);
+  assert.equal(press("Escape", true), "Escape");
+});
+
+test("usage is summed by day and by name", () => {
+  const rows: UsageDay[] = [
+    { day: "2026-01-02", agent: "a", project: "p", input: 10, output: 5, cached: 0, cost: 0.5, turns: 1 },
+    { day: "2026-01-02", agent: "b", project: "p", input: 100, output: 0, cached: 0, cost: 0, turns: 1 },
+    { day: "2026-01-03", agent: "a", project: "q", input: 1, output: 1, cached: 0, cost: 0.1, turns: 1 },
+  ];
+  assert.deepEqual(bars(rows, "tokens", 3, "2026-01-03").map((bar) => [bar.day, bar.total, bar.parts.map((part) => part.name).join()]), [["2026-01-01", 0, ""], ["2026-01-02", 115, "b,a"], ["2026-01-03", 2, "a"]]);
+  assert.deepEqual(totals(rows, "cost", (row) => row.project ?? ""), [{ name: "p", value: 0.5 }, { name: "q", value: 0.1 }]);
+  assert.deepEqual([0, 7, 115, 2_400].map(ceiling), [1, 10, 200, 2_500]);
+});
+
+test("a form gives the answers that its fields ask for", () => {
+  const field = (id: string, kind: Field["kind"], more: Partial<Field> = {}): Field => ({ id, kind, label: id, text: "", ...more });
+  const fields = [field("t", "text"), field("n", "number"), field("i", "integer"), field("b", "boolean"), field("o", "one", { open: true }), field("m", "many"), field("x", "text", { optional: true })];
+  const entries = Object.fromEntries(fields.map(({ id }) => [id, emptyEntry()]));
+  assert.deepEqual(collect(fields, entries).missing, ["t", "n", "i", "b", "o", "m"]);
+  Object.assign(entries["t"]!, { text: "words" });
+  Object.assign(entries["n"]!, { text: "1,5" });
+  Object.assign(entries["i"]!, { text: "1.5" });
+  Object.assign(entries["b"]!, { yes: false });
+  Object.assign(entries["o"]!, { chosen: ["a"], other: " else " });
+  Object.assign(entries["m"]!, { chosen: ["a", "b"] });
+  assert.deepEqual(collect(fields, entries), { answers: { t: "words", n: 1.5, b: false, o: "else", m: ["a", "b"] }, missing: ["i"] });
+});
