@@ -83,7 +83,7 @@ enum Verb {
     Token(token::Token),
     /// Name each fault of this installation, with its fix
     Doctor,
-    /// Serve a scripted model on loopback, to try agents without an account
+    /// Serve a scripted model on loopback, or a gateway to a real one
     Model(model::Model),
     /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),

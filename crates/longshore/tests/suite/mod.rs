@@ -8,6 +8,8 @@ mod codex_exec;
 mod codex_turns;
 mod crash;
 mod devices;
+mod gateway;
+mod gateway_words;
 mod mcp;
 mod one_task;
 mod past;
