@@ -233,7 +233,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
     assert!(refused(Api::Messages, &json!({ "model": "m", "messages": [] })).contains("nothing is asked"));
     let robot = json!([{ "role": "robot", "content": "hi" }]);
     assert!(refused(Api::Messages, &json!({ "model": "m", "messages": robot })).contains("robot"));
-    assert!(refused(Api::Chat, &json!([])).contains("cannot be read"));
+    assert!(refused(Api::Chat, &json!("hi")).contains("cannot be read"));
 }
 
 /// The bytes of an answer, as a service that speaks `api` would stream it.
