@@ -227,7 +227,7 @@ pub(super) async fn allowed(cast: &Cast) {
         talk.decide(&asked[0], "allow_once").await.unwrap();
     }
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
-    assert!(rig.work().join("made.txt").exists());
+    assert!(rig.work().join("made.txt").exists(), "{}", talk.story());
     let (text, status) = talk.tools().remove(0);
     assert_eq!(status, Some(ToolStatus::Completed), "{}", talk.story());
     assert_eq!(text.contains("made"), cast.ways.tells_output, "{}", talk.story());
