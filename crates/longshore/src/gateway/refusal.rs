@@ -1,8 +1,8 @@
 //! What went wrong, in the words of each API.
 
 use axum::Json;
-use axum::http::{HeaderMap, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
+use axum::response::{AppendHeaders, IntoResponse, Response};
 use longshore_drivers::react::api::{Failure, FailureKind};
 use longshore_drivers::react::settings::Api;
 use serde_json::{Value, json};
@@ -15,13 +15,13 @@ pub(super) struct Refusal {
     pub(super) status: StatusCode,
     pub(super) failure: Failure,
     /// When the service wants to be asked again, as it said it.
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
 impl Refusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let failure = Failure::new(FailureKind::Refused, message);
-        Self { status, failure, headers: HeaderMap::new() }
+        Self { status, failure, headers: Vec::new() }
     }
 
     pub(super) fn response(self, api: Api) -> Response {
@@ -31,13 +31,13 @@ impl Refusal {
             Api::Chat | Api::Responses => openai(status, &failure),
             Api::Messages => anthropic(status, &failure),
         };
-        (status, headers, Json(body)).into_response()
+        (status, AppendHeaders(headers), Json(body)).into_response()
     }
 }
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self { status: status(failure.kind), failure, headers: HeaderMap::new() }
+        Self { status: status(failure.kind), failure, headers: Vec::new() }
     }
 }
 

@@ -167,11 +167,8 @@ fn silent() -> Failure {
 /// What the service answered instead.
 async fn refused(mut response: reqwest::Response) -> Refusal {
     let status = response.status();
-    let mut headers = HeaderMap::new();
-    for name in [RETRY_AFTER, RETRY_AFTER_MS] {
-        let said = response.headers().get(&name).cloned();
-        headers.extend(said.map(|value| (name, value)));
-    }
+    let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
+    let headers = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
     let mut body = Vec::new();
     let reading = async {
         while let Ok(Some(bytes)) = response.chunk().await {
