@@ -66,7 +66,7 @@ async fn it_is_given_back_its_lines_and_what_it_was_told_and_nothing_that_only_g
 async fn a_fork_of_it_remembers_by_the_same_lines() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let origin = with_a_turn(&mut rig).await;
-    rig.hub.fork(origin).await.unwrap();
+    rig.hub.fork(origin, None).await.unwrap();
     let launch = rig.launched().await;
     assert_eq!(lines(&launch.start)[1..], ["{\"n\":1}", "{\"n\":3}"]);
 }
