@@ -8,6 +8,28 @@ use crate::error::HubError;
 
 const PAGE: usize = 4_096;
 
+/// The end of the last turn before an event: where a fork can leave its origin, with nothing half done.
+pub(crate) async fn turn_end_before(
+    log: &dyn Log,
+    origin: SessionId,
+    before: Seq,
+) -> Result<Option<Seq>, HubError> {
+    let (mut cursor, mut found) = (Seq::ZERO, None);
+    loop {
+        let page = log.read(origin, cursor, PAGE, WithRaw::No).await?;
+        for frame in page.iter().take_while(|frame| frame.seq() < before) {
+            let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
+            if matches!(event.body, Body::TurnFinished(_)) {
+                found = Some(frame.seq());
+            }
+        }
+        match page.last().map(|last| last.seq()) {
+            Some(last) if last < before => cursor = last,
+            Some(_) | None => return Ok(found),
+        }
+    }
+}
+
 /// `memory` says that the agent remembers by its own lines in our log: then these are taken over too.
 pub(crate) async fn copied(
     log: &dyn Log,

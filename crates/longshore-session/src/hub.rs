@@ -195,15 +195,27 @@ impl Hub {
         self.request(&entry, |reply| FromClient::Open { opened, copied, reply }).await
     }
 
-    /// A copy of a session that goes its own way from here.
-    pub async fn fork(&self, session: SessionId) -> Result<SessionInfo, HubError> {
+    /// A copy of a session that goes its own way from here; or, for an agent whose memory is our log, from the end of
+    /// the last turn before an event.
+    pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, HubError> {
         let origin = self.session(session).await?;
         if !origin.capabilities.fork {
             return Err(HubError::CannotFork("this agent cannot copy a conversation"));
         }
-        if origin.turn.is_some() {
-            return Err(HubError::CannotFork("a turn is running; interrupt it or wait for its end"));
-        }
+        let memory = origin.capabilities.memory_in_log;
+        let log = &*self.inner.log;
+        let until = match before {
+            Some(_) if !memory => {
+                return Err(HubError::CannotFork("this agent copies a conversation only as a whole"));
+            }
+            Some(before) => crate::fork::turn_end_before(log, session, before)
+                .await?
+                .ok_or(HubError::CannotFork("no turn had ended before that"))?,
+            None if origin.turn.is_some() => {
+                return Err(HubError::CannotFork("a turn is running; interrupt it or wait for its end"));
+            }
+            None => origin.head,
+        };
         let native = origin.native.ok_or(HubError::CannotFork("the agent has not begun yet"))?;
         let opened = Opened {
             agent: origin.provider,
@@ -214,10 +226,9 @@ impl Hub {
             mcp_servers: origin.mcp_servers,
             capabilities: origin.capabilities,
             parent: None,
-            forked_from: Some(ForkPoint { session, seq: origin.head, native }),
+            forked_from: Some(ForkPoint { session, seq: until, native }),
         };
-        let memory = opened.capabilities.memory_in_log;
-        let copied = crate::fork::copied(&*self.inner.log, session, origin.head, memory).await?;
+        let copied = crate::fork::copied(log, session, until, memory).await?;
         self.begin(opened, copied).await
     }
 

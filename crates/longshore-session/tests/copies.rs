@@ -33,7 +33,7 @@ async fn with_a_turn(rig: &mut Rig) -> SessionId {
 async fn a_fork_has_the_history_and_goes_its_own_way() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let origin = with_a_turn(&mut rig).await;
-    let fork = rig.hub.fork(origin).await.unwrap();
+    let fork = rig.hub.fork(origin, None).await.unwrap();
     assert_eq!(rig.launched().await.start, Start::Fork { native: "thread-1".to_owned() });
     let (old, new) =
         (rig.hub.timeline(origin).await.unwrap(), rig.hub.timeline(fork.session_id).await.unwrap());
@@ -46,7 +46,7 @@ async fn a_fork_has_the_history_and_goes_its_own_way() {
 
     rig.prompt(origin, "more").await.unwrap();
     assert!(
-        matches!(rig.hub.fork(origin).await, Err(HubError::CannotFork(_))),
+        matches!(rig.hub.fork(origin, None).await, Err(HubError::CannotFork(_))),
         "not in the middle of a turn"
     );
 }

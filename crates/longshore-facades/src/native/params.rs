@@ -152,6 +152,15 @@ pub struct Rewrite {
     pub text: String,
 }
 
+/// Where a copy leaves its origin.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fork {
+    /// Take over only what was before this event, up to the end of a turn. For agents whose memory is our log.
+    #[serde(default)]
+    pub before: Option<Seq>,
+}
+
 /// How to wake an agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
