@@ -23,8 +23,8 @@ pub(super) struct Model {
     /// Be a gateway to this service instead: its address up to /v1
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// What that service speaks
-    #[arg(long, value_enum, default_value = "chat", requires = "upstream")]
+    /// What it speaks: chat, responses or messages
+    #[arg(long, value_enum, default_value = "chat", hide_possible_values = true, requires = "upstream")]
     api: Api,
     /// The variable with its key; without it, clients send theirs
     #[arg(long, value_name = "NAME", requires = "upstream")]

@@ -1,6 +1,7 @@
 //! The gateway on real sockets, with real agents on models that do not speak their API.
 
 use std::net::SocketAddr;
+use std::process::Stdio;
 use std::time::Duration;
 
 use axum::Json;
@@ -73,6 +74,45 @@ async fn codex_patches_a_file_on_a_service_that_only_chats() {
     });
     let usage = usage.unwrap();
     assert_eq!((usage.input, usage.cached_input, usage.output), (Some(400), Some(240), Some(50)));
+}
+
+/// The lines that docs/gateway.md has people write, as they stand there.
+#[tokio::test]
+async fn codex_runs_on_the_lines_of_the_documentation() {
+    let story = json!([
+        { "do": [{ "say": "I will." }, (CODEX.run)("echo made > made.txt")] },
+        { "do": [{ "say": "Done." }] },
+    ]);
+    let (served, gateway) = on(story, Api::Chat).await;
+    let document = super::tidy::read("docs/gateway.md");
+    let config = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    assert!(config.contains("http://127.0.0.1:8791/v1"), "{config}");
+    let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for name in ["codex", "work"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    let config = config.replace("http://127.0.0.1:8791/v1", &gateway.url);
+    std::fs::write(folder.path().join("codex/config.toml"), config).unwrap();
+    let codex = Command::new(super::rig::codex())
+        .args(["exec", "--json", "--skip-git-repo-check", "--sandbox", "danger-full-access", "make it"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", folder.path())
+        .env("CODEX_HOME", folder.path().join("codex"))
+        .current_dir(folder.path().join("work"))
+        .stdin(Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(WITHIN, codex).await.expect("codex does not end").unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    assert!(said.contains("Done."), "{said}");
+    assert!(folder.path().join("work/made.txt").exists(), "{said}");
+    let asked = served.model.requests().requests;
+    let asked: Vec<(&str, &Value)> =
+        asked.iter().map(|request| (request.path.as_str(), &request.body["model"])).collect();
+    let model = json!("qwen3-coder");
+    assert_eq!(asked, [("/v1/chat/completions", &model), ("/v1/chat/completions", &model)]);
 }
 
 /// A gateway that is served.
