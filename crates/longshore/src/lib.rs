@@ -5,6 +5,7 @@
 //! | [`cli`] | the command line, one verb per file |
 //! | [`config`] | where things are and how they are set |
 //! | [`client`], [`wire`] | a client of a hub's socket, and the way to it |
+//! | [`demo`] | what `longshore demo` plays, where, and its recording |
 //! | [`render`] | sessions on a terminal |
 //! | [`scenario`] | what every agent is tried with, and what each was seen to do |
 //! | [`script`] | the scripted model |
@@ -12,6 +13,7 @@
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod demo;
 pub mod render;
 pub mod scenario;
 pub mod script;

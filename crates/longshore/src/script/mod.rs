@@ -49,5 +49,5 @@ pub use player::{Chosen, EXHAUSTED, LeftStep, Player};
 pub use record::{Entry, Outcome, Requests};
 pub use server::{BODY_LIMIT, serve};
 pub use step::{
-    Action, CustomCall, FunctionCall, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
+    Action, CustomCall, FunctionCall, Heard, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
 };
