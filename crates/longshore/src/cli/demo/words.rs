@@ -20,7 +20,7 @@ fn inked(text: &str, ink: anstyle::Style, style: &Style) -> String {
 
 /// A word in front of something, in a column.
 fn row(word: &str, text: &str, style: &Style) -> String {
-    format!("  {} {text}\n", inked(&format!("{word:<11}"), DIM, style))
+    format!("  {} {text}\n", inked(&format!("{word:<12}"), DIM, style))
 }
 
 fn link(stage: &Stage, style: &Style) -> String {
