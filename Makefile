@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := run
-.PHONY: run demo test bench fuzz fmt web apt
+.PHONY: run demo test bench fuzz fmt web apt chromium
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
@@ -13,12 +13,15 @@ demo: apt web ## build everything and show it
 	cargo build --release -p longshore
 	"$${CARGO_TARGET_DIR:-target}/release/longshore" demo $(DEMO)
 
-test: apt web $(AGENTS)/installed ## every check and test
+test: apt chromium web $(AGENTS)/installed ## every check and test
 	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 	cargo fmt --check
+	npm run --prefix web check
+	npm run --prefix web test
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
 	cargo test --workspace
+	LONGSHORE_BIN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/longshore" npm run --prefix web browser
 	$(MAKE) fuzz
 
 bench: apt ## figures, beside a reference relay measured in the same run
@@ -28,7 +31,7 @@ bench: apt ## figures, beside a reference relay measured in the same run
 
 web: $(WEB) ## the web app, compressed for the program to serve
 
-web/dist/index.html: web/node_modules/.package-lock.json $(shell find web -name node_modules -prune -o -name dist -prune -o -type f -print 2>/dev/null)
+web/dist/index.html: web/node_modules/.package-lock.json $(shell find web \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print 2>/dev/null)
 	npm run --prefix web build
 	find web/dist -type f -not -name '*.gz' -not -name '*.png' -exec gzip -9nkf {} +
 	touch $@
@@ -51,6 +54,11 @@ apt:
 	@for tool in cc c++ git; do \
 		command -v $$tool >/dev/null || { apt-get update && apt-get install -y build-essential git; break; }; \
 	done
+
+# The browser of the browser tests; CHROMIUM names another one.
+chromium:
+	@command -v "$${CHROMIUM:-chromium}" >/dev/null || { apt-get update && apt-get install -y chromium; } || \
+		{ echo "The browser tests need Chromium. Install it, or say where it is: make test CHROMIUM=/path/to/it"; exit 1; }
 
 # The translations against whatever a fuzzer makes of the recordings; instrumented, so built apart.
 FUZZ_TARGETS := acp claude codex opencode records

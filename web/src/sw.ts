@@ -102,6 +102,7 @@ async function show(message: PushMessage): Promise<void> {
   const windows = await self.clients.matchAll({ type: "window", includeUncontrolled: true });
   const open = windows[0];
   if (!open) return void (await self.clients.openWindow(target.href));
-  await open.focus();
+  // It may not come to the front; it is there all the same.
+  await open.focus().catch(() => {});
   open.postMessage({ go: target.pathname + target.search + target.hash });
 }

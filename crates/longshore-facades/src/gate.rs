@@ -96,9 +96,9 @@ impl Gate {
     }
 
     /// See [`Hub::fork`].
-    pub async fn fork(&self, session: SessionId) -> Result<SessionInfo, Problem> {
+    pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, Problem> {
         self.check(Access::Act)?;
-        Ok(self.hub().fork(session).await?)
+        Ok(self.hub().fork(session, before).await?)
     }
 
     /// See [`Hub::command`]. What it takes depends on the wish.
@@ -205,7 +205,7 @@ impl Gate {
     }
 
     /// See [`Hub::timeline`].
-    pub async fn timeline(&self, session: SessionId) -> Result<Timeline, HubError> {
+    pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
         self.hub().timeline(session).await
     }
 

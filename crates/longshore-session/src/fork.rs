@@ -8,6 +8,30 @@ use crate::error::HubError;
 
 const PAGE: usize = 4_096;
 
+/// Where a session stood before the turn in which a person said what stands at `said`.
+pub(crate) async fn last_before(log: &dyn Log, origin: SessionId, said: Seq) -> Result<Seq, HubError> {
+    let nobody = HubError::CannotFork("only something that a person said can be gone back to");
+    let Some(before) = said.0.checked_sub(1).map(Seq) else { return Err(nobody) };
+    let found = log.read(origin, before, 1, WithRaw::No).await?;
+    let Some(frame) = found.first().filter(|frame| frame.seq() == said) else { return Err(nobody) };
+    let event = frame.event().map_err(|source| HubError::Unreadable { seq: said, source })?;
+    let (Body::UserMessage { .. }, Some(turn)) = (&event.body, event.turn) else { return Err(nobody) };
+    let mut last = Seq::ZERO;
+    let mut cursor = Seq::ZERO;
+    while cursor < said {
+        let page = log.read(origin, cursor, PAGE, WithRaw::No).await?;
+        for frame in &page {
+            let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
+            if event.turn == Some(turn) && !matches!(event.body, Body::PromptQueued { .. }) {
+                return Ok(last);
+            }
+            last = frame.seq();
+        }
+        cursor = last;
+    }
+    Ok(last)
+}
+
 /// `memory` says that the agent remembers by its own lines in our log: then these are taken over too.
 pub(crate) async fn copied(
     log: &dyn Log,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use longshore_log::MemoryLog;
 use longshore_model::anchor::Start;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::SessionId;
+use longshore_model::id::{Seq, SessionId};
 use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::timeline::Content;
 use serde_json::Value;
 
 use crate::rig::Rig;
@@ -53,7 +54,7 @@ async fn it_is_given_back_its_lines_and_what_it_was_told_and_nothing_that_only_g
     assert_eq!(lines[1..], ["{\"n\":1}", "{\"n\":3}"]);
     rig.is_ready(session).await;
     rig.hub.settle().await;
-    let events = rig.hub.events(session, longshore_model::id::Seq(0), 1_000, longshore_log::WithRaw::No);
+    let events = rig.hub.events(session, Seq(0), 1_000, longshore_log::WithRaw::No);
     let revived = events
         .await
         .unwrap()
@@ -66,7 +67,34 @@ async fn it_is_given_back_its_lines_and_what_it_was_told_and_nothing_that_only_g
 async fn a_fork_of_it_remembers_by_the_same_lines() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let origin = with_a_turn(&mut rig).await;
-    rig.hub.fork(origin).await.unwrap();
+    rig.hub.fork(origin, None).await.unwrap();
     let launch = rig.launched().await;
     assert_eq!(lines(&launch.start)[1..], ["{\"n\":1}", "{\"n\":3}"]);
+}
+
+#[tokio::test]
+async fn a_fork_before_a_message_remembers_what_was_before_it() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let origin = with_a_turn(&mut rig).await;
+    let turn = rig.prompt(origin, "and this?").await.unwrap();
+    let said = Draft::new(Body::MessageDone { phase: None, partial: false }).turn(turn).item(rig.item());
+    rig.say(origin, vec![said.text("another").raw(Some("{\"n\":4}".into()))]).await;
+    rig.hub.settle().await;
+    rig.left();
+
+    // The second turn still runs: what was before it is whole all the same.
+    let timeline = rig.hub.timeline(origin).await.unwrap();
+    let messages: Vec<Seq> = timeline
+        .items
+        .iter()
+        .filter(|item| matches!(item.content, Content::UserMessage { .. }))
+        .map(|item| item.seq)
+        .collect();
+    let fork = rig.hub.fork(origin, Some(messages[1])).await.unwrap();
+    let launch = rig.launched().await;
+    assert_eq!(lines(&launch.start)[1..], ["{\"n\":1}", "{\"n\":3}"]);
+    let copied = rig.hub.timeline(fork.session_id).await.unwrap();
+    let texts: Vec<&str> = copied.items.iter().map(|item| &*item.text).collect();
+    assert_eq!(texts, ["what is this?", "a test", ""], "a message, its answer, the end of the turn");
+    assert!(fork.forked_from.unwrap().seq < messages[1]);
 }

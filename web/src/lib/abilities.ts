@@ -10,6 +10,8 @@ export type Offers = {
   stop: boolean;
   attach: boolean;
   fork: boolean;
+  /** Fork from a message in the middle. */
+  forkBefore: boolean;
   close: boolean;
   rename: boolean;
   wake: boolean;
@@ -42,6 +44,8 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
     stop: live && running && can.interrupt,
     attach: live && can.attachments,
     fork: act && can.fork,
+    // An agent that cannot forget a part is told the rest.
+    forkBefore: act && can.sendPrompt !== false,
     close: live,
     rename: act,
     wake: live && session.activity === "sleeping",

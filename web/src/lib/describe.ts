@@ -1,5 +1,6 @@
 // What things are called on screen. The only place that turns the hub's words into sentences.
-import type { Activity, Decision, Field, Mode, OpenQuestion, Session, SleepCause, Subject, ToolCall, ToolKind, ToolStatus, TurnEnd, TurnErrorCode, FileChange } from "./contract.ts";
+import type { Activity, Decision, Field, Mode, OpenQuestion, Session, SleepCause, Subject, ToolCall, ToolStatus, TurnEnd, TurnErrorCode, FileChange } from "./contract.ts";
+import { toolSaid, type Said } from "./tools.ts";
 import { cost, count, duration, plural, shortPath, within } from "./format.ts";
 
 /** How a session stands, in one word and one tone. */
@@ -21,21 +22,6 @@ export function standing(session: Pick<Session, "activity" | "status">): Standin
   return { word: session.status === "interrupted" ? "stopped" : "idle", tone: "calm" };
 }
 
-const TOOLS: Record<ToolKind, [doing: string, done: string]> = {
-  execute: ["Running", "Ran"],
-  read: ["Reading", "Read"],
-  edit: ["Editing", "Edited"],
-  delete: ["Deleting", "Deleted"],
-  move: ["Moving", "Moved"],
-  search: ["Searching", "Searched"],
-  fetch: ["Fetching", "Fetched"],
-  think: ["Thinking", "Thought"],
-  delegate: ["Delegating", "Delegated"],
-  other: ["Using", "Used"],
-};
-
-export const toolVerb = (kind: ToolKind, over: boolean): string => (TOOLS[kind] ?? TOOLS.other)[over ? 1 : 0];
-
 /** A shell around the command is the agent's way of calling it, not what is called. */
 export function bareCommand(command: string): string {
   const match = /^(?:\/(?:usr\/)?bin\/)?(?:ba|z|da)?sh\s+-l?c\s+(['"])([\s\S]*)\1$/.exec(command.trim());
@@ -45,21 +31,16 @@ export function bareCommand(command: string): string {
   return /(^|[^\\])"/.test(inner) ? command : inner.replace(/\\(["\\$`])/g, "$1");
 }
 
-/** The one line that says what a call is about. */
-export function toolAbout(call: ToolCall, changes: FileChange[] | undefined, cwd: string): { text: string; code: boolean } {
-  if (call.command) return { text: bareCommand(call.command), code: true };
-  if (changes?.length === 1) return { text: within(changes[0]!.path, cwd), code: true };
-  if (changes?.length) return { text: plural(changes.length, "file"), code: false };
-  const input = call.input;
-  if (typeof input === "string") return { text: input, code: true };
-  if (input && typeof input === "object" && !Array.isArray(input)) {
-    // Most tools are about one thing, and it is their first short string.
-    const texts = Object.entries(input).filter((entry): entry is [string, string] => typeof entry[1] === "string" && entry[1] !== "");
-    const telling = texts.find(([name]) => /path|file|query|pattern|url|prompt|description|name/i.test(name)) ?? texts[0];
-    if (telling) return { text: within(telling[1], cwd), code: /path|file|pattern|url/i.test(telling[0]) };
-  }
-  return { text: "", code: false };
+/** What a call does and to what. Files that it changes say that best. */
+export function toolLine(call: ToolCall, changes: FileChange[], over: boolean, cwd: string): Said {
+  const said = toolSaid(call.command ? { ...call, command: bareCommand(call.command) } : call, over);
+  if (changes.length > 1) return { ...said, verb: verbAlone(said.verb), about: plural(changes.length, "file"), code: false };
+  if (changes[0]) return { ...said, verb: verbAlone(said.verb), about: within(changes[0].path, cwd), code: true };
+  return said.code ? { ...said, about: within(said.about, cwd) } : said;
 }
+
+/** Where it stands before names of files, `Edited files` says it twice. */
+const verbAlone = (verb: string): string => verb.replace(/ (a file|files)$/, "");
 
 export const toolStatusWord: Record<ToolStatus, string> = {
   running: "running",
@@ -115,7 +96,7 @@ export function approvalLine(subject: Subject, cwd: string): string {
     case "edit":
       return subject.changes.map((change) => within(change.path, cwd)).join(", ") || "the changes above";
     case "tool":
-      return toolAbout({ name: subject.name, kind: "other", input: subject.input }, undefined, cwd).text || subject.name;
+      return toolLine({ name: subject.name, kind: "other", input: subject.input }, [], false, cwd).about || subject.name;
     case "permissions":
       return JSON.stringify(subject.permissions);
   }

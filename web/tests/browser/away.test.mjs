@@ -1,53 +1,92 @@
-// The lid is closed, the tunnel is long: what a page shows afterwards is what a page shows that never left.
+// The lid is closed, the tunnel is long, the hub dies: what a page shows afterwards is what a page shows that never left.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { client, open, until } from "./browser.mjs";
-import { given, scripted, stage } from "./given.mjs";
+import { prompt, TALL, until } from "./browser.mjs";
+import { scene } from "./given.mjs";
 
-/** The end of the timeline. Only a page that is in front draws as it does for a person. */
-async function words(page) {
+/** The whole timeline as it is read. Only a page that is in front draws as it does for a person. */
+async function timeline(page) {
   await page.bringToFront();
-  return (await page.locator(".place").allInnerTexts()).slice(-4);
+  return (await page.locator(".place").allInnerTexts()).join("\n");
 }
 
-test("a page that was offline in the middle of a turn shows the same as one that was not", scripted, async () => {
-  const hub = client(stage);
-  const { sessionId } = await hub.open({ prompt: "speak slowly", mode: "full" });
+/** Waits until one page shows what the other shows. */
+async function same(page, other) {
+  try {
+    await until("the same timeline", async () => (await timeline(page)) === (await timeline(other)), 20_000);
+  } catch {
+    assert.equal(await timeline(page), await timeline(other));
+  }
+}
+
+scene("a page that was offline in the middle of a turn shows the same as one that was not", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ mode: "full" });
   const path = `/sessions/${sessionId}`;
-  const [stays, leaves] = [await open(given.browser, stage, { path }), await open(given.browser, stage, { path })];
+  const [stays, leaves] = [await open({ size: TALL, path }), await open({ size: TALL, path })];
+  // Both look on before anything is said.
+  for (const page of [stays, leaves]) await prompt(page).waitFor();
+  await prompt(leaves).fill("speak at length");
+  await leaves.getByRole("button", { name: "Send" }).click();
   await leaves.getByText(/Word 9\b/).first().waitFor();
   await leaves.context().setOffline(true);
   await leaves.getByText("Not connected").waitFor();
   // A tap without a network is kept, and says so.
-  await leaves.getByRole("textbox", { name: "Prompt", exact: true }).fill("hail from the tunnel");
+  await prompt(leaves).fill("hail from the tunnel");
   await leaves.getByRole("button", { name: /Queue|Send/ }).click();
   await leaves.getByText(/is kept and sent when the hub is back/).waitFor();
-  await until("more words", async () => /Word 90\b/.test((await words(stays)).join(" ")));
+  await until("more words", async () => /Word 70\b/.test(await timeline(stays)));
   await leaves.context().setOffline(false);
   await leaves.evaluate(() => dispatchEvent(new Event("online")));
   await leaves.getByText(/Caught up \d+ events/).waitFor();
-  await leaves.getByText("Hail to you.").first().waitFor();
-  await until("the end", async () => (await hub.session(sessionId)).status !== "active");
-  await until("the same words", async () => JSON.stringify(await words(stays)) === JSON.stringify(await words(leaves)));
+  await leaves.getByText("Hail to you.").waitFor();
+  await hub.rest(sessionId);
+  await same(leaves, stays);
+  await same(leaves, await open({ size: TALL, path }));
+  assert.match(await timeline(leaves), /Word 0 [^]*Word 119[^]*Hail to you/);
   const { items } = await hub.call("GET", `/sessions/${sessionId}/timeline`);
   assert.equal(items.filter((item) => item.text === "hail from the tunnel").length, 1, "the prompt was sent once");
-  assert.deepEqual(leaves.complaints, []);
-  for (const page of [stays, leaves]) await page.context().close();
+  assert.deepEqual([leaves.complaints, stays.complaints], [[], []]);
 });
 
-test("a decision that came too late says why", scripted, async () => {
-  const hub = client(stage);
+scene("a decision that came too late says why", async ({ open, hub }) => {
   const { sessionId } = await hub.open({ prompt: "write a note" });
-  const page = await open(given.browser, stage, { path: `/sessions/${sessionId}` });
+  const page = await open({ path: `/sessions/${sessionId}` });
   await page.getByRole("button", { name: "Allow once" }).waitFor();
   await page.context().setOffline(true);
   await page.getByText("Not connected").waitFor();
   await page.getByRole("button", { name: "Allow once" }).click();
   await page.getByText(/“Allow once” is kept/).waitFor();
-  const { approvals } = await hub.call("GET", "/approvals");
-  await hub.call("POST", `/approvals/${approvals.find((one) => one.session === sessionId).approval}`, { decision: "deny" });
+  await hub.call("POST", `/approvals/${(await hub.ask(sessionId)).approval}`, { decision: "deny" });
   await page.context().setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByText(/denied by owner/).first().waitFor();
-  await page.context().close();
 });
+
+for (const agent of ["codex", "claude"]) {
+  scene(`the hub is killed while ${agent} speaks, and everything seen before is there afterwards`, async ({ open, hub, stage }) => {
+    const { sessionId } = await hub.open({ agent, prompt: "hail before the storm", mode: "full" });
+    const path = `/sessions/${sessionId}`;
+    const page = await open({ size: TALL, path });
+    await page.getByText("Hail to you.").waitFor();
+    await prompt(page).fill("speak endlessly");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText(/Word 20\b/).first().waitFor();
+    const seen = await timeline(page);
+    await stage.killHub();
+    await page.getByText("Not connected").waitFor();
+    assert.ok((await timeline(page)).includes("Word 20"), "what was seen stays on screen");
+    await stage.startHub();
+    await page.getByText("Not connected").waitFor({ state: "detached" });
+    await hub.rest(sessionId);
+    await same(page, await open({ size: TALL, path }));
+    const words = seen.match(/Word \d+/g).at(-1);
+    assert.ok((await timeline(page)).includes(words), `${words} was seen and is in the log`);
+
+    // It goes on where it was.
+    await prompt(page).fill("hail after the storm");
+    await page.getByRole("button", { name: /Send|Queue/ }).click();
+    await until("the answer", async () => (await page.getByText("Hail to you.").count()) === 2);
+    await hub.rest(sessionId);
+    await same(page, await open({ size: TALL, path }));
+    assert.deepEqual(page.complaints, []);
+  });
+}

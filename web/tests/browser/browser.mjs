@@ -1,17 +1,29 @@
 // A real Chromium, and what tests need of it.
+import { existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { chromium } from "playwright-core";
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 820 };
+/** High enough for a whole conversation: then all of a timeline is in the page. */
+export const TALL = { width: 390, height: 6_000 };
+/** How long a page may take for anything: a busy machine is slow, and a test that fails for it tells nothing. */
+const PATIENCE = 60_000;
 
-export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+export function launch() {
+  const name = process.env.CHROMIUM ?? "chromium";
+  const places = name.includes("/") ? [name] : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name));
+  const executablePath = places.find((place) => existsSync(place));
+  if (!executablePath) throw new Error(`${name} is not installed; on Debian: apt-get install chromium. CHROMIUM names another browser`);
+  return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
+}
 
 /** A page of its own, with its own storage, signed in with the token. What it complains of is kept. */
-export async function open(browser, stage, { size = PHONE, dark = false, path = "/", signedIn = true, ...more } = {}) {
+export async function open(browser, stage, { size = PHONE, dark = false, path = "/", signedIn = true, token = stage.token, ...more } = {}) {
   const phone = size.width < 700;
   const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", deviceScaleFactor: phone ? 2 : 1, isMobile: phone, hasTouch: phone, serviceWorkers: "block", ...more });
   const page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(PATIENCE);
   page.complaints = [];
   page.on("pageerror", (error) => page.complaints.push(String(error)));
   page.on("console", (message) => {
@@ -20,20 +32,44 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
     if (message.type() === "error" && !/Failed to load resource|WebSocket connection/.test(text)) page.complaints.push(text);
   });
   const join = path.includes("?") ? "&" : "?";
-  await page.goto(`${stage.url}${path}${signedIn ? `${join}token=${encodeURIComponent(stage.token)}` : ""}`);
+  await page.goto(`${stage.url}${path}${signedIn ? `${join}token=${encodeURIComponent(token)}` : ""}`);
   return page;
+}
+
+/** Where a person writes. */
+export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
+
+/** Once nothing has changed in the page for a moment. */
+export async function quiet(page) {
+  await page.evaluate(() => new Promise((done) => {
+    let timer = setTimeout(done, 300);
+    const watch = new MutationObserver(() => (clearTimeout(timer), (timer = setTimeout(done, 300))));
+    watch.observe(document, { childList: true, subtree: true, attributes: true });
+    setTimeout(done, 5_000);
+  }));
 }
 
 /** Calls of the hub, for setting a scene. */
 export function client(stage) {
-  const call = async (method, path, body) => {
-    const response = await fetch(`${stage.url}/api/v1${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) }, body: body && JSON.stringify(body) });
+  const admin = async (method, path, body) => {
+    const response = await fetch(`${stage.url}${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) }, body: body && JSON.stringify(body) });
     const answer = await response.json();
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
   };
+  const call = (method, path, body) => admin(method, `/api/v1${path}`, body);
   return {
+    admin,
     call,
+    /** The token of a device that may do so much. */
+    async paired(mode, label) {
+      const { code } = await admin("POST", "/admin/pair/new", { mode });
+      return (await admin("POST", "/pair/consume", { code, label })).token;
+    },
+    /** Once the session rests. */
+    rest: (id) => until("the end of the turn", async () => (await call("GET", `/sessions/${id}`)).status !== "active"),
+    /** The only approval that waits in a session. */
+    ask: (id) => until("an approval", async () => (await call("GET", "/approvals")).approvals.find((one) => one.session === id)),
     open: (more) => call("POST", "/sessions", { agent: "codex", cwd: stage.shop ?? process.cwd(), mode: "ask", ...more }),
     session: (id) => call("GET", `/sessions/${id}`),
     /** Takes in a log through the socket, in as many calls as it takes. */
@@ -60,7 +96,7 @@ async function each(socket, events) {
   }
 }
 
-export async function until(what, look, within = 30_000) {
+export async function until(what, look, within = PATIENCE) {
   const end = Date.now() + within;
   for (;;) {
     const found = await look();

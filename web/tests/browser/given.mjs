@@ -1,12 +1,56 @@
-// What run.mjs has prepared: where the hub is, and whether it plays our script.
-import { launch } from "./browser.mjs";
-import { after, before } from "node:test";
+// A scene is a test on one hub with one browser, which all scenes share. It is given pages and calls of the hub; what it
+// opened is closed after it, and when it fails, what its pages showed is kept.
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { client, open } from "./browser.mjs";
 
-export const stage = { url: process.env.LONGSHORE_URL, token: process.env.LONGSHORE_TOKEN, ...JSON.parse(process.env.LONGSHORE_STAGE ?? "{}") };
-/** Tests that talk to an agent need the script on the other side of it. */
-export const scripted = { skip: process.env.LONGSHORE_STAGE ? false : "needs a stage of its own" };
+/** No scene takes long; this is for a machine that has much else to do. */
+const WITHIN = 180_000;
+/** Where pictures of failures go. */
+const FAILURES = join(import.meta.dirname, "../../node_modules/.failures");
 
-/** One browser for a file of tests. */
-export const given = { browser: undefined };
-before(async () => (given.browser = await launch()));
-after(async () => await given.browser?.close());
+export const scenes = [];
+
+/** `anywhere`: also on a hub that is not ours, where no script is played. */
+export function scene(name, play, { anywhere = false } = {}) {
+  scenes.push({ name, play, anywhere });
+}
+
+/** Plays a scene on a stage. */
+export async function perform({ name, play }, { browser, stage, note }) {
+  const pages = [];
+  const given = {
+    stage,
+    note,
+    hub: client(stage),
+    browser,
+    async open(options) {
+      const page = await open(browser, stage, options);
+      pages.push(page);
+      return page;
+    },
+  };
+  let timer;
+  const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`took longer than ${WITHIN / 1_000} s`)), WITHIN)));
+  try {
+    await Promise.race([play(given), late]);
+  } catch (error) {
+    for (const [at, page] of pages.entries()) note(await lastWords(page, `${name} ${at + 1}`));
+    note(stage.lastLines?.() ?? "");
+    throw error;
+  } finally {
+    clearTimeout(timer);
+    await Promise.all(pages.map((page) => page.context().close().catch(() => {})));
+  }
+}
+
+async function lastWords(page, name) {
+  try {
+    mkdirSync(FAILURES, { recursive: true });
+    const path = join(FAILURES, `${name.replace(/[^a-z0-9]+/gi, "-")}.png`);
+    await page.screenshot({ path, timeout: 5_000 });
+    return `${page.url()} (${path}) showed:\n${(await page.locator("body").innerText({ timeout: 5_000 })).slice(0, 2_000)}`;
+  } catch (error) {
+    return `${name} could not be looked at: ${String(error).split("\n")[0]}`;
+  }
+}

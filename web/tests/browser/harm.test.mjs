@@ -1,49 +1,80 @@
-// Texts that an agent controls do nothing but show, a watcher has no live buttons, and the page keeps to its policy.
+// Texts that an agent controls do nothing but show, a watcher has no live buttons, and whoever is not known stays outside.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { client, DESKTOP, open, PHONE } from "./browser.mjs";
-import { given, scripted, stage } from "./given.mjs";
+import { DESKTOP, PHONE, quiet, until } from "./browser.mjs";
+import { scene } from "./given.mjs";
 import { nasty } from "./scenes.mjs";
 
-test("what an agent writes is never more than text", scripted, async () => {
-  const session = await client(stage).take(nasty(stage.work));
+/** Everything is unfolded; nothing of it became more than text. */
+async function harmless(page, path) {
+  await page.getByText("onerror").locator("visible=true").first().waitFor();
+  await page.evaluate(() => document.querySelectorAll("main [aria-expanded=false]").forEach((fold) => fold.click()));
+  await quiet(page);
+  const found = await page.evaluate(() => ({
+    pwned: window.pwned,
+    handlers: [...document.querySelectorAll("*")].filter((one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).length,
+    // Ours have an address of ours.
+    made: document.querySelectorAll("iframe, object, embed, script:not([src^='/']), img:not([src^='/'])").length,
+    links: [...document.querySelectorAll("a[href]")].map((one) => one.getAttribute("href")).filter((address) => !/^(\/|https?:|mailto:)/.test(address)),
+  }));
+  assert.deepEqual(found, { pwned: undefined, handlers: 0, made: 0, links: [] }, path);
+  assert.deepEqual(page.complaints, [], path);
+}
+
+scene("what an agent has written is never more than text", async ({ open, hub, stage }) => {
+  const session = await hub.take(nasty(stage.work));
   for (const size of [PHONE, DESKTOP]) {
-    for (const path of ["/sessions", `/sessions/${session}`, `/sessions/${session}/changes`]) {
-      const page = await open(given.browser, stage, { size, path });
-      await page.getByText("onerror").locator("visible=true").first().waitFor();
-      await page.evaluate(() => document.querySelectorAll("main [aria-expanded=false]").forEach((fold) => fold.click()));
-      await page.waitForTimeout(300);
-      const found = await page.evaluate(() => ({
-        pwned: window.pwned,
-        handlers: [...document.querySelectorAll("*")].filter((one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).length,
-        links: [...document.querySelectorAll("a[href], img[src], script[src], iframe")].map((one) => one.getAttribute("href") ?? one.getAttribute("src") ?? "iframe").filter((address) => !/^(\/|https?:|mailto:)/.test(address)),
-      }));
-      assert.deepEqual(found, { pwned: undefined, handlers: 0, links: [] }, path);
-      assert.deepEqual(page.complaints, []);
-      await page.context().close();
+    const page = await open({ size, path: "/sessions" });
+    for (const path of ["/sessions", `/sessions/${session}`, `/sessions/${session}/changes`, "/usage"]) {
+      await page.goto(`${stage.url}${path}`);
+      if (path !== "/usage") await harmless(page, path);
     }
+    await page.goto(`${stage.url}/sessions/${session}`);
+    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("/");
+    await page.getByLabel("Commands").getByText("onerror").first().waitFor();
+    await harmless(page, "commands");
+    await page.getByRole("button", { name: "More", exact: true }).click();
+    await harmless(page, "menu");
+    await page.goto(`${stage.url}/sessions`);
+    await page.getByLabel("Search everything").fill("onerror");
+    await page.getByRole("region", { name: "Found" }).getByText("onerror").first().waitFor();
+    await harmless(page, "search");
   }
 });
 
+scene("what an agent asks is never more than text", async ({ open, hub }) => {
+  const asks = [];
+  for (const [what, mode] of [["command", "ask"], ["file", "ask"], ["question", "plan"]]) asks.push((await hub.open({ prompt: `be nasty with a ${what}`, mode })).sessionId);
+  await until("three asks", async () => {
+    const { approvals, questions } = await hub.call("GET", "/approvals");
+    return asks.every((session) => [...approvals, ...questions].some((one) => one.session === session));
+  });
+  for (const [size, path] of [[PHONE, "/"], [DESKTOP, "/"], ...asks.map((session) => [PHONE, `/sessions/${session}`])]) await harmless(await open({ size, path }), path);
+  for (const session of asks) await hub.call("POST", `/sessions/${session}/interrupt`);
+});
+
 for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
-  test(`a device that is ${mode} has no live buttons but its own`, scripted, async () => {
-    const { sessionId } = await client(stage).open({ prompt: "write a note" });
-    const page = await open(given.browser, stage, { size: DESKTOP, path: "/health" });
-    await page.route("**/api/v1/me", (route) => route.fulfill({ json: { role: "device", mode, device: { id: "d", label: "Wall", mode } } }));
-    await page.goto(`${stage.url}/sessions/${sessionId}?token=${stage.token}`);
+  scene(`a device that is ${mode} has no live buttons but its own`, async ({ open, hub }) => {
+    const { sessionId } = await hub.open({ prompt: "write a note" });
+    const page = await open({ size: DESKTOP, path: `/sessions/${sessionId}`, token: await hub.paired(mode, `the one that is ${mode}`) });
     await page.getByText(/This device may only watch/).waitFor();
     await page.getByText("From the script.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), decides ? 1 : 0);
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "New" }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();
+    await page.getByRole("button", { name: "Export" }).waitFor();
     for (const word of ["Rename", "Archive", "Fork", "Close for good"]) assert.equal(await page.getByRole("button", { name: word }).count(), 0, word);
-    await page.context().close();
+    if (decides) {
+      await page.keyboard.press("Escape");
+      await page.getByRole("button", { name: "Deny", exact: true }).click();
+      await page.getByText(`denied by the one that is ${mode}`).first().waitFor();
+    }
+    assert.deepEqual(page.complaints, []);
   });
 }
 
-test("whoever is not known is asked for a code", async () => {
-  const page = await open(given.browser, stage, { signedIn: false, path: "/sessions" });
+scene("whoever is not known is asked for a code", async ({ open, stage }) => {
+  const page = await open({ signedIn: false, path: "/sessions" });
   await page.getByLabel("Pairing code").waitFor();
   await page.getByRole("button", { name: "Use the owner token" }).click();
   await page.getByLabel("Owner token").fill("wrong");
@@ -53,24 +84,19 @@ test("whoever is not known is asked for a code", async () => {
   await page.getByRole("button", { name: "Enter" }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   assert.ok(!page.url().includes(stage.token));
-  await page.context().close();
-});
+}, { anywhere: true });
 
-test("a device is paired by its link, watches, and is out when it is revoked", async (t) => {
-  const admin = (method, path, body) => fetch(`${stage.url}${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, "content-type": "application/json" }, body: body && JSON.stringify(body) });
-  const made = await admin("POST", "/admin/pair/new", { mode: "read_only" });
-  if (made.status === 404) return t.skip("this hub pairs no devices");
-  const { code } = await made.json();
-  const page = await open(given.browser, stage, { signedIn: false, path: `/pair#${code}` });
+scene("a device is paired by its link, watches, and is out when it is revoked", async ({ open, hub, stage }) => {
+  const { code } = await hub.admin("POST", "/admin/pair/new", { mode: "read_only" });
+  const page = await open({ signedIn: false, path: `/pair#${code}` });
   await page.getByLabel("Name of this device").fill("Wall");
   await page.getByRole("button", { name: "Pair" }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   await page.goto(`${stage.url}/machines`);
   await page.getByText(/you may watch only/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Pair a device" }).count(), 0);
-  const { devices } = await (await admin("GET", "/api/v1/devices")).json();
-  await admin("DELETE", `/api/v1/devices/${devices.find((one) => one.label === "Wall" && !one.revokedAt).id}`);
+  const { devices } = await hub.call("GET", "/devices");
+  await hub.call("DELETE", `/devices/${devices.find((one) => one.label === "Wall" && !one.revokedAt).id}`);
   await page.getByLabel("Pairing code").waitFor();
   assert.deepEqual(page.complaints, []);
-  await page.context().close();
-});
+}, { anywhere: true });

@@ -1,15 +1,14 @@
 // A session of 50,000 events opens at its end, scrolls back by pages, and never has more than a screenful in the page.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { client, open, until } from "./browser.mjs";
-import { given, scripted, stage } from "./given.mjs";
+import { until } from "./browser.mjs";
+import { scene } from "./given.mjs";
 import { long } from "./scenes.mjs";
 
-test("a long session is a short page", { ...scripted, timeout: 200_000 }, async (t) => {
+scene("a long session is a short page", async ({ open, hub, stage, note }) => {
   const events = long(stage.shop, Number(process.env.LARGE ?? 50_000));
-  const session = await client(stage).take(events);
+  const session = await hub.take(events);
   const last = events.findLast((event) => event.type === "message_done").text.split("\n")[0];
-  const page = await open(given.browser, stage, { path: "/sessions" });
+  const page = await open({ path: "/sessions" });
   await page.getByText("A session of").first().waitFor();
   const cdp = await page.context().newCDPSession(page);
   await cdp.send("Emulation.setCPUThrottlingRate", { rate: 4 });
@@ -20,7 +19,7 @@ test("a long session is a short page", { ...scripted, timeout: 200_000 }, async 
   await page.getByText("A session of").first().click();
   await page.getByText(last).waitFor();
   const [after, waited] = [await figures(), Date.now() - begun];
-  t.diagnostic(`opened in ${waited} ms, ${Math.round((after.TaskDuration - before.TaskDuration) * 1000)} ms of the main thread at a quarter of the speed`);
+  note(`opened in ${waited} ms, ${Math.round((after.TaskDuration - before.TaskDuration) * 1000)} ms of the main thread at a quarter of the speed`);
   const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
   assert.ok((await nodes()) < 2_500, `${await nodes()} nodes`);
   await cdp.send("Emulation.setCPUThrottlingRate", { rate: 1 });
@@ -40,7 +39,6 @@ test("a long session is a short page", { ...scripted, timeout: 200_000 }, async 
   assert.ok((await nodes()) < 2_500, `${await nodes()} nodes after scrolling`);
   await page.getByRole("button", { name: "To the end" }).click();
   await page.getByText(last).waitFor();
-  t.diagnostic(`${await nodes()} nodes, ${Math.round((await figures()).JSHeapUsedSize / 1_000_000)} MB of heap`);
+  note(`${await nodes()} nodes, ${Math.round((await figures()).JSHeapUsedSize / 1_000_000)} MB of heap`);
   assert.deepEqual(page.complaints, []);
-  await page.context().close();
 });

@@ -1,27 +1,31 @@
-// Runs the browser tests. With LONGSHORE_URL and LONGSHORE_TOKEN against that hub (those that need no script of their
-// own), otherwise on a stage of its own with the real codex.
-import { run } from "node:test";
-import { spec } from "node:test/reporters";
+// Runs the browser tests, one after the other: the machine may be small. With LONGSHORE_URL and LONGSHORE_TOKEN against that
+// hub (those that need no script), otherwise on a stage of their own. Words behind it pick scenes by their file or name.
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { STEPS } from "./scenes.mjs";
+import { test } from "node:test";
+import { launch } from "./browser.mjs";
+import { perform, scenes } from "./given.mjs";
+import { steps } from "./scenes.mjs";
 import { startStage } from "./stage.mjs";
 
-const folder = fileURLToPath(new URL(".", import.meta.url));
 const wanted = process.argv.slice(2);
-const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs") && (!wanted.length || wanted.some((word) => name.includes(word)))).map((name) => join(folder, name));
-
-let stage;
-if (!process.env.LONGSHORE_URL) {
-  stage = await startStage(STEPS);
-  Object.assign(process.env, { LONGSHORE_URL: stage.url, LONGSHORE_TOKEN: stage.token, LONGSHORE_STAGE: JSON.stringify({ shop: stage.shop, work: stage.work, model: stage.model, hubUrl: stage.hubUrl }) });
+const times = Number(process.env.TIMES ?? 1);
+const chosen = [];
+for (const file of readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.mjs")).sort()) {
+  const before = scenes.length;
+  await import(`./${file}`);
+  chosen.push(...scenes.slice(before).filter(({ name }) => !wanted.length || wanted.some((word) => file.includes(word) || name.includes(word))));
 }
-// Node 20 has a WebSocket, but only if asked.
-process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ""} --experimental-websocket`;
-// One browser at a time: they are heavy, and the machine may be small.
-const tests = run({ files, concurrency: 1, timeout: 240_000 });
-tests.on("test:fail", () => (process.exitCode = 1));
-tests.compose(new spec()).pipe(process.stdout);
-await new Promise((done) => tests.on("end", done));
-await stage?.stop();
+
+const elsewhere = process.env.LONGSHORE_URL;
+const browser = await launch();
+for (let time = 1; time <= times; time++) {
+  const stage = elsewhere ? { url: elsewhere, token: process.env.LONGSHORE_TOKEN } : await startStage(steps);
+  await test("the web app in a browser", async (t) => {
+    for (const scene of chosen) {
+      const skip = elsewhere && !scene.anywhere ? "needs a stage of its own" : false;
+      await t.test(scene.name, { skip }, (t) => perform(scene, { browser, stage, note: (words) => words && t.diagnostic(words) }));
+    }
+  });
+  await stage.stop?.();
+}
+await browser.close();

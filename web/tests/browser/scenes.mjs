@@ -24,23 +24,70 @@ const patch = "*** Begin Patch\n*** Update File: cart.py\n@@\n def total(prices,
 const plan = (done) => ({ call: "update_plan", args: { plan: ["Find the fault", "Change the sum", "Run the tests"].map((step, at) => ({ step, status: at < done ? "completed" : at === done ? "in_progress" : "pending" })) } });
 const usage = (input, output) => ({ input, cached: Math.round(input * 0.7), output, reasoning: Math.round(output / 3) });
 
-/** Each session has its word, so that they can run beside each other. */
-export const STEPS = [
+const words = (count) => Array.from({ length: count }, (_, at) => `Word ${at}${at % 12 === 11 ? ".\n\n" : ""}`).join(" ");
+
+/** What must never run, wherever an agent writes it. */
+export const NASTY = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) ![b](javascript:window.pwned=1) <svg onload="window.pwned=1"> [c](data:text/html,<script>window.pwned=1</script>) <a href="javascript:window.pwned=1">d</a> \`<img src=x onerror=window.pwned=1>\` &lt;img src=x onerror=window.pwned=1&gt;`;
+/** A file may be called so. */
+export const NASTY_NAME = "<img src=x onerror=window.pwned=1>.html";
+
+/** Agents name their tools differently: how each runs a command, changes a file and asks. */
+const AGENTS = {
+  codex: {
+    run: (cmd) => [{ call: "exec_command", args: { cmd, yield_time_ms: 30_000 } }],
+    ask: (question, options) => ({ call: "request_user_input", args: { questions: [{ id: "one", header: "Colour", question, options }] } }),
+    // Each step answers one request of the agent.
+    edit: (path, from, to) => [[{ custom: "apply_patch", input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-${from}\n+${to}\n*** End Patch` }]],
+  },
+  claude: {
+    run: (command) => [{ call: "Bash", args: { command, description: "Does it", timeout: 60_000 } }],
+    ask: (question, options) => ({ call: "AskUserQuestion", args: { questions: [{ header: "Colour", question, options, multiSelect: false }] } }),
+    // It changes only what it has read.
+    edit: (path, from, to) => [[{ call: "Read", args: { file_path: path } }], [{ call: "Edit", args: { file_path: path, old_string: from, new_string: to } }]],
+  },
+};
+export const PRICE = ["    return price + tax", "    return price * (1 + tax)"];
+const COLOURS = [{ label: "Teal", description: "as the rest of the page" }, { label: "Orange", description: "stands out more" }];
+
+/** What both agents are asked to do; every session has words of its own, so that none takes another's steps. */
+function both(shop) {
+  return Object.entries(AGENTS).flatMap(([agent, does]) => [
+    ...["phone", "desktop"].flatMap((where) => {
+      const when = { contains: `mend the price, ${agent} on a ${where}` };
+      return [...does.edit(`${shop}/price-${agent}-${where}.py`, ...PRICE).map((actions) => ({ when, do: actions })), { when, do: [{ say: "The price is **mended**." }] }];
+    }),
+    // Runs until a file is there, so that whoever tests decides how long; it ends by itself all the same.
+    { when: { contains: `hold, ${agent}` }, do: does.run(`for i in $(seq 500); do [ -e gate-${agent} ] && break; sleep 0.1; done; echo the gate is open`) },
+    { when: { contains: `hold, ${agent}` }, do: [{ say: "Held, and turned." }] },
+    { when: { contains: `sweep, ${agent}` }, do: does.run("rm -rf build") },
+    { when: { contains: `sweep, ${agent}` }, do: [{ say: "I leave it as it is." }] },
+    { when: { contains: `which colour, ${agent}` }, do: [does.ask("Which colour should the button have?", COLOURS)] },
+    { when: { contains: `which colour, ${agent}` }, do: [{ say: "So be it." }] },
+  ]);
+}
+
+/** The script of the stage. */
+export const steps = (shop) => [
+  // Names for sessions and other small things that agents ask on their own account.
+  { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
+  ...both(shop),
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
   { when: { contains: "fix the total" }, do: [plan(3)] },
   { when: { contains: "fix the total" }, do: [{ say: ANSWER, phase: "final_answer" }], usage: usage(9_800, 310) },
-  { when: { contains: "release" }, do: [{ say: "Everything is committed. I would push the branch now.", phase: "commentary" }, { call: "exec_command", args: { cmd: "git push --force origin release-2.4 && rm -rf ../old-builds", sandbox_permissions: "require_escalated", justification: "The release branch has to be on the server before the build starts." } }], repeat: 3 },
-  { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: 3 },
+  { when: { contains: "release" }, do: [{ say: "Everything is committed. I would push the branch now.", phase: "commentary" }, { call: "exec_command", args: { cmd: "git push --force origin release-2.4 && rm -rf ../old-builds", sandbox_permissions: "require_escalated", justification: "The release branch has to be on the server before the build starts." } }], repeat: "forever" },
+  { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: "forever" },
   { when: { contains: "write a note" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Add File: note.md\n+# A note\n+From the script.\n*** End Patch" }], repeat: "forever" },
-  { when: { contains: "colour" }, do: [{ call: "request_user_input", args: { questions: [{ id: "colour", header: "Colour", question: "Which colour should the button have?", options: [{ label: "Teal", description: "as the rest of the page" }, { label: "Orange", description: "stands out more" }] }] } }], repeat: 3 },
-  { when: { contains: "slowly" }, do: [{ say: Array.from({ length: 160 }, (_, at) => `Word ${at}${at % 12 === 11 ? ".\n\n" : ""}`).join(" "), delay_ms: 60 }], repeat: "forever" },
+  { when: { contains: "colour" }, do: [AGENTS.codex.ask("Which colour should the button have?", COLOURS)], repeat: "forever" },
+  { when: { contains: "be nasty with a command" }, do: [{ say: NASTY }, { call: "exec_command", args: { cmd: `echo '${NASTY}'`, sandbox_permissions: "require_escalated", justification: NASTY } }], repeat: "forever" },
+  { when: { contains: "be nasty with a file" }, do: [{ custom: "apply_patch", input: `*** Begin Patch\n*** Add File: ${NASTY_NAME}\n+${NASTY}\n*** End Patch` }], repeat: "forever" },
+  { when: { contains: "be nasty with a question" }, do: [AGENTS.codex.ask(NASTY, [{ label: NASTY, description: NASTY }, { label: `${NASTY} too`, description: NASTY }])], repeat: "forever" },
+  { when: { contains: "at length" }, do: [{ say: words(120), delay_ms: 35 }], repeat: "forever" },
+  // Nobody waits for its end.
+  { when: { contains: "endlessly" }, do: [{ say: words(4_000), delay_ms: 60 }], repeat: "forever" },
   { when: { contains: "hail" }, do: [{ say: "Hail to you." }], repeat: "forever" },
   { do: [{ say: "I have nothing to add." }], repeat: "forever" },
 ];
-
-/** What must never run, wherever an agent writes it. */
-export const NASTY = `<img src=x onerror="window.pwned=1"><script>window.pwned=1</script> [a](javascript:window.pwned=1) ![b](javascript:window.pwned=1) <svg onload="window.pwned=1"> [c](data:text/html,<script>window.pwned=1</script>) <a href="javascript:window.pwned=1">d</a> \`<img src=x onerror=window.pwned=1>\` &lt;img src=x onerror=window.pwned=1&gt;`;
 
 let made = 0;
 const run = Math.floor(Math.random() * 0xffff).toString(16).padStart(4, "0");
@@ -91,14 +138,28 @@ export class Script {
   }
 }
 
+/** A session in which every text that an agent controls is nasty. */
 export function nasty(cwd) {
-  const log = new Script("codex", `${cwd}/<img src=x onerror=window.pwned=1>`, NASTY);
+  const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY);
+  log.add("title_changed", "metadata", { text: NASTY });
+  log.add("model_changed", "metadata", { payload: { model: NASTY } });
+  log.add("git_changed", "metadata", { payload: { branch: NASTY_NAME, dirty: 0 } });
+  log.add("commands_listed", "metadata", { payload: { commands: [{ name: NASTY_NAME, description: NASTY }] } });
   const turn = log.turn(NASTY);
   log.think(turn, NASTY);
   log.say(turn, NASTY, 9);
   log.run(turn, `echo '${NASTY}'`, `\x1b[31m${NASTY}\x1b[0m\x1b]0;${NASTY}\x07`);
-  log.edit(turn, `<img src=x onerror=window.pwned=1>.html`, `@@ -1 +1 @@\n-${NASTY}\n+${NASTY}${NASTY}`);
+  const call = id();
+  log.add("tool_started", "tool_command", { turn, item: call, text: NASTY, payload: { name: NASTY_NAME, kind: "other", input: { path: NASTY, [NASTY]: NASTY } } });
+  log.add("tool_finished", "tool_command", { turn, item: call, text: NASTY, payload: { status: "failed" } });
+  log.edit(turn, NASTY_NAME, `@@ -1 +1 @@ ${NASTY}\n-${NASTY}\n+${NASTY}${NASTY}`);
   log.add("plan_updated", "plan", { turn, item: id(), text: NASTY, payload: { steps: [{ text: NASTY, status: "pending" }] } });
+  log.add("delegation_started", "tool_command", { turn, item: id(), text: NASTY, payload: { agent: NASTY_NAME, child: id() } });
+  const [approval, question] = [id(), id()];
+  log.add("approval_requested", "approval_request", { turn, text: NASTY, payload: { approval, options: ["allow_once", "deny"], subject: { kind: "tool", name: NASTY, input: { path: NASTY } } } });
+  log.add("approval_decided", "approval_request", { turn, payload: { approval, decision: "deny", by: NASTY, message: NASTY } });
+  log.add("question_asked", "user_input_request", { turn, text: NASTY, payload: { question, source: NASTY, fields: [{ id: "one", kind: "text", label: NASTY, text: NASTY }] } });
+  log.add("question_answered", "user_input_request", { turn, payload: { question, by: NASTY, action: "accept", answers: { one: NASTY } } });
   log.add("notice", "lifecycle_status", { text: NASTY, payload: { level: "error" } });
   log.end(turn, { outcome: "failed", error: { code: "other", message: NASTY } });
   return log.events;

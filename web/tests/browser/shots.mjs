@@ -3,7 +3,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { client, DESKTOP, launch, open, PHONE, until } from "./browser.mjs";
-import { STEPS, week } from "./scenes.mjs";
+import { steps, week } from "./scenes.mjs";
 import { startStage } from "./stage.mjs";
 
 const [folder = "shots", word = ""] = process.argv.slice(2);
@@ -32,7 +32,7 @@ async function pretend(page) {
   }
 }
 
-const stage = await startStage(STEPS);
+const stage = await startStage(steps);
 const browser = await launch();
 try {
   const hub = client(stage);
@@ -40,7 +40,7 @@ try {
   const done = await hub.open({ prompt: "fix the total", mode: "full" });
   await until("the fix", async () => (await hub.session(done.sessionId)).status !== "active");
   const waits = { push: await hub.open({ prompt: "release it" }), rename: await hub.open({ prompt: "rename the function" }), colour: await hub.open({ prompt: "which colour for the button?", mode: "plan" }) };
-  const busy = await hub.open({ prompt: "speak slowly", mode: "full" });
+  const busy = await hub.open({ prompt: "speak at length", mode: "full" });
   await until("three asks", async () => {
     const { approvals, questions } = await hub.call("GET", "/approvals");
     return approvals.length + questions.length >= 3;

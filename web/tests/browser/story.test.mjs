@@ -1,30 +1,105 @@
-// A session from the phone: start, watch, approve, deny, answer, queue, steer, stop; and the same from a desktop.
+// A session with each of the real agents, on a phone and on a desktop: start, see what it wants to change, approve, watch,
+// stop, queue, steer, decline, answer.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { client, DESKTOP, open, PHONE, until } from "./browser.mjs";
-import { given, scripted, stage } from "./given.mjs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DESKTOP, PHONE, prompt, until } from "./browser.mjs";
+import { scene } from "./given.mjs";
+import { PRICE } from "./scenes.mjs";
 
-for (const [name, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
-  test(`a session is started and watched on a ${name}`, scripted, async () => {
-    const page = await open(given.browser, stage, { size, path: "/new" });
-    await page.getByRole("radio", { name: /Codex/ }).first().click();
-    await page.getByLabel("Folder").fill(stage.shop);
-    await page.getByLabel("First words").fill(`hail from the ${name}`);
-    await page.getByRole("button", { name: /^Start/ }).click();
-    await page.getByText("Hail to you.").first().waitFor();
+const AGENTS = { codex: /Codex/, claude: /Claude/ };
+
+/** A word that has come while more is to come. */
+const word = (page, at) => page.getByText(new RegExp(`Word ${at}\\b`)).first().waitFor();
+
+for (const [agent, title] of Object.entries(AGENTS)) {
+  for (const [where, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
+    scene(`${agent} is started, approved, watched and stopped on a ${where}`, async ({ open, stage }) => {
+      const file = join(stage.shop, `price-${agent}-${where}.py`);
+      writeFileSync(file, `def gross(price, tax):\n${PRICE[0]}\n`);
+      const page = await open({ size, path: "/new" });
+      await page.getByRole("radio", { name: title }).first().click();
+      await page.getByLabel("Folder").fill(stage.shop);
+      await page.getByLabel("First words").fill(`mend the price, ${agent} on a ${where}`);
+      await page.getByRole("button", { name: /^Start/ }).click();
+
+      // What would change is seen before it is allowed.
+      const asked = page.getByRole("region", { name: "Change this file?" });
+      await asked.waitFor();
+      for (const [line, sign] of [[PRICE[0], ".gone"], [PRICE[1], ".add"]]) await asked.locator(sign, { hasText: line.trim() }).first().waitFor();
+      assert.ok(readFileSync(file, "utf8").includes(PRICE[0]), "nothing has changed yet");
+      await asked.getByRole("button", { name: "Allow once" }).click();
+      await page.getByText("The price is mended.").waitFor();
+      await page.getByText(/^Done ·/).waitFor();
+      assert.ok(readFileSync(file, "utf8").includes(PRICE[1]));
+
+      // Words come one by one, and a turn is stopped. What waited is said then.
+      await prompt(page).fill("speak endlessly");
+      await page.getByRole("button", { name: "Send" }).click();
+      await word(page, 3);
+      await word(page, 12);
+      await prompt(page).fill("hail after that");
+      await page.getByRole("button", { name: "Queue" }).click();
+      await page.getByLabel("Waiting prompts").getByText("hail after that").waitFor();
+      await page.getByRole("button", { name: "Stop the turn" }).click();
+      await page.getByText(/^Stopped ·/).waitFor();
+      await page.getByText("Hail to you.").waitFor();
+
+      // The change of the whole session.
+      await page.getByRole("link", { name: "Changed files" }).click();
+      await page.getByRole("heading", { name: "Changed files" }).waitFor();
+      await page.locator(".gone", { hasText: PRICE[0].trim() }).first().waitFor();
+      await page.locator(".add", { hasText: PRICE[1].trim() }).first().waitFor();
+      assert.deepEqual(page.complaints, []);
+    });
+  }
+
+  scene(`${agent} is steered in the middle of a turn`, async ({ open, hub, stage }) => {
+    const { sessionId } = await hub.open({ agent, prompt: `hold, ${agent}`, mode: "full" });
+    const page = await open({ path: `/sessions/${sessionId}` });
+    await page.getByText(/gate-/).first().waitFor();
+    await prompt(page).fill(`hold, ${agent}, to port`);
+    await page.getByRole("button", { name: "Steer" }).click();
+    await page.locator(".said", { hasText: "to port" }).waitFor();
+    writeFileSync(join(stage.shop, `gate-${agent}`), "");
+    await page.getByText("Held, and turned.").waitFor();
     await page.getByText(/^Done ·/).waitFor();
-    // The next one, from the composer.
-    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill("hail again");
-    await page.getByRole("button", { name: "Send" }).click();
-    await until("the second answer", async () => (await page.getByText("Hail to you.").count()) >= 2);
+    const { items } = await hub.call("GET", `/sessions/${sessionId}/timeline`);
+    const at = (kind, text) => items.findIndex((item) => item.kind === kind && (!text || item.text?.includes(text)));
+    assert.ok(at("user_message", "to port") > 0 && at("user_message", "to port") < at("turn_end"), "said into the turn");
+    assert.equal(items.filter((item) => item.kind === "turn_end").length, 1, "one turn");
     assert.deepEqual(page.complaints, []);
-    await page.context().close();
+  });
+
+  scene(`${agent} is denied a command, with a message`, async ({ open, hub, stage }) => {
+    writeFileSync(join(stage.shop, "build"), "");
+    const { sessionId } = await hub.open({ agent, prompt: `sweep, ${agent}` });
+    const page = await open({ path: `/sessions/${sessionId}` });
+    await page.getByText("rm -rf build").first().waitFor();
+    await page.getByText("deletes").waitFor();
+    await page.getByRole("button", { name: "Deny with a message" }).click();
+    await page.getByLabel("Message to the agent").fill("not on a Friday");
+    await page.getByRole("button", { name: "Deny with this" }).click();
+    await page.getByText(/“not on a Friday”/).waitFor();
+    await hub.rest(sessionId);
+    assert.ok(existsSync(join(stage.shop, "build")), "it was not run");
+    assert.deepEqual(page.complaints, []);
+  });
+
+  scene(`${agent} asks, and is answered`, async ({ open, hub }) => {
+    const { sessionId } = await hub.open({ agent, prompt: `which colour, ${agent}`, mode: "plan" });
+    const page = await open({ path: `/sessions/${sessionId}` });
+    await page.getByRole("radio", { name: /Teal/ }).click();
+    await page.getByRole("button", { name: "Answer" }).click();
+    await page.getByText(/answered by owner/).waitFor();
+    await page.getByText("So be it.").waitFor();
+    assert.deepEqual(page.complaints, []);
   });
 }
 
-test("an approval is answered from the inbox, and another device sees who did", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "write a note for the inbox" });
-  const [one, two] = [await open(given.browser, stage), await open(given.browser, stage, { size: DESKTOP })];
+scene("an approval is answered from the inbox, and another device sees who did", async ({ open, hub, stage }) => {
+  const { sessionId } = await hub.open({ prompt: "write a note for the inbox" });
+  const [one, two] = [await open(), await open({ size: DESKTOP })];
   const card = (page) => page.locator("article", { hasText: "write a note for the inbox" });
   await card(one).getByText("From the script.").waitFor();
   await card(two).getByText("From the script.").waitFor();
@@ -34,47 +109,23 @@ test("an approval is answered from the inbox, and another device sees who did", 
   await one.goto(`${stage.url}/sessions/${sessionId}/changes`);
   await one.getByText("note.md").first().waitFor();
   assert.deepEqual([one.complaints, two.complaints], [[], []]);
-  await one.context().close();
-  await two.context().close();
 });
 
-test("a command is denied with a message", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "release it" });
-  const page = await open(given.browser, stage, { path: `/sessions/${sessionId}` });
-  await page.getByText("git push --force").first().waitFor();
-  await page.getByText("deletes").waitFor();
-  await page.getByRole("button", { name: "Deny with a message" }).click();
-  await page.getByLabel("Message to the agent").fill("not on a Friday");
-  await page.getByRole("button", { name: "Deny with this" }).click();
-  await page.getByText(/“not on a Friday”/).waitFor();
-  await page.context().close();
-});
-
-test("a question is answered", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "which colour", mode: "plan" });
-  const page = await open(given.browser, stage, { path: `/sessions/${sessionId}` });
-  await page.getByRole("radio", { name: /Teal/ }).click();
-  await page.getByRole("button", { name: "Answer" }).click();
-  await page.getByText(/answered by owner/).waitFor();
-  await page.context().close();
-});
-
-test("words are queued, rewritten and taken back; a turn is stopped", scripted, async () => {
-  const { sessionId } = await client(stage).open({ prompt: "speak slowly", mode: "full" });
-  const page = await open(given.browser, stage, { path: `/sessions/${sessionId}` });
-  await page.getByText(/Word 3\b/).first().waitFor();
+scene("words that wait are put in another order and taken back", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await word(page, 3);
+  const waiting = page.getByLabel("Waiting prompts");
   for (const words of ["hail first", "hail second"]) {
-    await page.getByRole("textbox", { name: "Prompt", exact: true }).fill(words);
+    await prompt(page).fill(words);
     await page.getByRole("button", { name: "Queue" }).click();
-    await page.getByLabel("Waiting prompts").getByText(words).waitFor();
+    await waiting.getByText(words).waitFor();
   }
   await page.getByRole("button", { name: "Earlier" }).last().click();
-  await until("the other order", async () => (await page.getByLabel("Waiting prompts").locator("li").first().textContent()).includes("second"));
+  await until("the other order", async () => (await waiting.locator("li").first().textContent()).includes("second"));
   await page.getByRole("button", { name: "Take back" }).last().click();
-  await until("one prompt", async () => (await page.getByLabel("Waiting prompts").locator("li").count()) === 1);
+  await until("one prompt", async () => (await waiting.locator("li").count()) === 1);
   await page.getByRole("button", { name: "Stop the turn" }).click();
-  await page.getByText(/^Stopped ·/).first().waitFor();
-  await page.getByText("Hail to you.").first().waitFor();
+  await page.getByText("Hail to you.").waitFor();
   assert.deepEqual(page.complaints, []);
-  await page.context().close();
 });

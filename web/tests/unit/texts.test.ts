@@ -1,10 +1,11 @@
 // Texts that agents write: colours, diffs, markdown blocks, links, hidden letters, risks.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { ansiLines, plainText } from "../../src/lib/ansi.ts";
 import { changedFiles } from "../../src/lib/changes.ts";
-import type { Subject, TimelineItem } from "../../src/lib/contract.ts";
-import { bareCommand } from "../../src/lib/describe.ts";
+import type { FileChange, Subject, TimelineItem, ToolCall, ToolOutcome } from "../../src/lib/contract.ts";
+import { bareCommand, toolLine } from "../../src/lib/describe.ts";
 import { filesOf, pairs, rowsOf } from "../../src/lib/diff.ts";
 import { cost, count, duration, reveal, shortPath } from "../../src/lib/format.ts";
 import { marked } from "../../src/lib/groups.ts";
@@ -12,6 +13,7 @@ import { Blocks } from "../../src/lib/markdown/blocks.ts";
 import { safeHref } from "../../src/lib/markdown/links.ts";
 import { unescaped } from "../../src/lib/markdown/render.ts";
 import { inside, risks } from "../../src/lib/risk.ts";
+import { finished, running } from "../../src/lib/tools.ts";
 
 test("colours become runs, and nothing else of a sequence is left", () => {
   assert.deepEqual(ansiLines("\x1b[1;31mred\x1b[0m plain\n\x1b[38;5;208morange\x1b[39m"), [
@@ -105,6 +107,21 @@ test("a shell around a command is taken off where that is exact", () => {
   assert.equal(bareCommand(`bash -c "echo \\"hi\\" \\$X"`), 'echo "hi" $X');
   assert.equal(bareCommand("bash -c 'a' && b 'c'"), "bash -c 'a' && b 'c'");
   assert.equal(bareCommand("make"), "make");
+});
+
+test("calls of tools are told in the words of the model", () => {
+  const vectors: { call: ToolCall; outcome: ToolOutcome; running: string; finished: string }[] = JSON.parse(readFileSync("../crates/longshore-model/tests/vectors-describe.json", "utf8"));
+  assert.ok(vectors.length >= 30);
+  for (const { call, outcome, ...told } of vectors) assert.deepEqual({ running: running(call), finished: finished(call, outcome) }, { running: told.running, finished: told.finished });
+});
+
+test("the files that a call changes say best what it is about", () => {
+  const call: ToolCall = { name: "apply_patch", kind: "edit" };
+  const change = (path: string): FileChange => ({ path, kind: "update", diff: "" });
+  assert.deepEqual(toolLine(call, [], true, "/w"), { verb: "Edited files", about: "", code: true });
+  assert.deepEqual(toolLine(call, [change("/w/a.py")], true, "/w"), { verb: "Edited", about: "a.py", code: true });
+  assert.deepEqual(toolLine(call, [change("a"), change("b")], false, "/w"), { verb: "Editing", about: "2 files", code: false });
+  assert.deepEqual(toolLine({ name: "shell", kind: "execute", command: "bash -lc 'make test'" }, [], true, "/w"), { verb: "Ran", about: "make test", code: true });
 });
 
 test("figures are short", () => {

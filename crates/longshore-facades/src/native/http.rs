@@ -12,8 +12,8 @@ use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, ByName, Decide, FolderPath, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite, Say,
-    Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Answer, ByName, Decide, FolderPath, Fork, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite,
+    Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use super::{call, events, openapi, own, socket};
 use crate::gate::Gate;
@@ -109,8 +109,9 @@ async fn interrupt(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::Interrupt).await?))
 }
 
-async fn fork(gate: Gate, id: Id<SessionId>) -> Result<Response, Problem> {
-    let session = gate.fork(id?.0).await?;
+async fn fork(gate: Gate, id: Id<SessionId>, body: MayBody<Fork>) -> Result<Response, Problem> {
+    let Fork { before } = or_default(body)?;
+    let session = gate.fork(id?.0, before).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }

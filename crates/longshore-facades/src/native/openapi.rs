@@ -12,8 +12,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::params::{
-    Answer, Decide, Events, FolderPath, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite, Say,
-    Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Answer, Decide, Events, FolderPath, Fork, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite,
+    Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use crate::pair::{Consume, OfCode, Pasted};
 
@@ -185,7 +185,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions/{id}/fork",
         "A copy that goes its own way",
         None,
-        None,
+        Some(of::<Fork>(schemas)),
         "201",
         session.clone(),
     );

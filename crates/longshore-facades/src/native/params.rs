@@ -202,6 +202,15 @@ pub struct Events {
     pub raw: bool,
 }
 
+/// Where a copy leaves its origin.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fork {
+    /// The seq of something that a person said: the copy has what came before that turn. All unless said otherwise.
+    #[serde(default)]
+    pub before: Option<Seq>,
+}
+
 /// Which items of a timeline.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

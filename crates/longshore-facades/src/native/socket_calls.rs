@@ -7,7 +7,7 @@ use longshore_model::id::{PromptId, Seq, SessionId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::params::{Follow, Nothing, Rewrite};
+use super::params::{Follow, Fork, Nothing, Rewrite};
 use super::rpc::{Answer, Request};
 use super::{call, own};
 use crate::gate::Gate;
@@ -107,8 +107,8 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             wish(gate, session, Command::Close)
         }
         "fork" => {
-            let (session, Nothing {}) = request.params_of("session")?;
-            async move { value(json!(gate.fork(session).await?)) }.boxed()
+            let (session, Fork { before }) = request.params_of("session")?;
+            async move { value(json!(gate.fork(session, before).await?)) }.boxed()
         }
         "events" => {
             let (session, params) = request.params_of("session")?;

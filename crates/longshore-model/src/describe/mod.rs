@@ -7,7 +7,7 @@
 //! | [`before`] | what it is about to do, in Markdown |
 //! | [`after`] | what came of it, in Markdown: exit code, output, diffs |
 //!
-//! Clients in other languages run `tests/vectors/describe.json` over functions of their own.
+//! Clients in other languages run `tests/vectors-describe.json` over functions of their own.
 
 mod markdown;
 mod tools;

@@ -298,6 +298,24 @@ async fn forked(agent: &str) {
     assert!(rig.heard_by_model(2).await.contains("The word is heron."));
 }
 
+async fn forked_before_a_message(agent: &str) {
+    let say = |text: &str| json!({ "do": [{ "say": text }] });
+    let steps = json!([say("The word is heron."), say("Now it is gull."), say("Heron, says the fork.")]);
+    let (rig, mut talk, turn) = begin(agent, "ask", steps, "remember a word").await;
+    talk.until_turn_ends(turn).await;
+    let turn = talk.prompt("take another word").await;
+    talk.until_turn_ends(turn).await;
+    let before =
+        talk.events.iter().rfind(|event| matches!(event.body, Body::UserMessage { .. })).unwrap().seq;
+    let fork = talk.call("fork", json!({ "before": before })).await.unwrap();
+    let fork = serde_json::from_value(fork["sessionId"].clone()).unwrap();
+    let mut fork = rig.follow(fork, Seq::ZERO).await;
+    let turn = fork.prompt("what was the word?").await;
+    assert_eq!(fork.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", fork.story());
+    let heard = rig.heard_by_model(3).await;
+    assert!(heard.contains("The word is heron.") && !heard.contains("gull"), "{heard}");
+}
+
 macro_rules! on_every_api {
     ($($case:ident)*) => {
         mod chat { $(#[tokio::test] async fn $case() { super::$case("react").await; })* }
@@ -307,7 +325,7 @@ macro_rules! on_every_api {
 }
 
 on_every_api!(many_steps three_at_once malformed failing a_minute_interrupted cut_in_the_arguments too_many_requests
-    compaction killed_between_call_and_result steered asked forked);
+    compaction killed_between_call_and_result steered asked forked forked_before_a_message);
 
 #[tokio::test]
 async fn it_tells_its_models() {
