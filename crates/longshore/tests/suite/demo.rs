@@ -333,7 +333,7 @@ async fn without_a_terminal_the_demo_answers_itself_and_ends() {
         "All tests pass",
         "done in",
         "On the same hub, meanwhile:",
-        "Import the orders of last year",
+        "Import the orders",
         "longshore run codex",
     ] {
         assert!(shown.contains(words), "`{words}` is missing in:\n{shown}");
