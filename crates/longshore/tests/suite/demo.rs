@@ -380,7 +380,7 @@ async fn a_person_answers_and_ends_the_demo() {
     let machine = Fresh::machine();
     let casts = TempDir::new().unwrap();
     let cast = casts.path().join("demo.cast");
-    let typed = [("or your own words): ", "2"), ("your answer: ", "y"), ("Enter ends it", "")];
+    let typed = [("or your own words): ", "2"), ("your answer: ", "y"), ("until you press", "")];
     let shown = person(&machine, &["--record", cast.to_str().unwrap()], &typed).await;
     assert!(shown.contains("the rest of a large voucher is a credit"), "{shown}");
     let screen = played(&cast).join("\n");
@@ -391,7 +391,7 @@ async fn a_person_answers_and_ends_the_demo() {
 #[tokio::test]
 async fn a_person_may_say_no_to_the_demo() {
     let machine = Fresh::machine();
-    let typed = [("or your own words): ", "ask me later"), ("your answer: ", "n"), ("Enter ends it", "q")];
+    let typed = [("or your own words): ", "ask me later"), ("your answer: ", "n"), ("until you press", "q")];
     let shown = person(&machine, &[], &typed).await;
     assert!(shown.contains("I leave it at that"), "{shown}");
 }

@@ -27,7 +27,7 @@ use crate::render::{Show, Style};
 /// How long the first words stand before the session begins.
 const READ: Duration = Duration::from_millis(1500);
 /// How long it takes to answer for somebody.
-const PONDER: Duration = Duration::from_millis(2200);
+const PONDER: Duration = Duration::from_millis(3200);
 
 /// See it all in half a minute: a hub, an agent, a model that is a script.
 #[derive(Debug, Args)]
@@ -124,12 +124,12 @@ impl Demo {
         } else {
             screen.print(&words::farewell(stage, &sessions.beside, now(), &screen.style))?;
         }
-        self.linger(&mut screen, hand, as_json).await?;
+        self.linger(stage, screen, hand, as_json).await?;
         Ok(ExitCode::SUCCESS)
     }
 
     /// Stays until whoever looks around has seen enough.
-    async fn linger(&self, screen: &mut Screen, hand: Hand, as_json: bool) -> Result<()> {
+    async fn linger(&self, stage: &Stage, mut screen: Screen, hand: Hand, as_json: bool) -> Result<()> {
         if self.stay || (is_interactive() && !as_json) {
             let mut lines = match (self.stay, hand) {
                 (true, _) => None,
@@ -144,7 +144,7 @@ impl Demo {
                 }
             };
             if !as_json {
-                screen.print(&words::staying(self.stay, &screen.style))?;
+                screen.print(&words::staying(stage, self.stay, &screen.style))?;
             }
             tokio::select! {
                 () = typed => {}

@@ -32,10 +32,8 @@ fn link(stage: &Stage, style: &Style) -> String {
 
 /// Before the session.
 pub(super) fn welcome(stage: &Stage, style: &Style) -> String {
-    let mut told = format!(
-        "\n{}  a real hub, a real agent, real tools; only the model is a script. No account, no network.\n\n",
-        inked("longshore demo", BOLD, style)
-    );
+    let mut told = format!("\n{}\n", inked("longshore demo", BOLD, style));
+    told += "A real hub, agent and tools on a scripted model: no account, no network.\n\n";
     told += &row("in a browser", &link(stage, style), style);
     match &stage.for_phones {
         Some((public, pairs)) => {
@@ -59,7 +57,7 @@ pub(super) fn farewell(stage: &Stage, beside: &[SessionInfo], now: Timestamp, st
     told += &sessions_table(beside, now, style);
     told += &format!("\n{}\n\n", inked("From here", BOLD, style));
     told += &row("look around", &link(stage, style), style);
-    let inbox = format!("{waiting} of these wait for somebody: answer them in the browser");
+    let inbox = format!("{waiting} of these wait for somebody: answer as you like");
     told += &row("", &inked(&inbox, DIM, style), style);
     told += &row("your own", "longshore up", style);
     told += &row("", "longshore run codex \"what is in this folder?\"", style);
@@ -67,11 +65,13 @@ pub(super) fn farewell(stage: &Stage, beside: &[SessionInfo], now: Timestamp, st
 }
 
 /// While the hub stays.
-pub(super) fn staying(until_interrupted: bool, style: &Style) -> String {
-    let how = if until_interrupted { "Ctrl-C ends it" } else { "Enter ends it" };
+pub(super) fn staying(stage: &Stage, until_interrupted: bool, style: &Style) -> String {
+    let elsewhere = format!("LONGSHORE_HOME={} longshore ls", stage.folder().display());
+    let how = if until_interrupted { "Ctrl-C" } else { "Enter" };
+    let told = row("also", &format!("{elsewhere}   (in another terminal)"), style);
     format!(
-        "\n{}\n",
-        inked(&format!("The demo's hub is still up; {how}, and nothing is left of it."), DIM, style)
+        "{told}\nThe demo's hub is up until you press {}. Nothing is left of it then.\n",
+        inked(how, BOLD, style)
     )
 }
 
