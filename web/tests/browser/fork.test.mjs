@@ -15,7 +15,7 @@ for (const agent of ["react", "codex"]) scene(`a conversation with ${agent} is f
   await page.waitForURL((url) => !url.pathname.endsWith(sessionId));
   await page.getByText("hail once").first().waitFor();
   await until("the words to be said otherwise", async () => (await prompt(page).inputValue()) === "hail twice");
-  assert.equal(await page.getByText("Hail to you.").count(), 1);
+  await until("the first answer alone", async () => (await page.getByText("Hail to you.").count()) === 1);
   await page.getByRole("button", { name: "Send" }).click();
   await until("another answer", async () => (await page.getByText("Hail to you.").count()) === 2);
   assert.deepEqual(page.complaints, []);
@@ -29,7 +29,7 @@ scene("a conversation is forked as a whole", async ({ open, hub }) => {
   await until("two answers", async () => (await page.getByText("Hail to you.").count()) === 2);
   await hub.rest(sessionId);
   await page.getByRole("button", { name: "More", exact: true }).click();
-  await page.getByRole("button", { name: /^Fork/ }).click();
+  await page.getByRole("button", { name: /^Fork:/ }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(sessionId));
   await until("what was said", async () => (await page.getByText("Hail to you.").count()) === 2);
   assert.deepEqual(page.complaints, []);
