@@ -88,7 +88,7 @@ enum Verb {
     Doctor,
     /// See it all in half a minute, without an account and without a network
     Demo(demo::Demo),
-    /// Serve a scripted model on loopback, to try agents without an account
+    /// Serve a scripted model on loopback, or a gateway to a real one
     Model(model::Model),
     /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),

@@ -76,7 +76,7 @@ impl Up {
     }
 }
 
-fn start_logging() {
+pub(super) fn start_logging() {
     let filter = std::env::var("LONGSHORE_LOG").or_else(|_| std::env::var("RUST_LOG"));
     let filter = tracing_subscriber::EnvFilter::new(filter.as_deref().unwrap_or("info"));
     tracing_subscriber::fmt()

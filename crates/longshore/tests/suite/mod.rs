@@ -9,6 +9,8 @@ mod codex_turns;
 mod crash;
 mod demo;
 mod devices;
+mod gateway;
+mod gateway_words;
 mod mcp;
 mod one_task;
 mod past;
