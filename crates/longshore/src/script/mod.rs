@@ -50,5 +50,5 @@ pub use record::{Entry, Outcome, Requests};
 pub(crate) use server::refuse_browsers;
 pub use server::{BODY_LIMIT, serve};
 pub use step::{
-    Action, CustomCall, FunctionCall, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
+    Action, CustomCall, FunctionCall, Heard, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
 };

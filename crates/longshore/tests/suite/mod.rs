@@ -7,6 +7,7 @@ mod codex_control;
 mod codex_exec;
 mod codex_turns;
 mod crash;
+mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
