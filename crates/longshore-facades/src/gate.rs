@@ -205,7 +205,7 @@ impl Gate {
     }
 
     /// See [`Hub::timeline`].
-    pub async fn timeline(&self, session: SessionId) -> Result<Timeline, HubError> {
+    pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
         self.hub().timeline(session).await
     }
 

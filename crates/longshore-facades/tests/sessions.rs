@@ -212,8 +212,8 @@ async fn a_fork_is_a_session_of_its_own() {
     let items = rig.get(format!("/api/v1/sessions/{}/timeline", id_of(&fork))).await.ok(200);
     assert_eq!(items["items"][1]["text"], "done");
 
-    let part = rig.call("POST", &place).json(&json!({ "before": 5 })).send().await;
-    assert_eq!(part.problem(), (409, "cannot_fork".to_owned()), "its agent copies only all of it");
+    let nowhere = rig.call("POST", &place).json(&json!({ "before": 999 })).send().await;
+    assert_eq!(nowhere.problem(), (409, "cannot_fork".to_owned()), "nobody said anything there");
     let odd = rig.call("POST", &place).json(&json!({ "after": 5 })).send().await;
     assert_eq!(odd.problem().0, 400);
 }

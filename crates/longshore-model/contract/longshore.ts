@@ -538,8 +538,8 @@ export type Folders = {
 
 /** Where a fork left its origin. */
 export type ForkPoint = {
-  /** The agent's name for the origin, which it copies its own memory from. */
-  native: string;
+  /** The agent's name for the origin, which it copies its own memory from. None when that holds more than both have: then the agent is told what they have. */
+  native?: string | null;
   /** The last event that both have. */
   seq: Seq;
   /** The origin. */

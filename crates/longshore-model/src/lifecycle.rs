@@ -50,8 +50,10 @@ pub struct ForkPoint {
     pub session: SessionId,
     /// The last event that both have.
     pub seq: Seq,
-    /// The agent's name for the origin, which it copies its own memory from.
-    pub native: NativeId,
+    /// The agent's name for the origin, which it copies its own memory from. None when that holds more than both have:
+    /// then the agent is told what they have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeId>,
 }
 
 /// What the agent said of itself when it began to listen.

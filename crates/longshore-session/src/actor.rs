@@ -367,7 +367,7 @@ impl Actor {
             Effect::LaunchFromLog(mut launch) => {
                 self.agent = AgentHere::Yes;
                 match story_of(&*self.hub.log, self.id).await {
-                    Ok(story) => launch.start = Start::Told { story },
+                    Ok(story) => launch.start = story.map_or(Start::New, |story| Start::Told { story }),
                     Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
                 }
                 self.hub.to_anchor(ToAnchor::Open(launch)).await;

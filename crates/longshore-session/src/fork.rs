@@ -8,26 +8,28 @@ use crate::error::HubError;
 
 const PAGE: usize = 4_096;
 
-/// The end of the last turn before an event: where a fork can leave its origin, with nothing half done.
-pub(crate) async fn turn_end_before(
-    log: &dyn Log,
-    origin: SessionId,
-    before: Seq,
-) -> Result<Option<Seq>, HubError> {
-    let (mut cursor, mut found) = (Seq::ZERO, None);
-    loop {
+/// Where a session stood before the turn in which a person said what stands at `said`.
+pub(crate) async fn last_before(log: &dyn Log, origin: SessionId, said: Seq) -> Result<Seq, HubError> {
+    let nobody = HubError::CannotFork("only something that a person said can be gone back to");
+    let Some(before) = said.0.checked_sub(1).map(Seq) else { return Err(nobody) };
+    let found = log.read(origin, before, 1, WithRaw::No).await?;
+    let Some(frame) = found.first().filter(|frame| frame.seq() == said) else { return Err(nobody) };
+    let event = frame.event().map_err(|source| HubError::Unreadable { seq: said, source })?;
+    let (Body::UserMessage { .. }, Some(turn)) = (&event.body, event.turn) else { return Err(nobody) };
+    let mut last = Seq::ZERO;
+    let mut cursor = Seq::ZERO;
+    while cursor < said {
         let page = log.read(origin, cursor, PAGE, WithRaw::No).await?;
-        for frame in page.iter().take_while(|frame| frame.seq() < before) {
+        for frame in &page {
             let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
-            if matches!(event.body, Body::TurnFinished(_)) {
-                found = Some(frame.seq());
+            if event.turn == Some(turn) && !matches!(event.body, Body::PromptQueued { .. }) {
+                return Ok(last);
             }
+            last = frame.seq();
         }
-        match page.last().map(|last| last.seq()) {
-            Some(last) if last < before => cursor = last,
-            Some(_) | None => return Ok(found),
-        }
+        cursor = last;
     }
+    Ok(last)
 }
 
 /// `memory` says that the agent remembers by its own lines in our log: then these are taken over too.

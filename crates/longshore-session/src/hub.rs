@@ -48,6 +48,7 @@ pub(crate) struct Inner {
     pub(crate) ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
     pub(crate) delegations: crate::delegation::Delegations,
+    folded: crate::folded::Folded,
 }
 
 /// What a new session shall be.
@@ -80,6 +81,7 @@ impl Hub {
             ids: Mutex::new(Ids::seeded(random_seed())),
             importing: Default::default(),
             delegations: Default::default(),
+            folded: Default::default(),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -195,28 +197,25 @@ impl Hub {
         self.request(&entry, |reply| FromClient::Open { opened, copied, reply }).await
     }
 
-    /// A copy of a session that goes its own way from here; or, for an agent whose memory is our log, from the end of
-    /// the last turn before an event.
+    /// A copy of a session that goes its own way from here.
+    ///
+    /// With `before`, the seq of something that a person said, it has all that came before that turn, and an agent that
+    /// is told of it: no agent copies its own memory up to any place.
     pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, HubError> {
         let origin = self.session(session).await?;
-        if !origin.capabilities.fork {
-            return Err(HubError::CannotFork("this agent cannot copy a conversation"));
-        }
-        let memory = origin.capabilities.memory_in_log;
-        let log = &*self.inner.log;
-        let until = match before {
-            Some(_) if !memory => {
-                return Err(HubError::CannotFork("this agent copies a conversation only as a whole"));
+        let (seq, native) = match before {
+            Some(before) => (crate::fork::last_before(&*self.inner.log, session, before).await?, None),
+            None if !origin.capabilities.fork => {
+                return Err(HubError::CannotFork("this agent cannot copy a conversation"));
             }
-            Some(before) => crate::fork::turn_end_before(log, session, before)
-                .await?
-                .ok_or(HubError::CannotFork("no turn had ended before that"))?,
             None if origin.turn.is_some() => {
                 return Err(HubError::CannotFork("a turn is running; interrupt it or wait for its end"));
             }
-            None => origin.head,
+            None => match origin.native {
+                Some(native) => (origin.head, Some(native)),
+                None => return Err(HubError::CannotFork("the agent has not begun yet")),
+            },
         };
-        let native = origin.native.ok_or(HubError::CannotFork("the agent has not begun yet"))?;
         let opened = Opened {
             agent: origin.provider,
             cwd: origin.cwd,
@@ -226,9 +225,10 @@ impl Hub {
             mcp_servers: origin.mcp_servers,
             capabilities: origin.capabilities,
             parent: None,
-            forked_from: Some(ForkPoint { session, seq: until, native }),
+            forked_from: Some(ForkPoint { session, seq, native }),
         };
-        let copied = crate::fork::copied(log, session, until, memory).await?;
+        let memory = opened.capabilities.memory_in_log;
+        let copied = crate::fork::copied(&*self.inner.log, session, seq, memory).await?;
         self.begin(opened, copied).await
     }
 
@@ -287,9 +287,9 @@ impl Hub {
     }
 
     /// The fold of a whole session.
-    pub async fn timeline(&self, session: SessionId) -> Result<Timeline, HubError> {
-        self.head(session).await?;
-        crate::story::timeline_of(&*self.inner.log, session).await
+    pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
+        let head = self.head(session).await?;
+        self.inner.folded.timeline(&*self.inner.log, session, head).await
     }
 
     /// Where a text occurs.
@@ -311,7 +311,9 @@ impl Hub {
 
     /// Forgets sessions in which nothing has happened since.
     pub async fn forget(&self, updated_before: Timestamp) -> Result<u64, HubError> {
-        Ok(self.inner.log.forget(updated_before).await?)
+        let forgotten = self.inner.log.forget(updated_before).await?;
+        self.inner.folded.clear();
+        Ok(forgotten)
     }
 
     /// What the log holds.

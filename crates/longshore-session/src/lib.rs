@@ -14,6 +14,7 @@ mod counters;
 mod delegation;
 mod devices;
 mod error;
+mod folded;
 mod fork;
 mod hub;
 mod import;

@@ -13,8 +13,12 @@ const STORY_BYTES: usize = 200_000;
 /// How much of one tool's output is told.
 const OUTPUT_BYTES: usize = 2_000;
 
-pub(crate) async fn timeline_of(log: &dyn Log, session: SessionId) -> Result<Timeline, HubError> {
-    let mut timeline = Timeline::default();
+/// Folds in all that a session's log holds after what was folded before.
+pub(crate) async fn fold_on(
+    log: &dyn Log,
+    session: SessionId,
+    mut timeline: Timeline,
+) -> Result<Timeline, HubError> {
     loop {
         let page = log.read(session, timeline.head, PAGE, WithRaw::No).await?;
         if page.is_empty() {
@@ -27,9 +31,13 @@ pub(crate) async fn timeline_of(log: &dyn Log, session: SessionId) -> Result<Tim
     }
 }
 
-pub(crate) async fn story_of(log: &dyn Log, session: SessionId) -> Result<String, HubError> {
-    let timeline = timeline_of(log, session).await?;
+/// None when there is nothing to tell.
+pub(crate) async fn story_of(log: &dyn Log, session: SessionId) -> Result<Option<String>, HubError> {
+    let timeline = fold_on(log, session, Timeline::default()).await?;
     let told: Vec<String> = timeline.items.iter().filter_map(tell).collect();
+    if told.is_empty() {
+        return Ok(None);
+    }
     let mut length = 0;
     let fits = |line: &&String| {
         length += line.len() + 2;
@@ -38,7 +46,7 @@ pub(crate) async fn story_of(log: &dyn Log, session: SessionId) -> Result<String
     let mut end: Vec<&str> = told.iter().rev().take_while(fits).map(String::as_str).collect();
     end.reverse();
     let head = "This conversation was held before; here is what was said and done, so that you can go on from there.";
-    Ok(format!("{head}\n\n{}", end.join("\n\n")))
+    Ok(Some(format!("{head}\n\n{}", end.join("\n\n"))))
 }
 
 fn tell(item: &Item) -> Option<String> {

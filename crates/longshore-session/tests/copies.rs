@@ -52,6 +52,37 @@ async fn a_fork_has_the_history_and_goes_its_own_way() {
 }
 
 #[tokio::test]
+async fn a_fork_from_a_message_has_what_came_before_it_and_its_agent_is_told() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let origin = with_a_turn(&mut rig).await;
+    rig.prompt(origin, "and now?").await.unwrap();
+    rig.hub.settle().await;
+    let timeline = rig.hub.timeline(origin).await.unwrap();
+    let said = |text: &str| timeline.items.iter().find(|item| item.text == text).unwrap().seq;
+    rig.left();
+
+    // The second turn still runs: what came before it has come to its end.
+    let fork = rig.hub.fork(origin, Some(said("and now?"))).await.unwrap();
+    let Start::Told { story } = rig.launched().await.start else { panic!("it was not told") };
+    assert!(story.contains("User: what is this?") && story.contains("You: a test"), "{story}");
+    assert!(!story.contains("and now?"), "{story}");
+    let forked = rig.hub.timeline(fork.session_id).await.unwrap();
+    let texts: Vec<&str> = forked.items.iter().map(|item| item.text.as_str()).collect();
+    assert_eq!(&texts[..2], ["what is this?", "a test"]);
+    assert!(!texts.contains(&"and now?"));
+
+    // Before the first message there was nothing.
+    let empty = rig.hub.fork(origin, Some(said("what is this?"))).await.unwrap();
+    assert_eq!(rig.launched().await.start, Start::New);
+    assert!(rig.hub.timeline(empty.session_id).await.unwrap().items.is_empty());
+
+    for nobody in [said("a test"), Seq::ZERO, Seq(u64::from(u32::MAX))] {
+        let refused = rig.hub.fork(origin, Some(nobody)).await;
+        assert!(matches!(refused, Err(HubError::CannotFork(_))), "{refused:?}");
+    }
+}
+
+#[tokio::test]
 async fn an_export_can_be_imported_elsewhere_once() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let session = with_a_turn(&mut rig).await;

@@ -5,6 +5,7 @@ mod approvals;
 mod copies;
 mod delegations;
 mod faults;
+mod folds;
 mod memory;
 mod past;
 mod recovery;

@@ -44,8 +44,8 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
     stop: live && running && can.interrupt,
     attach: live && can.attachments,
     fork: act && can.fork,
-    // An agent that remembers by itself cannot forget a part of it.
-    forkBefore: act && can.fork && Boolean(can.memoryInLog),
+    // An agent that cannot forget a part is told the rest.
+    forkBefore: act && can.sendPrompt !== false,
     close: live,
     rename: act,
     wake: live && session.activity === "sleeping",

@@ -2,6 +2,7 @@
 
 use longshore_drivers::react::history::Item;
 use longshore_drivers::react::machine::{Effect, Input};
+use longshore_drivers::react::tools::Definition;
 use longshore_drivers::react::wire::Delegate;
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::command::AgentCommand;
@@ -168,4 +169,28 @@ fn an_agent_that_is_not_there_is_an_error_that_names_those_that_are() {
     desk.answer(vec![text("x"), call("a", "delegate_to_nobody", r#"{"task":"x"}"#), ended()]);
     let heard = format!("{:?}", desk.heard().last());
     assert!(heard.contains("nobody") && heard.contains("codex, claude, think_execute"), "{heard}");
+}
+
+#[test]
+fn tools_that_a_server_gets_later_are_offered_from_then_on() {
+    let offered = |desk: &Desk| -> Vec<String> {
+        let request = desk.asked().expect("the model was not asked").1;
+        request.tools.iter().map(|tool| tool.name.clone()).collect()
+    };
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let before = offered(&desk);
+    desk.answer(vec![text("Hello"), ended()]);
+    let late = Definition {
+        name: "files.read".to_owned(),
+        description: String::new(),
+        parameters: json!({ "type": "object" }),
+        side_by_side: true,
+    };
+    desk.handle(Input::Tools(vec![late]));
+    desk.prompt("once more");
+    let after = offered(&desk);
+    assert!(after.contains(&"files.read".to_owned()) && !before.contains(&"files.read".to_owned()));
+    assert!(!after.contains(&"shell".to_owned()), "what is gone is not offered: {after:?}");
+    assert!(after.contains(&"ask_user".to_owned()) && after.contains(&"delegate_to_codex".to_owned()));
 }

@@ -25,14 +25,23 @@ pub(crate) struct Bench {
     pub(crate) tools: Arc<Toolbox>,
 }
 
+/// A folder that is not among the temporary ones, which commands may write in: not even when this checkout is.
+fn lasting() -> PathBuf {
+    let ours = Path::new(env!("CARGO_TARGET_TMPDIR")).canonicalize().unwrap();
+    let temporary = [std::env::temp_dir(), PathBuf::from("/tmp"), PathBuf::from("/var/tmp")];
+    match temporary.iter().any(|folder| ours.starts_with(folder)) {
+        true => std::env::home_dir().expect("HOME is needed when the checkout is in a temporary folder"),
+        false => ours,
+    }
+}
+
 impl Bench {
     pub(crate) async fn new() -> Self {
         Self::with(|_| {}).await
     }
 
     pub(crate) async fn with(change: impl FnOnce(&mut ToolSettings)) -> Self {
-        // Not in a temporary folder, which commands may write in.
-        let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let folder = tempfile::tempdir_in(lasting()).unwrap();
         let tree = folder.path().canonicalize().unwrap().join("tree");
         std::fs::create_dir(&tree).unwrap();
         let mut settings = ToolSettings::new(tree);

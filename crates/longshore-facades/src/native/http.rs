@@ -110,7 +110,8 @@ async fn interrupt(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
 }
 
 async fn fork(gate: Gate, id: Id<SessionId>, body: MayBody<Fork>) -> Result<Response, Problem> {
-    let session = gate.fork(id?.0, or_default(body)?.before).await?;
+    let Fork { before } = or_default(body)?;
+    let session = gate.fork(id?.0, before).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }

@@ -152,15 +152,6 @@ pub struct Rewrite {
     pub text: String,
 }
 
-/// Where a copy leaves its origin.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Fork {
-    /// Take over only what was before this event, up to the end of a turn. For agents whose memory is our log.
-    #[serde(default)]
-    pub before: Option<Seq>,
-}
-
 /// How to wake an agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -209,6 +200,15 @@ pub struct Events {
     /// With the agents' own frames in `rawEvent`.
     #[serde(default)]
     pub raw: bool,
+}
+
+/// Where a copy leaves its origin.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Fork {
+    /// The seq of something that a person said: the copy has what came before that turn. All unless said otherwise.
+    #[serde(default)]
+    pub before: Option<Seq>,
 }
 
 /// Which items of a timeline.

@@ -334,13 +334,15 @@ impl Session {
         self.link = Link::Starting;
         // An agent keeps no record of a conversation in which nothing was said.
         let native = self.native.as_ref().filter(|_| self.spoken);
-        let start = match (native, &self.opened.forked_from) {
+        let origin = self.opened.forked_from.as_ref();
+        let start = match (native, origin.and_then(|origin| origin.native.as_ref())) {
             (Some(native), _) => Start::Resume { native: native.clone() },
-            (None, Some(origin)) => Start::Fork { native: origin.native.clone() },
+            (None, Some(native)) => Start::Fork { native: native.clone() },
             (None, None) => Start::New,
         };
+        let knows_nothing = start == Start::New && origin.is_some();
         let launch = self.launch_from(start);
-        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten) {
+        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten || knows_nothing) {
             (true, _) => Effect::LaunchFromLines(launch),
             (false, true) => Effect::LaunchFromLog(launch),
             (false, false) => Effect::Launch(launch),

@@ -101,6 +101,8 @@ pub enum Input {
         /// What came of it.
         result: Box<ToolResult>,
     },
+    /// There are other tools now: an MCP server has more of them, or fewer.
+    Tools(Vec<Definition>),
     /// Time has passed, at least to [`Machine::deadline`].
     Tick,
 }
@@ -206,6 +208,14 @@ struct Home {
     name: String,
 }
 
+impl Home {
+    /// From now on the model is told of these tools, and of the machine's own.
+    fn offer(&mut self, mut tools: Vec<Definition>) {
+        tools.extend(own::definitions(&self.agents));
+        self.tools = tools.into();
+    }
+}
+
 impl std::fmt::Debug for Machine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Machine").field("turn", &self.turn).finish_non_exhaustive()
@@ -243,6 +253,11 @@ impl Machine {
                 self.wonders(&call, asker, source, text, fields, cx, out);
             }
             Input::Ran { call, result } => self.ran(&call, *result, cx, out),
+            Input::Tools(tools) => {
+                if let Some(home) = &mut self.home {
+                    home.offer(tools);
+                }
+            }
             Input::Tick => self.tick(cx, out),
         }
     }
@@ -282,24 +297,24 @@ impl Machine {
         if !rules.is_empty() {
             out.push(Effect::Allow(rules));
         }
-        let mut all = tools;
-        all.extend(own::definitions(&agents));
         let ready = Ready {
             native: Some(launch.session.to_string()),
             version: Some(version),
             model: model.clone(),
             transcript: None,
         };
-        self.home = Some(Home {
+        let mut home = Home {
             mode: launch.mode,
             model,
-            tools: all.into(),
+            tools: Arc::default(),
             describe,
             cwd: launch.cwd,
             advice,
             agents,
             name: launch.agent.to_string(),
-        });
+        };
+        home.offer(tools);
+        self.home = Some(home);
         self.say(Said::draft(Draft::new(Body::SessionReady(ready))), out);
         let compact = SlashCommand {
             name: compact::COMMAND.to_owned(),

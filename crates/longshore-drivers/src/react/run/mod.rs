@@ -26,7 +26,7 @@ use tokio_util::sync::CancellationToken;
 use super::history::Memory;
 use super::machine::{Effect, Input, Machine, Opening};
 use super::settings::{AGENTS_VARIABLE, Settings, VARIABLE};
-use super::tools::{Elicitation, ToolSettings, Toolbox};
+use super::tools::{Definition, Elicitation, ToolSettings, Toolbox};
 use super::wire::{Said, ToAgent};
 use crate::clock;
 
@@ -84,6 +84,7 @@ pub async fn run() -> Result<(), RunError> {
         service,
         agents,
         toolbox: None,
+        offered: Vec::new(),
         tell,
         asking: HashMap::new(),
         running: HashMap::new(),
@@ -102,6 +103,8 @@ struct Process {
     service: http::Service,
     agents: Vec<String>,
     toolbox: Option<Arc<Toolbox>>,
+    /// The tools that the model is told of.
+    offered: Vec<Definition>,
     tell: mpsc::Sender<Happened>,
     asking: HashMap<u64, AbortHandle>,
     running: HashMap<String, CancellationToken>,
@@ -151,6 +154,7 @@ impl Process {
             }
             Ok(ToAgent::Tell(command)) => {
                 let command = with_files(command).await;
+                self.look_for_tools();
                 self.handle(Input::Told(command));
             }
             Ok(ToAgent::Models(id)) => {
@@ -195,11 +199,12 @@ impl Process {
         };
         let toolbox = Arc::new(toolbox);
         self.toolbox = Some(Arc::clone(&toolbox));
+        self.offered = toolbox.definitions();
         Opening {
             launch,
             memory,
             model,
-            tools: toolbox.definitions(),
+            tools: self.offered.clone(),
             describe: Arc::new(move |call| toolbox.tool_call(call)),
             agents: self.agents.clone(),
             advice,
@@ -208,10 +213,20 @@ impl Process {
         }
     }
 
+    /// MCP servers may have other tools than they had.
+    fn look_for_tools(&mut self) {
+        let found = self.toolbox.as_ref().map(|toolbox| toolbox.definitions()).unwrap_or_default();
+        if found != self.offered {
+            self.offered.clone_from(&found);
+            self.handle(Input::Tools(found));
+        }
+    }
+
     fn happened(&mut self, happened: Happened) {
         match happened {
             Happened::To(Input::Ran { call, result }) => {
                 self.running.remove(&call);
+                self.look_for_tools();
                 self.handle(Input::Ran { call, result });
             }
             Happened::To(input) => self.handle(input),
