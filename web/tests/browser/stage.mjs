@@ -9,8 +9,8 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { until } from "./browser.mjs";
 
-const ROOT = resolve(import.meta.dirname, "../../..");
-const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
+export const ROOT = resolve(import.meta.dirname, "../../..");
+export const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
 const AGENTS = join(ROOT, "tests/agents/node_modules/.bin");
 const TOKEN = "the-token-of-the-browser-tests";
 
