@@ -7,7 +7,7 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "./browser.mjs";
+import { client, until } from "./browser.mjs";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
 export const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
@@ -72,6 +72,15 @@ async function raise(stage, at, base) {
   await stage.startHub();
   const page = await (await fetch(stage.url)).text();
   if (!page.includes('id="app"')) throw new Error(`${BIN} was built without the web app: make web, then cargo build`);
+  await settleCodex(client(stage));
+}
+
+/** Codex lays down its own files when it is first started, and two that do so at once fail: here it has done so before. */
+async function settleCodex(hub) {
+  await hub.call("GET", "/agents");
+  const { sessionId } = await hub.open();
+  await until("codex", async () => (await hub.session(sessionId)).native);
+  await hub.call("DELETE", `/sessions/${sessionId}`);
 }
 
 async function ended(child) {
