@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := run
-.PHONY: run test bench fuzz fmt web apt chromium
+.PHONY: run demo test bench fuzz fmt web apt chromium
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
@@ -8,6 +8,10 @@ WEB := $(if $(and $(wildcard web/package.json),$(shell command -v npm)),web/dist
 
 run: apt web ## build everything and start the hub
 	cargo run --release -p longshore -- up
+
+demo: apt web ## build everything and show it
+	cargo build --release -p longshore
+	"$${CARGO_TARGET_DIR:-target}/release/longshore" demo $(DEMO)
 
 test: apt chromium web $(AGENTS)/installed ## every check and test
 	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules

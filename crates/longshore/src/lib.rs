@@ -5,6 +5,8 @@
 //! | [`cli`] | the command line, one verb per file |
 //! | [`config`] | where things are and how they are set |
 //! | [`client`], [`wire`] | a client of a hub's socket, and the way to it |
+//! | [`demo`] | what `longshore demo` plays, where, and its recording |
+//! | [`gateway`] | the APIs of models on top of a service that speaks one of them |
 //! | [`render`] | sessions on a terminal |
 //! | [`scenario`] | what every agent is tried with, and what each was seen to do |
 //! | [`script`] | the scripted model |
@@ -12,6 +14,8 @@
 pub mod cli;
 pub mod client;
 pub mod config;
+pub mod demo;
+pub mod gateway;
 pub mod render;
 pub mod scenario;
 pub mod script;

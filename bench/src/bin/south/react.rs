@@ -109,7 +109,7 @@ pub(crate) async fn rounds() -> Result<Vec<f64>> {
         (agent.stdin.take().context("no stdin")?, agent.stdout.take().context("no stdout")?);
     let id = |last: u32| format!("01990000-0000-7000-8000-{last:012}");
     let open = json!({ "open": { "session": id(1), "agent": "react", "cwd": folder.path(), "mode": "full",
-        "model": null, "start": { "start": "new" } } });
+        "model": null, "mcp_servers": [], "start": { "start": "new" } } });
     let prompt = json!({ "tell": "prompt", "with": { "turn": id(2), "prompt": id(3), "text": "go", "attachments": [] } });
     stdin.write_all(format!("{open}\n{prompt}\n").as_bytes()).await?;
     let said = tokio::spawn(async move {

@@ -6,7 +6,8 @@ use crate::offline::{Calls, Offline, Place, env};
 
 /// How its model has it do things.
 pub const CALLS: Calls = Calls {
-    run: |command| json!({ "call": "exec_command", "args": { "cmd": command } }),
+    // On a busy machine even a short command may outlive the turn, unless it is waited for.
+    run: |command| json!({ "call": "exec_command", "args": { "cmd": command, "yield_time_ms": 30_000 } }),
     write: |path, line| {
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
         json!({ "custom": "apply_patch", "input": patch })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_drivers::react::api::{self, Request};
+use longshore_drivers::react::api::{self, Format, Request, ToolChoice, Wishes};
 use longshore_drivers::react::history::{History, Item, Output};
 use longshore_drivers::react::settings::Api;
 use longshore_drivers::react::tools::Definition;
@@ -137,4 +137,43 @@ fn a_summary_takes_the_place_of_what_came_before() {
             "{told}"
         );
     }
+}
+
+#[test]
+fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
+    let wishes = Wishes {
+        tool_choice: Some(ToolChoice::Must),
+        parallel_calls: Some(false),
+        temperature: Some(0.5),
+        top_p: None,
+        stop: vec!["END".to_owned()],
+        format: Some(Format::Schema {
+            name: "s".to_owned(),
+            schema: json!({ "type": "object" }),
+            strict: true,
+        }),
+    };
+    let bare = Request {
+        model: "m".to_owned(),
+        instructions: "".into(),
+        history: vec![Item::user(None, "hi", &[]).into()],
+        tools: [].into(),
+        max_output: None,
+        effort: None,
+    };
+    let body = |api| -> Value { serde_json::from_str(&api::body_with(api, &bare, &wishes)).unwrap() };
+    let (chat, responses, messages) = (body(Api::Chat), body(Api::Responses), body(Api::Messages));
+    for body in [&chat, &responses, &messages] {
+        assert_eq!((&body["temperature"], body.get("top_p")), (&json!(0.5), None));
+        assert_eq!(body.get("tool_choice"), None, "there is nothing to choose from");
+    }
+    assert_eq!(chat["messages"], json!([{ "role": "user", "content": "hi" }]));
+    assert_eq!((responses.get("instructions"), messages.get("system")), (None, None));
+    assert_eq!(
+        (&chat["stop"], &messages["stop_sequences"], responses.get("stop")),
+        (&json!(["END"]), &json!(["END"]), None)
+    );
+    assert_eq!(chat["response_format"]["json_schema"]["strict"], true);
+    assert_eq!(responses["text"]["format"]["name"], "s");
+    assert_eq!(messages["output_config"]["format"]["schema"], json!({ "type": "object" }));
 }

@@ -8,7 +8,7 @@ use crate::client::{Refused, Unreachable};
 
 /// The codes, for `--help`.
 pub(super) const CODES: &str = "\
-Begin with: longshore run codex \"what is in this folder?\"
+Begin with: longshore demo, then longshore run codex \"what is in this folder?\"
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict,
             6 no hub, 130 interrupted";

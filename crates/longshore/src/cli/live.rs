@@ -11,12 +11,12 @@ use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
 
 use super::exit::{Fault, INTERRUPTED};
-use super::terminal::{Screen, is_interactive, now, put_line, style, typed_lines};
+use super::hand::Hand;
+use super::terminal::{Screen, now, put_line};
 use crate::client::{Client, News, Refused};
-use crate::render::{Renderer, SPINNER_PACE, Show, field_prompt, parse_answer, parse_decision};
+use crate::render::{Renderer, SPINNER_PACE, field_prompt, parse_answer, parse_decision};
 
 /// Until when to watch.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,27 @@ pub(super) enum Until {
     Turn(TurnId),
     /// The person leaves.
     Left,
+}
+
+/// How the watching ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    /// The turn did.
+    Turn(TurnOutcome),
+    /// The person went, at ease.
+    Left,
+    /// The person went at once.
+    Broken,
+}
+
+impl Watched {
+    pub(super) fn code(self) -> ExitCode {
+        match self {
+            Watched::Turn(TurnOutcome::Completed) | Watched::Left => ExitCode::SUCCESS,
+            Watched::Turn(TurnOutcome::Failed) => ExitCode::FAILURE,
+            Watched::Turn(TurnOutcome::Interrupted) | Watched::Broken => ExitCode::from(INTERRUPTED),
+        }
+    }
 }
 
 /// Something that waits for the person.
@@ -39,7 +60,8 @@ pub(super) struct Live {
     until: Until,
     as_json: bool,
     renderer: Renderer,
-    screen: Screen,
+    pub(super) screen: Screen,
+    pub(super) hand: Hand,
     asks: VecDeque<Ask>,
     /// What was last said to wait, where nobody can be asked.
     told: Option<String>,
@@ -67,8 +89,21 @@ pub(super) fn is_settled(event: &Event, session: &SessionInfo) -> bool {
 
 impl Live {
     pub(super) fn new(client: Client, before: SessionInfo, until: Until, as_json: bool) -> Self {
-        let renderer = Renderer::new(style(Show::Folded)).in_folder(&before.cwd);
-        let (screen, asks) = (Screen::new(), VecDeque::new());
+        // Programs that read events answer in their own way.
+        let hand = if as_json { Hand::Elsewhere } else { Hand::of_this_terminal() };
+        Self::on(client, before, until, as_json, Screen::new(), hand)
+    }
+
+    /// The same on a screen of the caller's, where somebody else may answer.
+    pub(super) fn on(
+        client: Client,
+        before: SessionInfo,
+        until: Until,
+        as_json: bool,
+        screen: Screen,
+        hand: Hand,
+    ) -> Self {
+        let renderer = Renderer::new(screen.style).in_folder(&before.cwd);
         Self {
             client,
             session: before.session_id,
@@ -76,7 +111,8 @@ impl Live {
             as_json,
             renderer,
             screen,
-            asks,
+            hand,
+            asks: VecDeque::new(),
             told: None,
             cursor: Seq::ZERO,
             before,
@@ -86,35 +122,39 @@ impl Live {
 
     /// Watches from `after` on. The exit code tells how the turn ended.
     pub(super) async fn watch(mut self, after: Seq) -> Result<ExitCode> {
+        self.follow(after).await.map(Watched::code)
+    }
+
+    /// Watches from `after` on.
+    pub(super) async fn follow(&mut self, after: Seq) -> Result<Watched> {
         let _: Value =
             self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
         self.cursor = after;
-        let mut typed = (is_interactive() && !self.as_json).then(typed_lines);
         let mut spin = tokio::time::interval(Duration::from_millis(SPINNER_PACE));
         loop {
             tokio::select! {
                 biased;
                 _ = tokio::signal::ctrl_c() => {
-                    if let Some(code) = self.ctrl_c().await? {
-                        return Ok(code);
+                    if self.ctrl_c().await? {
+                        return Ok(Watched::Broken);
                     }
                 }
                 news = self.client.news() => {
                     let Ok(news) = news else { return Err(self.lost()?.into()) };
-                    if let Some(code) = self.news(news).await? {
+                    if let Some(outcome) = self.news(news).await? {
                         self.screen.settled()?;
                         self.screen.print(&self.renderer.finish())?;
-                        return Ok(code);
+                        return Ok(Watched::Turn(outcome));
                     }
                 }
-                line = next_line(&mut typed) => match line {
+                line = self.hand.line() => match line {
                     Some(line) => self.typed(&line).await?,
                     // The end of what a person types is how they leave.
                     None if self.until == Until::Left => {
                         self.screen.settled()?;
-                        return Ok(ExitCode::SUCCESS);
+                        return Ok(Watched::Left);
                     }
-                    None => typed = None,
+                    None => self.hand = Hand::Elsewhere,
                 },
                 _ = spin.tick(), if !self.as_json => {
                     self.screen.draw(self.renderer.status(now()))?;
@@ -123,7 +163,7 @@ impl Live {
         }
     }
 
-    async fn news(&mut self, news: News) -> Result<Option<ExitCode>> {
+    async fn news(&mut self, news: News) -> Result<Option<TurnOutcome>> {
         let (json, event) = match news {
             News::Event(json, event) => (json, event),
             News::Resume(session, after) => {
@@ -139,6 +179,7 @@ impl Live {
             let settled = self.notice_ask(&event);
             if settled {
                 self.screen.settled()?;
+                self.hand.settled();
             }
             let text = match &event.body {
                 Body::ApprovalRequested(request) if is_settled(&event, &self.before) => {
@@ -155,16 +196,9 @@ impl Live {
         Ok(self.ended_by(&event))
     }
 
-    fn ended_by(&self, event: &Event) -> Option<ExitCode> {
+    fn ended_by(&self, event: &Event) -> Option<TurnOutcome> {
         let Body::TurnFinished(end) = &event.body else { return None };
-        if self.until != Until::Turn(event.turn?) {
-            return None;
-        }
-        Some(match end.outcome {
-            TurnOutcome::Completed => ExitCode::SUCCESS,
-            TurnOutcome::Failed => ExitCode::FAILURE,
-            TurnOutcome::Interrupted => ExitCode::from(INTERRUPTED),
-        })
+        (self.until == Until::Turn(event.turn?)).then_some(end.outcome)
     }
 
     /// Keeps in mind what waits for the person, and forgets what no longer does. Says whether the person is being
@@ -195,7 +229,7 @@ impl Live {
     /// Asks for the first thing that waits, or says how it can be answered when nobody sits here.
     fn ask_person(&mut self) -> Result<()> {
         let Some(ask) = self.asks.front() else { return Ok(()) };
-        if !is_interactive() {
+        if matches!(self.hand, Hand::Elsewhere) {
             if self.told.replace(ask.id()) == Some(ask.id()) {
                 return Ok(());
             }
@@ -210,12 +244,13 @@ impl Live {
             };
             return Ok(self.screen.print(&how)?);
         }
-        let words = match ask {
-            Ask::Approval(_) => "your answer: ".to_owned(),
+        let (words, yes) = match ask {
+            Ask::Approval(_) => ("your answer: ".to_owned(), "y"),
             Ask::Question { request, at, .. } => {
-                request.fields.get(*at).map(field_prompt).unwrap_or_default()
+                (request.fields.get(*at).map(field_prompt).unwrap_or_default(), "1")
             }
         };
+        self.hand.asked(yes);
         Ok(self.screen.ask(words)?)
     }
 
@@ -230,7 +265,10 @@ impl Live {
 
     /// A line that the person typed: an answer when something waits, otherwise a prompt.
     async fn typed(&mut self, line: &str) -> Result<()> {
-        self.screen.typed();
+        match &self.hand {
+            Hand::Person(_) | Hand::Elsewhere => self.screen.typed(line)?,
+            Hand::Itself { .. } => self.screen.answered(line)?,
+        }
         let done = match self.asks.front_mut() {
             Some(Ask::Approval(request)) => {
                 let Some(decision) = parse_decision(line, &request.options) else {
@@ -275,21 +313,14 @@ impl Live {
     }
 
     /// The first stops the turn, the second leaves.
-    async fn ctrl_c(&mut self) -> Result<Option<ExitCode>> {
+    async fn ctrl_c(&mut self) -> Result<bool> {
         self.screen.erase()?;
         if std::mem::replace(&mut self.interrupted, true) || self.until == Until::Left {
             put_line("")?;
-            return Ok(Some(ExitCode::from(INTERRUPTED)));
+            return Ok(true);
         }
         eprintln!("stopping the turn; Ctrl-C again does not wait for it");
         self.client.send("interrupt", json!({ "session": self.session })).await?;
-        Ok(None)
-    }
-}
-
-async fn next_line(typed: &mut Option<mpsc::Receiver<String>>) -> Option<String> {
-    match typed {
-        Some(lines) => lines.recv().await,
-        None => std::future::pending().await,
+        Ok(false)
     }
 }

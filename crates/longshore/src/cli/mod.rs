@@ -5,11 +5,14 @@ mod attach;
 mod called_back;
 mod completions;
 mod decide;
+mod demo;
 mod devices;
 mod doctor;
 mod down;
 mod exit;
 mod export;
+mod hand;
+mod house;
 mod import;
 mod interrupt;
 mod listen;
@@ -83,7 +86,9 @@ enum Verb {
     Token(token::Token),
     /// Name each fault of this installation, with its fix
     Doctor,
-    /// Serve a scripted model on loopback, to try agents without an account
+    /// See it all in half a minute, without an account and without a network
+    Demo(demo::Demo),
+    /// Serve a scripted model on loopback, or a gateway to a real one
     Model(model::Model),
     /// Write down the wire of an agent: in a scenario, or of a program that you drive
     Record(record::Record),
@@ -120,6 +125,7 @@ pub async fn run(cli: Cli) -> ExitCode {
         Verb::Devices(verb) => verb.run(json).await,
         Verb::Token(verb) => verb.run(json).await,
         Verb::Doctor => doctor::run(json).await,
+        Verb::Demo(verb) => verb.run(json).await,
         Verb::Model(verb) => verb.run().await,
         Verb::Record(verb) => verb.run(json).await,
         Verb::Verify(verb) => verb.run(json).await,

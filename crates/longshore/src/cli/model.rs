@@ -1,41 +1,96 @@
-//! `longshore model`: a scripted model on loopback.
+//! `longshore model`: a scripted model on loopback, or a gateway to a real one.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use longshore_drivers::react::settings;
 use tokio::net::TcpListener;
 
 use super::terminal::put_line;
+use super::up::start_logging;
+use crate::gateway::Gateway;
 use crate::script::{self, Script};
 
-/// Serve a scripted model on loopback. `docs/model-script.md` describes the script.
+/// Serve a scripted model on loopback, or a gateway to a real one.
 #[derive(Debug, Args)]
-#[command(after_help = "docs/model-script.md describes the script.")]
+#[command(after_help = "docs/model-script.md describes the script, docs/gateway.md the gateway.")]
 pub(super) struct Model {
     /// The script: JSON
-    #[arg(long, value_name = "FILE")]
-    script: PathBuf,
+    #[arg(long, value_name = "FILE", required_unless_present = "upstream", conflicts_with = "upstream")]
+    script: Option<PathBuf>,
+    /// Be a gateway to this service instead: its address up to /v1
+    #[arg(long, value_name = "URL")]
+    upstream: Option<String>,
+    /// What it speaks: chat, responses or messages
+    #[arg(long, value_enum, default_value = "chat", hide_possible_values = true, requires = "upstream")]
+    api: Api,
+    /// The variable with its key; without it, clients send theirs
+    #[arg(long, value_name = "NAME", requires = "upstream")]
+    key_env: Option<String>,
     /// The port; 0 takes a free one and prints it
     #[arg(long, default_value_t = 0)]
     port: u16,
     /// Write every request to this file, a line each
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "upstream")]
     requests: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Api {
+    Chat,
+    Responses,
+    Messages,
+}
+
+impl From<Api> for settings::Api {
+    fn from(api: Api) -> Self {
+        match api {
+            Api::Chat => settings::Api::Chat,
+            Api::Responses => settings::Api::Responses,
+            Api::Messages => settings::Api::Messages,
+        }
+    }
+}
+
+/// What is served.
+enum Served {
+    Script(Script, Option<PathBuf>),
+    Gateway(Gateway),
 }
 
 impl Model {
     pub(super) async fn run(self) -> Result<ExitCode> {
-        let script = Script::load(&self.script)?;
-        let listener = TcpListener::bind(("127.0.0.1", self.port))
+        let Self { script, upstream, api, key_env, port, requests } = self;
+        let served = match (script, upstream) {
+            (_, Some(url)) => {
+                start_logging();
+                let key = key_env.map(|name| key(&name)).transpose()?;
+                Served::Gateway(Gateway::new(&url, api.into(), key)?)
+            }
+            (Some(script), None) => Served::Script(Script::load(&script)?, requests),
+            (None, None) => anyhow::bail!("say what to serve: --script FILE or --upstream URL"),
+        };
+        let listener = TcpListener::bind(("127.0.0.1", port))
             .await
-            .with_context(|| format!("cannot listen at port {}", self.port))?;
+            .with_context(|| format!("cannot listen at port {port}"))?;
         put_line(serde_json::json!({ "url": format!("http://{}/v1", listener.local_addr()?) }))?;
         let stop = async {
             let _ = tokio::signal::ctrl_c().await;
         };
-        script::serve(listener, script, self.requests, stop).await?;
+        match served {
+            Served::Script(script, requests) => script::serve(listener, script, requests, stop).await?,
+            Served::Gateway(gateway) => gateway.serve(listener, stop).await?,
+        }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+fn key(name: &str) -> Result<String> {
+    let key =
+        std::env::var(name).with_context(|| format!("the variable {name} of --key-env holds no key"))?;
+    let key = key.trim().to_owned();
+    anyhow::ensure!(!key.is_empty(), "the variable {name} of --key-env is empty");
+    Ok(key)
 }

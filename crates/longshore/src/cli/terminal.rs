@@ -5,6 +5,7 @@ use std::io::{IsTerminal, Write};
 use longshore_model::time::Timestamp;
 use tokio::sync::mpsc;
 
+use crate::demo::Cast;
 use crate::render::{Show, Style};
 
 /// The style that fits stdout.
@@ -40,16 +41,43 @@ pub(super) fn put_line(text: impl std::fmt::Display) -> std::io::Result<()> {
     put(format_args!("{text}\n"))
 }
 
+/// Where what is shown goes: to stdout, into a recording, or both.
+#[derive(Default)]
+pub(super) struct Outlet {
+    pub(super) silent: bool,
+    pub(super) cast: Option<Cast>,
+}
+
+impl Outlet {
+    fn put(&mut self, text: &str) -> std::io::Result<()> {
+        self.record(text)?;
+        if self.silent { Ok(()) } else { put(text) }
+    }
+
+    fn record(&mut self, text: &str) -> std::io::Result<()> {
+        self.cast.as_mut().map_or(Ok(()), |cast| cast.show(text))
+    }
+}
+
 /// Prints, and keeps one line at the bottom: what goes on, or what is being asked.
 pub(super) struct Screen {
+    /// What it can show.
+    pub(super) style: Style,
+    outlet: Outlet,
+    /// Whether lines can be taken back.
     live: bool,
     drawn: bool,
     asking: Option<String>,
 }
 
 impl Screen {
+    /// What stdout shows.
     pub(super) fn new() -> Self {
-        Self { live: std::io::stdout().is_terminal(), drawn: false, asking: None }
+        Self::showing(style(Show::Folded), std::io::stdout().is_terminal(), Outlet::default())
+    }
+
+    pub(super) fn showing(style: Style, live: bool, outlet: Outlet) -> Self {
+        Self { style, outlet, live, drawn: false, asking: None }
     }
 
     pub(super) fn print(&mut self, text: &str) -> std::io::Result<()> {
@@ -57,7 +85,7 @@ impl Screen {
             return Ok(());
         }
         self.erase()?;
-        put(text)?;
+        self.outlet.put(text)?;
         self.ask_again()
     }
 
@@ -72,10 +100,18 @@ impl Screen {
         self.asking.is_some()
     }
 
-    /// A line was typed, so that the cursor stands on a new one.
-    pub(super) fn typed(&mut self) {
+    /// A line was typed, so that the cursor stands on a new one: the terminal has shown what was typed.
+    pub(super) fn typed(&mut self, line: &str) -> std::io::Result<()> {
         self.asking = None;
         self.drawn = false;
+        self.outlet.record(&format!("{line}\n"))
+    }
+
+    /// A line was said that nobody typed.
+    pub(super) fn answered(&mut self, line: &str) -> std::io::Result<()> {
+        let asked = self.asking.take().filter(|_| !self.live).unwrap_or_default();
+        self.drawn = false;
+        self.outlet.put(&format!("{asked}{line}\n"))
     }
 
     /// What was asked is settled.
@@ -85,9 +121,9 @@ impl Screen {
     }
 
     fn ask_again(&mut self) -> std::io::Result<()> {
-        if let Some(words) = &self.asking {
-            put(words)?;
-            self.drawn = self.live;
+        if let Some(words) = self.asking.as_ref().filter(|_| self.live) {
+            self.outlet.put(words)?;
+            self.drawn = true;
         }
         Ok(())
     }
@@ -97,19 +133,15 @@ impl Screen {
             return Ok(());
         }
         let Some(line) = line.filter(|_| self.live) else { return self.erase() };
-        let mut out = std::io::stdout().lock();
-        write!(out, "\r\x1b[2K{line}")?;
         self.drawn = true;
-        out.flush()
+        self.outlet.put(&format!("\r\x1b[2K{line}"))
     }
 
     pub(super) fn erase(&mut self) -> std::io::Result<()> {
-        if std::mem::take(&mut self.drawn) {
-            let mut out = std::io::stdout().lock();
-            write!(out, "\r\x1b[2K")?;
-            out.flush()?;
+        match std::mem::take(&mut self.drawn) {
+            true => self.outlet.put("\r\x1b[2K"),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -1,5 +1,6 @@
 //! Tool cards: what the agent does, what came of it.
 
+use longshore_model::describe;
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use longshore_model::time::Timestamp;
 use serde_json::Value;
@@ -33,20 +34,52 @@ pub(super) struct Tool {
     output: String,
     /// Whether its head was printed: not before there is something to say.
     pub(super) shown: bool,
+    /// How it is told of besides.
+    besides: Besides,
 }
+
+/// How a call is told of besides: what it does may be a thing of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Besides {
+    /// Not at all.
+    No,
+    /// It shows a plan or asks a question; only its failure is news.
+    Itself,
+    /// It delegates: the head of the delegation will be its head.
+    Delegation,
+    /// And that delegation has ended, with the same words.
+    Delegated,
+}
+
+/// Tools whose work is seen in itself.
+const SEEN: [&str; 4] = ["ask_user", "create_todo", "update_plan", "update_todo_status"];
 
 impl Tool {
     pub(super) fn new(item: Item, since: Timestamp, call: &ToolCall, text: &str, home: &str) -> Self {
         let cwd = call.cwd.clone().filter(|cwd| cwd != home);
         let (verb, detail) = words(call, text);
+        let besides = match call.kind {
+            ToolKind::Delegate => Besides::Delegation,
+            ToolKind::Think if SEEN.contains(&call.name.as_str()) => Besides::Itself,
+            ToolKind::Execute
+            | ToolKind::Read
+            | ToolKind::Edit
+            | ToolKind::Delete
+            | ToolKind::Move
+            | ToolKind::Search
+            | ToolKind::Fetch
+            | ToolKind::Think
+            | ToolKind::Other => Besides::No,
+        };
         let output = String::new();
-        Self { item, since, kind: call.kind, verb, detail, cwd, twin: 1, output, shown: false }
+        Self { item, since, kind: call.kind, verb, detail, cwd, twin: 1, output, shown: false, besides }
     }
 
     /// A call of which nothing was heard before its end.
     pub(super) fn unknown(item: Item, since: Timestamp) -> Self {
         let (verb, detail, output) = ("A tool".to_owned(), String::new(), String::new());
-        Self { item, since, kind: ToolKind::Other, verb, detail, cwd: None, twin: 1, output, shown: false }
+        let (kind, besides) = (ToolKind::Other, Besides::No);
+        Self { item, since, kind, verb, detail, cwd: None, twin: 1, output, shown: false, besides }
     }
 
     /// Takes over what is known now; says whether the card reads differently.
@@ -59,9 +92,28 @@ impl Tool {
         differs
     }
 
-    /// Whether there is more to say than that a tool is called.
+    /// Whether there is more to say than that a tool is called, and nothing else says it.
     pub(super) fn is_telling(&self) -> bool {
-        !self.detail.is_empty()
+        !self.detail.is_empty() && self.besides == Besides::No
+    }
+
+    /// The delegation that it asked for has begun, and its head was printed.
+    pub(super) fn delegation_began(&mut self) {
+        self.shown = true;
+    }
+
+    /// And has ended, and that was printed.
+    pub(super) fn delegation_ended(&mut self) {
+        self.besides = Besides::Delegated;
+    }
+
+    /// Whether its end is no news.
+    pub(super) fn ends_quietly(&self, outcome: &ToolOutcome) -> bool {
+        match self.besides {
+            Besides::No | Besides::Delegation => false,
+            Besides::Itself => outcome.status == ToolStatus::Completed,
+            Besides::Delegated => true,
+        }
     }
 
     /// Numbers it among those that look the same.
@@ -221,10 +273,26 @@ pub(super) fn words(call: &ToolCall, text: &str) -> (String, String) {
     };
     let detail = match &call.command {
         Some(command) => shell::unwrapped(command),
+        None if text == describe::running(call) => subject(call.kind, text),
         None if !text.is_empty() && text != call.name => text.to_owned(),
         None => brief_input(&call.input),
     };
     (clean(verb).into_owned(), clean(&detail).trim().to_owned())
+}
+
+/// What a line such as `Reading: cart.sh` speaks of, where the verb is said already.
+fn subject(kind: ToolKind, line: &str) -> String {
+    let rest = match kind {
+        ToolKind::Think | ToolKind::Delegate | ToolKind::Other => None,
+        ToolKind::Execute
+        | ToolKind::Read
+        | ToolKind::Edit
+        | ToolKind::Delete
+        | ToolKind::Move
+        | ToolKind::Search
+        | ToolKind::Fetch => line.split_once(": ").or_else(|| line.split_once(' ')),
+    };
+    rest.map_or(line, |(_, subject)| subject).to_owned()
 }
 
 /// Arguments in a line: `path: a.rs, limit: 3`.

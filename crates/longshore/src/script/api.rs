@@ -4,6 +4,7 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::frame::{Answer, Delivery, Exchange, Frame};
+use super::request::last_results;
 use super::step::{Action, Play, Step, Usage};
 use super::{chat, gemini, messages, responses};
 
@@ -42,6 +43,15 @@ impl Api {
             Api::Messages => messages::last_user_text(request),
             Api::Gemini => gemini::last_user_text(request),
         }
+    }
+
+    /// What the tools said since the model last spoke, by which steps are chosen too.
+    pub fn last_results(self, request: &Value) -> String {
+        last_results(match self {
+            Api::Responses => &request["input"],
+            Api::Chat | Api::Messages => &request["messages"],
+            Api::Gemini => &request["contents"],
+        })
     }
 
     /// Whether the request lets the model call tools. What agents ask on their own account (a title, a summary)

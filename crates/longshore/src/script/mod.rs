@@ -47,7 +47,8 @@ pub use frame::{Answer, Delivery, Exchange, Frame, SseEvent};
 pub use model::Model;
 pub use player::{Chosen, EXHAUSTED, LeftStep, Player};
 pub use record::{Entry, Outcome, Requests};
+pub(crate) use server::refuse_browsers;
 pub use server::{BODY_LIMIT, serve};
 pub use step::{
-    Action, CustomCall, FunctionCall, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
+    Action, CustomCall, FunctionCall, Heard, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
 };

@@ -14,7 +14,7 @@ use super::api::Api;
 use super::frame::{Answer, Delivery, Exchange};
 use super::player::{LeftStep, Player};
 use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
-use super::step::Script;
+use super::step::{Heard, Script};
 
 /// The model that is listed when the script names none.
 const DEFAULT_MODEL: &str = "scripted";
@@ -132,7 +132,9 @@ impl Model {
     /// Answers a request in an API: chooses the step, records both, and renders.
     pub(super) fn answer(&self, wanted: Wanted, asked: &Asked, request: Value) -> (Answer, Ticket) {
         let api = wanted.api;
-        let chosen = self.lock().player.next(&api.last_user_text(&request), api.offers_tools(&request));
+        let (text, results) = (api.last_user_text(&request), api.last_results(&request));
+        let heard = Heard { text: &text, results: &results, tools: api.offers_tools(&request) };
+        let chosen = self.lock().player.next(&heard);
         if chosen.number.is_none() {
             tracing::warn!(path = asked.uri.path(), "no step is left for this request");
         }

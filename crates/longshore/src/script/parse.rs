@@ -78,12 +78,13 @@ fn when(fields: &mut Fields) -> Result<Option<When>, Fault> {
     };
     let mut condition = Fields::of("\"when\"", value)?;
     let contains = condition.text("contains")?;
+    let result = condition.text("result")?;
     let tools = condition.yes_or_no("tools")?;
     condition.done()?;
-    if contains.is_none() && tools.is_none() {
+    if contains.is_none() && result.is_none() && tools.is_none() {
         return Err(Fault::Missing { key: "contains" });
     }
-    Ok(Some(When { contains, tools }))
+    Ok(Some(When { contains, result, tools }))
 }
 
 fn repeat(fields: &mut Fields) -> Result<Repeat, Fault> {

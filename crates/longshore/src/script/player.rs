@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, Cutting};
-use super::step::{Action, Play, Repeat, Say, Script, Step, Usage};
+use super::step::{Action, Heard, Play, Repeat, Say, Script, Step, Usage};
 
 /// What the model says when no step is left for a request.
 pub const EXHAUSTED: &str = "(script exhausted)";
@@ -63,14 +63,14 @@ impl Player {
         }
     }
 
-    /// Takes the step for a request whose last user message is `text` and that offers `tools` or not.
+    /// Takes the step for a request.
     ///
     /// The first step that asks for such a request wins over all that ask for none: so the sessions that a script
     /// names get their own steps in order, whichever of them asks first, and the rest share the others.
-    pub fn next(&mut self, text: &str, tools: bool) -> Chosen {
+    pub fn next(&mut self, heard: &Heard<'_>) -> Chosen {
         let asks_for_it = |waiting: &Waiting| {
             let when = waiting.step.when.as_ref();
-            when.is_some_and(|when| when.fits(text, tools))
+            when.is_some_and(|when| when.fits(heard))
         };
         let claimed = self.waiting.iter().position(asks_for_it);
         let open = || self.waiting.iter().position(|w| w.step.when.is_none());

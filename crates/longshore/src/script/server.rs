@@ -96,7 +96,7 @@ fn router(serving: Serving) -> Router {
 
 /// A page in a browser of this machine can reach loopback too, and what it posted here would steer an agent.
 /// Agents and tests send no `Origin` and ask for a loopback `Host`.
-async fn refuse_browsers(request: Request, next: Next) -> Response {
+pub(crate) async fn refuse_browsers(request: Request, next: Next) -> Response {
     let headers = request.headers();
     let foreign_host = headers.get(HOST).is_some_and(|host| !is_loopback(host));
     if foreign_host || headers.contains_key(ORIGIN) {

@@ -36,15 +36,29 @@ pub struct Step {
 pub struct When {
     /// Text that the last message of the user must contain.
     pub contains: Option<String>,
+    /// Text that the results of tools must contain that the request brings.
+    pub result: Option<String>,
     /// Whether the request must let the model call tools, or must not.
     pub tools: Option<bool>,
 }
 
+/// What steps are chosen by, of a request.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Heard<'a> {
+    /// The last message of the user.
+    pub text: &'a str,
+    /// What tools said since the model last spoke.
+    pub results: &'a str,
+    /// Whether it offers tools.
+    pub tools: bool,
+}
+
 impl When {
-    /// Whether a request is meant, by the last message of the user and by whether it offers tools.
-    pub fn fits(&self, text: &str, tools: bool) -> bool {
-        self.contains.as_ref().is_none_or(|wanted| text.contains(wanted))
-            && self.tools.is_none_or(|wanted| wanted == tools)
+    /// Whether such a request is meant.
+    pub fn fits(&self, heard: &Heard<'_>) -> bool {
+        self.contains.as_ref().is_none_or(|wanted| heard.text.contains(wanted))
+            && self.result.as_ref().is_none_or(|wanted| heard.results.contains(wanted))
+            && self.tools.is_none_or(|wanted| wanted == heard.tools)
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::json;
 use super::rig::{Rig, Talk};
 
 fn run(command: &str) -> serde_json::Value {
-    json!({ "call": "exec_command", "args": { "cmd": command } })
+    json!({ "call": "exec_command", "args": { "cmd": command, "yield_time_ms": 30_000 } })
 }
 
 fn tool_statuses(talk: &Talk) -> Vec<ToolStatus> {

@@ -16,6 +16,7 @@ use longshore_model::timeline::{Content, Item, Timeline};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 use tokio::process::{Child, Command};
 use tokio::sync::oneshot;
@@ -30,9 +31,11 @@ pub(crate) struct Rig {
     pub(crate) folder: TempDir,
     pub(crate) model: Model,
     pub(crate) url: String,
-    /// Where the model listens, without `/v1`.
+    /// Where the agents find the model, without `/v1`.
     pub(crate) root: String,
     hub: Option<Child>,
+    /// What stands between the agents and the model, if something does.
+    _gateway: Option<Child>,
     _serving: oneshot::Sender<()>,
 }
 
@@ -49,9 +52,18 @@ impl Rig {
 
     /// The same, with lines added to codex's configuration.
     pub(crate) async fn with_config(steps: Value, more: &str) -> Self {
+        Self::build(steps, more, None).await
+    }
+
+    /// The same, with a gateway between the agents and the model, which is asked in this API only.
+    pub(crate) async fn through(api: Option<&str>, steps: Value) -> Self {
+        Self::build(steps, "", api).await
+    }
+
+    async fn build(steps: Value, more: &str, through: Option<&str>) -> Self {
         let model = Model::new(Script::from_value(steps).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let root = format!("http://{}", listener.local_addr().unwrap());
+        let mut root = format!("http://{}", listener.local_addr().unwrap());
         let (serving, stop) = oneshot::channel::<()>();
         let served = model.clone();
         tokio::spawn(async move {
@@ -60,6 +72,11 @@ impl Rig {
             };
             served.serve(listener, stop).await.unwrap();
         });
+        let mut gateway = None;
+        if let Some(api) = through {
+            let (process, url) = start_gateway(&root, api).await;
+            (gateway, root) = (Some(process), url);
+        }
         // Not below the system's temporary folder, where codex refuses to make its own programs.
         let folder = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
         for name in ["home", "codex", "codex-acp", "claude", "tmp", "work"] {
@@ -69,7 +86,8 @@ impl Rig {
         let config = folder.path().join("codex/config.toml");
         let text = std::fs::read_to_string(&config).unwrap();
         std::fs::write(config, text + more).unwrap();
-        let mut rig = Self { folder, model, url: String::new(), root, hub: None, _serving: serving };
+        let (url, hub) = (String::new(), None);
+        let mut rig = Self { folder, model, url, root, hub, _gateway: gateway, _serving: serving };
         rig.start().await;
         rig
     }
@@ -217,6 +235,24 @@ impl Rig {
         let _: Value = client.call("subscribe", json!({ "session": session, "after": after })).await.unwrap();
         Talk { client, session, events: Vec::new(), timeline: Timeline::default() }
     }
+}
+
+/// A gateway to the model at `root`, and where it listens.
+async fn start_gateway(root: &str, api: &str) -> (Child, String) {
+    let mut gateway = Command::new(env!("CARGO_BIN_EXE_longshore"))
+        .args(["model", "--upstream", &format!("{root}/v1"), "--api", api])
+        .env_clear()
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(gateway.stdout.take().unwrap()).lines();
+    let line = tokio::time::timeout(WITHIN, lines.next_line()).await.unwrap().unwrap().unwrap();
+    let said: Value = serde_json::from_str(&line).unwrap();
+    let root = said["url"].as_str().unwrap().strip_suffix("/v1").unwrap().to_owned();
+    (gateway, root)
 }
 
 /// Whether a file somewhere below has these words in it.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use longshore::script::{Answer, Api, Delivery, EXHAUSTED, Exchange, Frame, Player, Script};
+use longshore::script::{Answer, Api, Delivery, EXHAUSTED, Exchange, Frame, Heard, Player, Script};
 use serde_json::{Value, json};
 
 fn script(value: Value) -> Script {
@@ -144,6 +144,22 @@ fn a_fault_names_its_place_and_what_to_write() {
     assert!(fault.to_string().contains("/no/such/script.json"), "{fault}");
 }
 
+fn heard(text: &str) -> Heard<'_> {
+    Heard { text, tools: true, ..Heard::default() }
+}
+
+#[test]
+fn a_step_may_want_what_a_tool_has_said() {
+    let mut player = Player::new(script(json!([
+        {"do": [], "note": "no", "when": {"contains": "alpha", "result": "declined"}},
+        {"do": [], "note": "go", "when": {"contains": "alpha"}, "repeat": "forever"},
+    ])));
+    let mut note = |results| player.next(&Heard { results, ..heard("alpha") }).step.note.clone();
+    assert_eq!(note("").as_deref(), Some("go"));
+    assert_eq!(note("the user declined this").as_deref(), Some("no"));
+    assert_eq!(note("done").as_deref(), Some("go"));
+}
+
 #[test]
 fn steps_are_chosen_by_the_message_and_otherwise_in_order() {
     let mut player = Player::new(script(json!([
@@ -153,13 +169,13 @@ fn steps_are_chosen_by_the_message_and_otherwise_in_order() {
         {"do": [], "note": "alpha 2", "when": {"contains": "alpha"}},
         {"do": [], "note": "plain 2"},
     ])));
-    let mut note = |text: &str| player.next(text, true).step.note.clone();
+    let mut note = |text: &str| player.next(&heard(text)).step.note.clone();
     let asked = ["alpha", "beta", "do alpha now", "other", "alpha", "beta", "alpha"];
     let played: Vec<Option<String>> = asked.into_iter().map(&mut note).collect();
     let wanted = ["alpha 1", "beta 1", "alpha 1", "plain 1", "alpha 2", "plain 2"];
     let played: Vec<&str> = played.iter().flatten().map(String::as_str).collect();
     assert_eq!(played, wanted, "the last request found nothing left");
-    assert_eq!(player.next("alpha", true).number, None);
+    assert_eq!(player.next(&heard("alpha")).number, None);
     assert!(player.left().is_empty());
 }
 
@@ -169,7 +185,7 @@ fn what_is_left_is_shown_in_the_words_of_the_author() {
         {"do": [{"say": "a"}], "repeat": 3},
         {"http": 500, "repeat": "forever"},
     ])));
-    assert_eq!(player.next("", true).number, Some(1));
+    assert_eq!(player.next(&heard("")).number, Some(1));
     player.push(script(json!([{"do": []}])));
     let left = serde_json::to_value(player.left()).expect("left is JSON");
     let wanted = json!([
@@ -182,7 +198,7 @@ fn what_is_left_is_shown_in_the_words_of_the_author() {
 
 #[test]
 fn a_script_that_is_used_up_says_so() {
-    let chosen = Player::default().next("anything", true);
+    let chosen = Player::default().next(&heard("anything"));
     assert_eq!(chosen.number, None);
     assert_eq!(chosen.step.source["do"][0]["say"], EXHAUSTED);
 }

@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 /// A served script.
 pub(super) struct Served {
     pub(super) model: Model,
-    address: SocketAddr,
+    pub(super) address: SocketAddr,
     stop: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<()>>,
 }

@@ -20,6 +20,8 @@ pub(super) struct Cast {
     pub(super) write: fn(&str, &str) -> Value,
     /// Where it differs from the others.
     pub(super) ways: Ways,
+    /// The only API that its model speaks, if there is a gateway between the two.
+    pub(super) through: Option<&'static str>,
 }
 
 /// What not every agent does.
@@ -61,8 +63,13 @@ impl Cast {
     }
 }
 
-pub(super) const CODEX: Cast =
-    Cast { name: "codex", run: drivers::codex::CALLS.run, write: drivers::codex::CALLS.write, ways: ALL };
+pub(super) const CODEX: Cast = Cast {
+    name: "codex",
+    run: drivers::codex::CALLS.run,
+    write: drivers::codex::CALLS.write,
+    ways: ALL,
+    through: None,
+};
 
 pub(super) const CODEX_EXEC: Cast = Cast {
     name: "codex-exec",
@@ -70,8 +77,13 @@ pub(super) const CODEX_EXEC: Cast = Cast {
     ..CODEX
 };
 
-pub(super) const CLAUDE: Cast =
-    Cast { name: "claude", run: drivers::claude::CALLS.run, write: drivers::claude::CALLS.write, ways: ALL };
+pub(super) const CLAUDE: Cast = Cast {
+    name: "claude",
+    run: drivers::claude::CALLS.run,
+    write: drivers::claude::CALLS.write,
+    ways: ALL,
+    through: None,
+};
 
 /// The last Claude Code that calls back where it is told to.
 pub(super) const CLAUDE_SOCKET: Cast = Cast { name: "claude-socket", ..CLAUDE };
@@ -81,6 +93,7 @@ pub(super) const GEMINI: Cast = Cast {
     run: drivers::acp::GEMINI_CALLS.run,
     write: drivers::acp::GEMINI_CALLS.write,
     ways: Ways { tells_output: false, remembers_at_once: false, ..ALL },
+    through: None,
 };
 
 pub(super) const COPILOT: Cast = Cast {
@@ -88,6 +101,7 @@ pub(super) const COPILOT: Cast = Cast {
     run: drivers::acp::COPILOT_CALLS.run,
     write: drivers::acp::COPILOT_CALLS.write,
     ways: Ways { goes_on_after_no: false, ..ALL },
+    through: None,
 };
 
 pub(super) const CODEX_ACP: Cast =
@@ -104,6 +118,7 @@ pub(super) const OPENCODE: Cast = Cast {
     run: drivers::opencode::CALLS.run,
     write: drivers::opencode::CALLS.write,
     ways: ALL,
+    through: None,
 };
 
 pub(super) const OPENCODE_ACP: Cast = Cast {
@@ -117,6 +132,7 @@ pub(super) const REACT: Cast = Cast {
     run: |command| json!({ "call": "shell", "args": { "command": command } }),
     write: |path, line| json!({ "call": "write_file", "args": { "path": path, "content": format!("{line}\n") } }),
     ways: Ways { keeps_memory: false, ..ALL },
+    through: None,
 };
 
 pub(super) const REACT_RESPONSES: Cast = Cast { name: "react-responses", ..REACT };
@@ -132,7 +148,7 @@ pub(super) fn steps(story: Value) -> Value {
 }
 
 async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
-    let rig = Rig::with(steps(story)).await;
+    let rig = Rig::through(cast.through, steps(story)).await;
     let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt(prompt).await;
     (rig, talk, turn)
@@ -140,7 +156,7 @@ async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
 
 /// An agent that does not ask says so, and does nothing at all for somebody who wants to be asked.
 async fn refuses_to_ask(cast: &Cast, story: Value) {
-    let rig = Rig::with(steps(story)).await;
+    let rig = Rig::through(cast.through, steps(story)).await;
     let mut talk = rig.open_with(cast.name, "ask").await;
     let turn = talk.prompt("make it").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
@@ -211,7 +227,7 @@ pub(super) async fn allowed(cast: &Cast) {
         talk.decide(&asked[0], "allow_once").await.unwrap();
     }
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
-    assert!(rig.work().join("made.txt").exists());
+    assert!(rig.work().join("made.txt").exists(), "{}", talk.story());
     let (text, status) = talk.tools().remove(0);
     assert_eq!(status, Some(ToolStatus::Completed), "{}", talk.story());
     assert_eq!(text.contains("made"), cast.ways.tells_output, "{}", talk.story());
@@ -235,7 +251,7 @@ pub(super) async fn denied(cast: &Cast) {
 }
 
 pub(super) async fn edit(cast: &Cast) {
-    let rig = Rig::with(json!([])).await;
+    let rig = Rig::through(cast.through, json!([])).await;
     let path = rig.work().join("heron.txt");
     let story = json!([{ "do": [(cast.write)(path.to_str().unwrap(), "grey heron")] }, { "do": [{ "say": "Written." }] }]);
     rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());

@@ -45,7 +45,9 @@ pub(super) fn body(request: &Request) -> Value {
 }
 
 fn messages(request: &Request) -> Vec<Value> {
-    let mut messages = vec![json!({ "role": "system", "content": &*request.instructions })];
+    let told = (!request.instructions.is_empty())
+        .then(|| json!({ "role": "system", "content": &*request.instructions }));
+    let mut messages: Vec<Value> = told.into_iter().collect();
     let mut items = request.history.iter().peekable();
     while let Some(item) = items.next() {
         match &**item {

@@ -24,10 +24,13 @@ pub(super) fn body(request: &Request) -> Value {
     let mut body = json!({
         "model": request.model,
         "max_tokens": request.max_output.unwrap_or(MAX_OUTPUT),
-        "system": [{ "type": "text", "text": &*request.instructions, "cache_control": { "type": "ephemeral" } }],
         "messages": messages(request),
         "stream": true,
     });
+    if !request.instructions.is_empty() {
+        let told = json!({ "type": "text", "text": &*request.instructions, "cache_control": { "type": "ephemeral" } });
+        body["system"] = vec![told].into();
+    }
     if !tools.is_empty() {
         body["tools"] = tools.into();
     }

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sse` | server-sent events out of bytes that come in any pieces |
 //! | `chat`, `responses`, `messages` | one API each: its body, its stream |
+//! | `wishes` | what a caller may wish of an answer besides |
 //! | `failure` | what went wrong, in a few kinds that a caller decides by |
 
 mod chat;
@@ -12,6 +13,7 @@ mod messages;
 mod responses;
 mod sse;
 mod text;
+mod wishes;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,6 +23,7 @@ use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
 pub use failure::{Failure, FailureKind, retry_after};
+pub use wishes::{Format, ToolChoice, Wishes};
 
 use super::history::{Item, Part};
 use super::settings::Api;
@@ -105,12 +108,22 @@ pub enum Finish {
 
 /// The body of a request.
 pub fn body(api: Api, request: &Request) -> String {
-    match api {
+    body_with(api, request, &Wishes::default())
+}
+
+/// The body of a request that wishes something besides.
+pub fn body_with(api: Api, request: &Request, wishes: &Wishes) -> String {
+    let mut body = match api {
         Api::Chat => chat::body(request),
         Api::Responses => responses::body(request),
         Api::Messages => messages::body(request),
+    };
+    match api {
+        Api::Chat => wishes.chat(&mut body),
+        Api::Responses => wishes.responses(&mut body),
+        Api::Messages => wishes.messages(&mut body),
     }
-    .to_string()
+    body.to_string()
 }
 
 /// Reads one answer as it streams.
@@ -202,7 +215,7 @@ impl Reader {
 
 /// The arguments of a call as an object: what the model wrote, or, when that is no object, what it wrote as a string.
 /// Some services read the arguments of past calls and refuse what is no JSON.
-fn arguments_of(arguments: &str) -> Value {
+pub fn arguments_of(arguments: &str) -> Value {
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(object)) => Value::Object(object),
         Ok(_) | Err(_) if arguments.trim().is_empty() => json!({}),
@@ -211,7 +224,7 @@ fn arguments_of(arguments: &str) -> Value {
 }
 
 /// A name that every API takes, of whatever a model called.
-fn name_of(name: &str) -> String {
+pub fn name_of(name: &str) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let name: String = name.chars().take(64).map(|c| if fits(c) { c } else { '_' }).collect();
     if name.is_empty() { "unnamed".to_owned() } else { name }

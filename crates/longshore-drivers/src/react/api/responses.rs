@@ -28,12 +28,14 @@ pub(super) fn body(request: &Request) -> Value {
     let input: Vec<Value> = request.history.iter().filter_map(|item| input(item)).collect();
     let mut body = json!({
         "model": request.model,
-        "instructions": &*request.instructions,
         "input": input,
         "stream": true,
         "store": false,
         "include": ["reasoning.encrypted_content"],
     });
+    if !request.instructions.is_empty() {
+        body["instructions"] = (*request.instructions).into();
+    }
     if !tools.is_empty() {
         body["tools"] = tools.into();
         body["parallel_tool_calls"] = true.into();

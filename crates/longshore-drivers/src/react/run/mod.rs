@@ -13,6 +13,7 @@ mod shop;
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use longshore_model::approval::QuestionAnswer;
 use longshore_model::command::AgentCommand;
@@ -34,6 +35,9 @@ use crate::clock;
 const WAITING: usize = 256;
 /// How much of it is taken at once, and written in one go.
 const AT_ONCE: usize = 64;
+
+/// How long what tools have started may take to end: less than the hub gives us.
+const WIND_UP: Duration = Duration::from_secs(1);
 
 /// Why the agent cannot begin.
 #[derive(Debug, thiserror::Error)]
@@ -131,7 +135,10 @@ impl Process {
             tokio::select! {
                 line = lines.next_line() => match line? {
                     Some(line) => self.line(&line).await,
-                    None => return Ok(()),
+                    None => {
+                        self.wind_up(happened).await;
+                        return Ok(());
+                    }
                 },
                 _ = happened.recv_many(&mut batch, AT_ONCE) => {
                     for one in batch.drain(..) {
@@ -144,6 +151,21 @@ impl Process {
         stdout.write_all(&self.unsaid).await?;
         stdout.flush().await?;
         Ok(())
+    }
+
+    /// The hub has hung up. What tools have started ends with us, also what the leash of a tool does not reach.
+    async fn wind_up(self, happened: mpsc::Receiver<Happened>) {
+        self.running.values().for_each(CancellationToken::cancel);
+        self.asking.values().for_each(AbortHandle::abort);
+        drop((self, happened));
+        let alive = tokio::runtime::Handle::current().metrics();
+        let mut pace = tokio::time::interval(WIND_UP / 200);
+        for _ in 0..200 {
+            if alive.num_alive_tasks() == 0 {
+                return;
+            }
+            pace.tick().await;
+        }
     }
 
     async fn line(&mut self, line: &str) {

@@ -172,10 +172,16 @@ impl Renderer {
             Body::QuestionExpired { question } => self.expire(Ask::Question(*question), "question", text),
 
             Body::DelegationStarted(delegation) => {
+                if let Some(tool) = self.tool_of(event.item) {
+                    tool.delegation_began();
+                }
                 self.put(Block::Head(event.item), lifecycle::delegated(delegation, text, &style))
             }
             Body::DelegationFinished(end) => {
                 let mut printed = String::new();
+                if let Some(tool) = self.tool_of(event.item) {
+                    tool.delegation_ended();
+                }
                 if !self.page.stands_at(event.item) {
                     let head = lifecycle::delegated_before(end, &style);
                     printed.push_str(&self.page.put_again(event.item, head, &style));
@@ -258,6 +264,10 @@ impl Renderer {
             | Body::Imported { .. }
             | Body::Raw { .. } => String::new(),
         }
+    }
+
+    fn tool_of(&mut self, item: Item) -> Option<&mut Tool> {
+        self.tools.iter_mut().find(|tool| tool.item == item && item.is_some())
     }
 
     /// Nothing more comes: prints what was still held back.

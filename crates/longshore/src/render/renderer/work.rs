@@ -48,6 +48,9 @@ impl Renderer {
         if outcome.status == ToolStatus::Declined && self.page.just_answered(event.item) {
             return String::new();
         }
+        if tool.ends_quietly(outcome) {
+            return String::new();
+        }
         let mut printed = self.head_if_needed(&tool);
         let lines = tool.end(outcome, event.text(), event.at, &self.style);
         printed.push_str(&self.put(Block::Body(event.item), lines));

@@ -268,3 +268,26 @@ fn a_plain_terminal_gets_ascii_signs() {
     );
     assert_eq!(printed, "- session c3d4e5f6 - codex in /w - mode ask\n\n* Run  ls\n  | é\n  v 5ms\n");
 }
+
+#[test]
+fn what_shows_itself_needs_no_card() {
+    let call = |at, name: &str, kind: &str, input: serde_json::Value| {
+        event(at, 0, "", body("tool_started", json!({"name": name, "kind": kind, "input": input})))
+    };
+    let ended =
+        |at, text: &str, status: &str| event(at, 0, text, body("tool_finished", json!({"status": status})));
+    let plan = |at| call(at, "update_plan", "think", json!({"plan": []}));
+    assert_eq!(plain(&[plan(1), ended(1, "the plan is shown", "completed")]), "");
+    assert!(plain(&[plan(1), ended(1, "no such step", "failed")]).contains("no such step"));
+
+    let begin =
+        event(1, 0, "Look at it", body("delegation_started", json!({"child": ID, "agent": "claude"})));
+    let end = event(1, 0, "fine", body("delegation_finished", json!({"child": ID, "outcome": "completed"})));
+    let delegate = call(1, "delegate_to_claude", "delegate", json!({"task": "Look at it"}));
+    assert_eq!(
+        plain(&[delegate.clone(), begin, end, ended(1, "fine", "completed")]),
+        "● Delegate  to claude (session c3d4e5f6)\n    Look at it\n  │ fine\n  ✓ done\n"
+    );
+    let refused = plain(&[delegate, ended(1, "there is no agent called claude", "failed")]);
+    assert!(refused.contains("Delegate") && refused.contains("there is no agent"), "{refused}");
+}

@@ -1,0 +1,146 @@
+//! What a caller may wish of an answer besides what it asks, in the words of each API.
+
+use serde_json::{Value, json};
+
+/// Wishes. What an API has no word for is left out of its body.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wishes {
+    /// Whether tools are called.
+    pub tool_choice: Option<ToolChoice>,
+    /// Whether an answer may hold several calls.
+    pub parallel_calls: Option<bool>,
+    /// How much it is left to chance.
+    pub temperature: Option<f64>,
+    /// The same, in another measure.
+    pub top_p: Option<f64>,
+    /// Words before which the answer ends.
+    pub stop: Vec<String>,
+    /// The form that the answer must have.
+    pub format: Option<Format>,
+}
+
+/// Whether tools are called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ToolChoice {
+    /// As the model likes.
+    Auto,
+    /// They are not.
+    Never,
+    /// At least one is.
+    Must,
+    /// This one is.
+    Tool(String),
+}
+
+/// A form that an answer must have.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// JSON that fits a schema.
+    Schema {
+        /// What the schema is called.
+        name: String,
+        /// The schema.
+        schema: Value,
+        /// Whether the service makes sure of it.
+        strict: bool,
+    },
+}
+
+impl Wishes {
+    pub(super) fn chat(&self, body: &mut Value) {
+        if has_tools(body) {
+            put(body, "tool_choice", self.tool_choice.as_ref().map(choice_of_chat));
+            put(body, "parallel_tool_calls", self.parallel_calls);
+        }
+        self.chances(body);
+        put(body, "stop", (!self.stop.is_empty()).then(|| self.stop.clone()));
+        let format = self.format.as_ref().map(|format| match format {
+            Format::Json => json!({ "type": "json_object" }),
+            Format::Schema { name, schema, strict } => {
+                let schema = json!({ "name": name, "schema": schema, "strict": strict });
+                json!({ "type": "json_schema", "json_schema": schema })
+            }
+        });
+        put(body, "response_format", format);
+    }
+
+    pub(super) fn responses(&self, body: &mut Value) {
+        if has_tools(body) {
+            put(body, "tool_choice", self.tool_choice.as_ref().map(choice_of_responses));
+            put(body, "parallel_tool_calls", self.parallel_calls);
+        }
+        self.chances(body);
+        let format = self.format.as_ref().map(|format| match format {
+            Format::Json => json!({ "format": { "type": "json_object" } }),
+            Format::Schema { name, schema, strict } => {
+                json!({ "format": { "type": "json_schema", "name": name, "schema": schema, "strict": strict } })
+            }
+        });
+        put(body, "text", format);
+    }
+
+    pub(super) fn messages(&self, body: &mut Value) {
+        if has_tools(body) && (self.tool_choice.is_some() || self.parallel_calls.is_some()) {
+            let choice = self.tool_choice.as_ref().unwrap_or(&ToolChoice::Auto);
+            let mut said = match choice {
+                ToolChoice::Auto => json!({ "type": "auto" }),
+                ToolChoice::Never => json!({ "type": "none" }),
+                ToolChoice::Must => json!({ "type": "any" }),
+                ToolChoice::Tool(name) => json!({ "type": "tool", "name": name }),
+            };
+            if *choice != ToolChoice::Never {
+                put(&mut said, "disable_parallel_tool_use", self.parallel_calls.map(|parallel| !parallel));
+            }
+            put(body, "tool_choice", Some(said));
+        }
+        self.chances(body);
+        put(body, "stop_sequences", (!self.stop.is_empty()).then(|| self.stop.clone()));
+        let format = self.format.as_ref().and_then(|format| match format {
+            Format::Json => None,
+            Format::Schema { schema, .. } => {
+                Some(json!({ "format": { "type": "json_schema", "schema": schema } }))
+            }
+        });
+        put(body, "output_config", format);
+    }
+
+    fn chances(&self, body: &mut Value) {
+        put(body, "temperature", self.temperature);
+        put(body, "top_p", self.top_p);
+    }
+}
+
+/// A choice between tools where there are none is refused by some.
+fn has_tools(body: &Value) -> bool {
+    body.get("tools").is_some()
+}
+
+fn put<T: Into<Value>>(body: &mut Value, key: &str, value: Option<T>) {
+    if let Some(value) = value {
+        body[key] = value.into();
+    }
+}
+
+fn choice_of_chat(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Never | ToolChoice::Must => word(choice).into(),
+        ToolChoice::Tool(name) => json!({ "type": "function", "function": { "name": name } }),
+    }
+}
+
+fn choice_of_responses(choice: &ToolChoice) -> Value {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Never | ToolChoice::Must => word(choice).into(),
+        ToolChoice::Tool(name) => json!({ "type": "function", "name": name }),
+    }
+}
+
+fn word(choice: &ToolChoice) -> &'static str {
+    match choice {
+        ToolChoice::Auto => "auto",
+        ToolChoice::Never => "none",
+        ToolChoice::Must | ToolChoice::Tool(_) => "required",
+    }
+}

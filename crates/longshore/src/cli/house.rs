@@ -1,0 +1,215 @@
+//! A hub with all that belongs to it, in this process: its log, the anchor inside, the door for clients.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::past::WatchPast;
+use longshore_drivers::transport::socket::Reception;
+use longshore_facades::auth::{Owner, Token};
+use longshore_facades::guard::Names;
+use longshore_facades::push::{Outlet, Vapid};
+use longshore_facades::tls::Tls;
+use longshore_facades::{App, Setup, serve, serve_callbacks};
+use longshore_log::{Log, LogError, MemoryLog, SqliteLog};
+use longshore_model::mcp::{self, McpServer, McpTransport};
+use longshore_session::Hub;
+use tokio::net::TcpListener;
+
+use super::called_back::CalledBack;
+use super::exit::Fault;
+use super::listen::{self, Place};
+use super::reach::Running;
+use crate::config::{Config, Places};
+
+/// How often conversations that were held elsewhere are looked for.
+const LOOK_FOR_PAST_EVERY: Duration = Duration::from_secs(10);
+
+/// A hub that listens. Nobody is served until [`House::serve`].
+pub(super) struct House {
+    pub(super) hub: Hub,
+    pub(super) app: App,
+    pub(super) place: Place,
+    pub(super) tls: Option<Tls>,
+    anchor: Anchor,
+    listener: TcpListener,
+    /// What it says of itself to other verbs.
+    note: PathBuf,
+}
+
+/// Where a log is kept.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Keep {
+    OnDisk,
+    InMemory,
+}
+
+impl House {
+    /// Opens the log and listens. `anchored` may change how agents are found and run.
+    pub(super) async fn open(
+        places: &Places,
+        config: &Config,
+        keep: Keep,
+        owner: Owner,
+        anchored: impl FnOnce(AnchorConfig) -> AnchorConfig,
+    ) -> Result<Self> {
+        let log: Arc<dyn Log> = match keep {
+            Keep::InMemory => Arc::new(MemoryLog::default()),
+            Keep::OnDisk => Arc::new(open_log(places, config)?),
+        };
+        let listener =
+            TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
+        let address = listener.local_addr()?;
+        let tls = listen::tls(places, config, address)?;
+        let place = Place::of(address, config, tls.is_some());
+        let hub = Hub::new(log);
+        let door = match tls.is_some() {
+            true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+            false => None,
+        };
+        let called = door.as_ref().map_or(Ok(from_here(address)), TcpListener::local_addr)?;
+        let reception = Reception::at(format!("ws://{called}/ws/cli"));
+        let settings = anchored(anchor_settings(config, reception.clone())?);
+        let callbacks = Arc::new(CalledBack::of(&settings, reception));
+        let anchor = start_anchor(&hub, settings);
+        hub.recover().await?;
+
+        let vapid = match keep {
+            Keep::InMemory => Vapid::fleeting(config.push_contact.clone())?,
+            Keep::OnDisk => Vapid::load(&places.push_keys(), config.push_contact.clone())?,
+        };
+        let setup = Setup {
+            owner,
+            names: Names::also(config.allow_hosts.iter().cloned().chain(place.public_host())),
+            vapid,
+            outlet: Outlet::World,
+            tls: tls.clone(),
+            public_url: place.public.clone(),
+            web: longshore_facades::web::FILES,
+        };
+        let app = App::open(hub.clone(), setup).await?.with_callbacks(callbacks);
+        if let Some(door) = door {
+            tokio::spawn(serve_callbacks(door, app.clone()));
+        }
+        Ok(Self { hub, app, place, tls, anchor, listener, note: places.running() })
+    }
+
+    /// Says where it is to other verbs, in the data folder.
+    pub(super) fn announce(&self) -> Result<Running> {
+        let running = Running {
+            url: self.place.url.clone(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            fingerprint: self.tls.as_ref().map(|tls| tls.fingerprint.clone()),
+        };
+        let mut options = std::fs::OpenOptions::new();
+        let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&self.note)?;
+        std::io::Write::write_all(&mut file, serde_json::to_string(&running)?.as_bytes())?;
+        Ok(running)
+    }
+
+    /// Serves until `stop`, then calls `stopping`, ends the agents and records how they ended.
+    pub(super) async fn serve(
+        self,
+        stop: impl Future<Output = ()> + Send + 'static,
+        stopping: impl FnOnce(),
+    ) -> Result<()> {
+        let served = serve(self.listener, self.app, stop).await;
+        stopping();
+        self.anchor.shutdown().await;
+        self.hub.settle().await;
+        drop(std::fs::remove_file(self.note));
+        served.context("the hub could not go on listening")
+    }
+}
+
+fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
+    let durability = match config.durability {
+        crate::config::Durability::Full => longshore_log::Durability::Full,
+        crate::config::Durability::Normal => longshore_log::Durability::Normal,
+    };
+    let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
+    SqliteLog::open(&places.data, &settings).map_err(|error| match (&error, Running::read(places)) {
+        (LogError::Locked { .. }, Some(running)) => {
+            let what = format!("a hub is up already, at {} (process {})", running.url, running.pid);
+            Fault::conflict(what, "use it as it is, or stop it with `longshore down`").into()
+        }
+        _ => error.into(),
+    })
+}
+
+fn cannot_listen(bind: &str, error: &std::io::Error) -> Fault {
+    let hint = match error.kind() {
+        std::io::ErrorKind::AddrInUse => "another program listens there; choose a free port with `--bind`",
+        _ => "choose an address and a port with `--bind`, as in 127.0.0.1:8790",
+    };
+    Fault::conflict(format!("cannot listen at {bind}: {error}"), hint)
+}
+
+/// The token of the file, or a new one in the file, which only its owner can read.
+pub(super) fn owner_of(places: &Places) -> Result<Owner> {
+    let path = places.token();
+    let kept = |token| {
+        let path = path.clone();
+        Owner { token, keep: Some(Box::new(move |token| keep(&path, token))) }
+    };
+    if let Ok(text) = std::fs::read_to_string(&path) {
+        return Ok(kept(Token::new(text.trim())));
+    }
+    let token = Token::random().map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
+    keep(&path, &token).with_context(|| format!("cannot keep the token in {}", path.display()))?;
+    Ok(kept(token))
+}
+
+/// Puts a token in its place, all at once: there is never half of one.
+fn keep(path: &Path, token: &Token) -> std::io::Result<()> {
+    let new = path.with_extension("new");
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&new)?;
+    std::io::Write::write_all(&mut file, format!("{}\n", token.reveal()).as_bytes())?;
+    file.sync_all()?;
+    std::fs::rename(&new, path)
+}
+
+/// The address at which programs of this machine reach a hub that listens there.
+fn from_here(listens: SocketAddr) -> SocketAddr {
+    let ip = match listens.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listens.port())
+}
+
+fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig> {
+    let day = Duration::from_secs(24 * 3600);
+    let past = WatchPast {
+        every: config.watch_past.then_some(LOOK_FOR_PAST_EVERY),
+        // What would be forgotten at once need not be taken in.
+        oldest: (config.retention_days > 0).then(|| day * config.retention_days),
+    };
+    let named = |(name, transport): (&String, &McpTransport)| McpServer {
+        name: name.clone(),
+        transport: transport.clone(),
+    };
+    let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
+    mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
+    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
+}
+
+fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {
+    let deliver_to = hub.clone();
+    let anchor = Anchor::start(
+        settings,
+        Arc::new(move |message| {
+            let hub = deliver_to.clone();
+            Box::pin(async move { hub.deliver(message).await })
+        }),
+    );
+    hub.attach(anchor.sender());
+    anchor
+}

@@ -1,0 +1,15 @@
+//! What `longshore demo` plays, where it plays it, and the recording of what a terminal showed.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`story`] | the sessions and what the model says in them, which is data: `story.json` |
+//! | [`folder`] | the private folder with the projects that they work in: `projects/` |
+//! | [`cast`] | recordings of a terminal |
+
+pub mod cast;
+pub mod folder;
+pub mod story;
+
+pub use cast::Cast;
+pub use folder::Folder;
+pub use story::{Part, Stands, Story};

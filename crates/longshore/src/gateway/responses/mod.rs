@@ -1,0 +1,7 @@
+//! OpenAI Responses, as a service speaks it.
+
+mod read;
+mod write;
+
+pub(super) use read::read;
+pub(super) use write::Writer;

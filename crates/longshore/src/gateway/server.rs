@@ -1,0 +1,238 @@
+//! The routes of the gateway, on loopback.
+
+use std::future::Future;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use axum::body::{Body, Bytes};
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{DefaultBodyLimit, State};
+use axum::http::header::{CACHE_CONTROL, CONTENT_ENCODING, CONTENT_TYPE};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt;
+use axum::{Json, Router, middleware};
+use futures_util::stream;
+use longshore_drivers::react::api::Event;
+use longshore_drivers::react::settings::Api;
+use serde_json::json;
+use tokio::net::TcpListener;
+use tokio::sync::oneshot;
+
+use super::answer::{Answer, Exchange};
+use super::asked::read;
+use super::refusal::Refusal;
+use super::upstream::{Reading, Upstream};
+use crate::script::{BODY_LIMIT, refuse_browsers};
+
+/// How long a client hears nothing while the service says nothing: some take silence for the end.
+const PULSE: Duration = Duration::from_secs(15);
+/// A comment, which every reader of such a stream passes over.
+const STILL_THERE: &[u8] = b": still there\n\n";
+/// How long a stop waits for answers that still come.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+
+/// The APIs of models on top of a service that speaks one of them.
+#[derive(Clone)]
+pub struct Gateway {
+    upstream: Arc<Upstream>,
+    /// Names of answers: the same beginning for all of this gateway, and a number.
+    stem: u32,
+    answers: Arc<AtomicU64>,
+    pulse: Duration,
+}
+
+impl Gateway {
+    /// On top of the service at `url`, asked with this key or with those of the clients.
+    pub fn new(url: &str, api: Api, key: Option<String>) -> Result<Self> {
+        let upstream = Arc::new(Upstream::new(url, api, key)?);
+        let stem = getrandom::u32().context("the system gives no random number")?;
+        Ok(Self { upstream, stem, answers: Arc::default(), pulse: PULSE })
+    }
+
+    /// With another time after which a client hears that the service is still at it.
+    #[must_use]
+    pub fn with_pulse(self, pulse: Duration) -> Self {
+        Self { pulse, ..self }
+    }
+
+    /// Serves until `shutdown`. The listener must be on loopback.
+    pub async fn serve(
+        self,
+        listener: TcpListener,
+        shutdown: impl Future<Output = ()> + Send + 'static,
+    ) -> Result<()> {
+        let address = listener.local_addr().context("the listener has no address")?;
+        // Whoever reaches it uses the key.
+        ensure!(
+            address.ip().is_loopback(),
+            "the gateway serves loopback only, not {address}; listen on 127.0.0.1"
+        );
+        let (stop, stopped) = oneshot::channel::<()>();
+        let listener = listener.tap_io(|connection| {
+            // Without this, the kernel would hold back small deltas.
+            if let Err(error) = connection.set_nodelay(true) {
+                tracing::debug!(%error, "a connection keeps its delay");
+            }
+        });
+        let served = axum::serve(listener, router(self)).with_graceful_shutdown(async move {
+            shutdown.await;
+            let _ = stop.send(());
+        });
+        let given_up = async {
+            let _ = stopped.await;
+            tokio::time::sleep(STOP_GRACE).await;
+        };
+        tokio::select! {
+            result = served.into_future() => result.context("the gateway stopped serving"),
+            () = given_up => Ok(()),
+        }
+    }
+
+    fn exchange(&self) -> Exchange {
+        let number = self.answers.fetch_add(1, Ordering::Relaxed) + 1;
+        Exchange { id: format!("{:08x}_{number}", self.stem), created_at: jiff::Timestamp::now().as_second() }
+    }
+}
+
+type Sent = Result<Bytes, BytesRejection>;
+
+fn router(gateway: Gateway) -> Router {
+    let asks = |api: Api| {
+        post(move |State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: Sent| async move {
+            let answered = respond(&gateway, api, &uri, &headers, body).await;
+            answered.unwrap_or_else(|refusal| refusal.response(api))
+        })
+    };
+    let mut routes = Router::new();
+    for prefix in ["", "/v1"] {
+        routes = routes
+            .route(&format!("{prefix}/responses"), asks(Api::Responses))
+            .route(&format!("{prefix}/chat/completions"), asks(Api::Chat))
+            .route(&format!("{prefix}/messages"), asks(Api::Messages))
+            .route(&format!("{prefix}/messages/count_tokens"), post(count))
+            .route(&format!("{prefix}/models"), get(models))
+            .route(&format!("{prefix}/models/{{id}}"), get(models));
+    }
+    routes
+        .route("/", get(|| async { "a gateway to a model\n" }))
+        .fallback(unknown)
+        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(middleware::from_fn(refuse_browsers))
+        .with_state(gateway)
+}
+
+async fn respond(
+    gateway: &Gateway,
+    api: Api,
+    uri: &Uri,
+    headers: &HeaderMap,
+    body: Sent,
+) -> Result<Response, Refusal> {
+    let body = taken(body)?;
+    let upstream = &gateway.upstream;
+    if api == upstream.api {
+        return upstream.pass(Method::POST, &below(uri), headers, body).await;
+    }
+    if headers.contains_key(CONTENT_ENCODING) {
+        let why = "send the body uncompressed: it is translated here";
+        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+    }
+    let asked = read(api, &body)?;
+    drop(body);
+    tracing::debug!(model = asked.request.model, streamed = asked.streamed, "a request is translated");
+    let streamed = asked.streamed;
+    let mut reading = upstream.ask(headers, asked.body(upstream.api)).await?;
+    let mut answer = Answer::new(api, upstream.api, asked, gateway.exchange());
+    // As long as nothing was said, what is wrong is said with a status.
+    for event in reading.next().await {
+        if let Event::Failed(failure) = event {
+            return Err(failure.into());
+        }
+        answer.tell(event);
+    }
+    if streamed {
+        let writing = Writing { answer, reading, pulse: gateway.pulse };
+        let body = Body::from_stream(stream::unfold(writing, Writing::next));
+        let kind = HeaderValue::from_static("text/event-stream");
+        let fresh = HeaderValue::from_static("no-cache");
+        return Ok(([(CONTENT_TYPE, kind), (CACHE_CONTROL, fresh)], body).into_response());
+    }
+    loop {
+        let events = reading.next().await;
+        if events.is_empty() {
+            return Ok(Json(answer.whole()?).into_response());
+        }
+        events.into_iter().for_each(|event| answer.tell(event));
+        // Nobody reads them.
+        drop(answer.frames());
+    }
+}
+
+/// An answer on its way from one stream into another. A piece is read when the one before was taken.
+struct Writing {
+    answer: Answer,
+    reading: Reading,
+    pulse: Duration,
+}
+
+impl Writing {
+    async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
+        loop {
+            let frames = self.answer.frames();
+            if !frames.is_empty() {
+                return Some((Ok(frames.into()), self));
+            }
+            let Ok(events) = tokio::time::timeout(self.pulse, self.reading.next()).await else {
+                return Some((Ok(Bytes::from_static(STILL_THERE)), self));
+            };
+            if events.is_empty() {
+                return None;
+            }
+            events.into_iter().for_each(|event| self.answer.tell(event));
+        }
+    }
+}
+
+fn taken(body: Sent) -> Result<Bytes, Refusal> {
+    body.map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))
+}
+
+/// What of an address stands below that of the service, which has the version in it.
+fn below(uri: &Uri) -> String {
+    let all = uri.path_and_query().map_or("", |all| all.as_str());
+    let below = all.strip_prefix("/v1").filter(|rest| rest.starts_with('/')).unwrap_or(all);
+    below.to_owned()
+}
+
+async fn models(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) -> Response {
+    let passed = gateway.upstream.pass(Method::GET, &below(&uri), &headers, Bytes::new()).await;
+    passed.unwrap_or_else(|refusal| refusal.response(Api::Responses))
+}
+
+/// How many tokens a request has. Where the service cannot tell, a guess is enough for agents that watch their budget.
+async fn count(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: Sent) -> Response {
+    const BYTES_PER_TOKEN: usize = 4;
+    let counted = async {
+        let body = taken(body)?;
+        match gateway.upstream.api {
+            Api::Messages => gateway.upstream.pass(Method::POST, &below(&uri), &headers, body).await,
+            Api::Chat | Api::Responses => {
+                Ok(Json(json!({ "input_tokens": body.len() / BYTES_PER_TOKEN })).into_response())
+            }
+        }
+    };
+    counted.await.unwrap_or_else(|refusal| refusal.response(Api::Messages))
+}
+
+async fn unknown(uri: Uri) -> Response {
+    let why = format!(
+        "the gateway does not know {}; it serves /v1/responses, /v1/chat/completions, /v1/messages and /v1/models",
+        uri.path()
+    );
+    Refusal::new(StatusCode::NOT_FOUND, why).response(Api::Responses)
+}

@@ -1,0 +1,244 @@
+//! The service over HTTP: a request goes out, a stream of events comes in.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use longshore_drivers::react::api::{Event, Failure, FailureKind, Stream};
+use longshore_drivers::react::settings::Api;
+use reqwest::{Client, Url};
+use tokio::time::Instant;
+
+use super::refusal::Refusal;
+
+/// How long it may take to reach the service.
+const CONNECT_WITHIN: Duration = Duration::from_secs(20);
+/// How long the service may be silent. A large model on a small machine reads long before it says its first word.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// How much an answer may have on the wire. The largest that models write has a tenth of it.
+const ANSWER_BYTES: usize = 256 << 20;
+/// How much of a refusal is read.
+const REFUSAL_BYTES: usize = 1 << 20;
+/// What is between two neighbours on the wire, and not between the ends.
+const OF_THE_CONNECTION: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+/// A service, and how to speak with it.
+pub(super) struct Upstream {
+    client: Client,
+    pub(super) api: Api,
+    base: String,
+    key: Option<String>,
+}
+
+impl Upstream {
+    pub(super) fn new(url: &str, api: Api, key: Option<String>) -> Result<Self> {
+        let parsed = Url::parse(url).with_context(|| format!("{url} is no address"))?;
+        ensure!(
+            matches!(parsed.scheme(), "http" | "https") && parsed.query().is_none(),
+            "{url} is no address of a service; it looks like http://127.0.0.1:11434/v1"
+        );
+        // Fails only when somebody was first, which is as well.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let client = Client::builder()
+            .connect_timeout(CONNECT_WITHIN)
+            .user_agent(concat!("longshore/", env!("CARGO_PKG_VERSION")))
+            .build()
+            .context("cannot speak HTTP")?;
+        Ok(Self { client, api, base: url.trim_end_matches('/').to_owned(), key })
+    }
+
+    /// Asks, in the service's own API, on behalf of a client with these headers.
+    pub(super) async fn ask(&self, client: &HeaderMap, body: String) -> Result<Reading, Refusal> {
+        let url = format!("{}{}", self.base, self.api.path());
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        self.sign(client, &mut headers);
+        let response = self.sent(self.client.post(url).headers(headers).body(body)).await?;
+        if !response.status().is_success() {
+            return Err(refused(response).await);
+        }
+        let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
+        let is_one_body = kind.starts_with(b"application/json");
+        let mut stream = Stream::new(self.api);
+        if is_one_body {
+            // A service that does not stream: its answer is one event.
+            stream.feed(b"data: ", |_| {});
+        }
+        Ok(Reading { response, stream, is_one_body, bytes: 0, heard: Instant::now(), over: false })
+    }
+
+    /// Passes a request on as it is, and the answer back.
+    pub(super) async fn pass(
+        &self,
+        method: Method,
+        path: &str,
+        client: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, Refusal> {
+        let mut headers = of_the_ends(client);
+        headers.remove(HOST);
+        headers.remove(CONTENT_LENGTH);
+        if self.key.is_some() {
+            headers.remove(AUTHORIZATION);
+            headers.remove(X_API_KEY);
+            self.sign(client, &mut headers);
+        }
+        let request = self.client.request(method, format!("{}{path}", self.base)).headers(headers).body(body);
+        let answered = self.sent(request).await?;
+        let (status, headers) = (answered.status(), of_the_ends(answered.headers()));
+        let mut response = Response::new(Body::from_stream(answered.bytes_stream()));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+
+    async fn sent(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, Refusal> {
+        let sent = tokio::time::timeout(PATIENCE, request.send()).await.map_err(|_| silent())?;
+        sent.map_err(|error| self.unreachable(&error).into())
+    }
+
+    /// With our own key, or, where there is none, with the client's, in the header that the service wants.
+    fn sign(&self, client: &HeaderMap, headers: &mut HeaderMap) {
+        if self.api == Api::Messages {
+            headers.insert(ANTHROPIC_VERSION, client.get(ANTHROPIC_VERSION).cloned().unwrap_or(VERSION));
+        }
+        let key = self.key.clone().or_else(|| key_of(client));
+        let carried = key.and_then(|key| match self.api {
+            Api::Chat | Api::Responses => {
+                Some((AUTHORIZATION, HeaderValue::try_from(format!("Bearer {key}")).ok()?))
+            }
+            Api::Messages => Some((X_API_KEY, HeaderValue::try_from(key).ok()?)),
+        });
+        if let Some((name, mut value)) = carried {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+    }
+
+    /// Why the service cannot be reached, down to the cause: the outermost error only says that it cannot.
+    fn unreachable(&self, error: &reqwest::Error) -> Failure {
+        let mut words = vec![format!("the model's service at {} cannot be reached", self.base)];
+        let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            words.push(inner.to_string());
+            cause = inner.source();
+        }
+        words.dedup();
+        Failure::new(FailureKind::Network, words.join(": "))
+    }
+}
+
+/// The key that a client sends, in whichever header.
+fn key_of(client: &HeaderMap) -> Option<String> {
+    let text = |name: HeaderName| client.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    text(X_API_KEY).or(bearer).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
+}
+
+fn of_the_ends(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    OF_THE_CONNECTION.iter().for_each(|name| drop(headers.remove(*name)));
+    headers
+}
+
+fn silent() -> Failure {
+    let seconds = PATIENCE.as_secs();
+    Failure::new(FailureKind::Network, format!("the model's service has said nothing for {seconds} s"))
+}
+
+/// What the service answered instead.
+async fn refused(mut response: reqwest::Response) -> Refusal {
+    let status = response.status();
+    let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
+    let headers = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() > REFUSAL_BYTES {
+                break;
+            }
+        }
+    };
+    // What came in time is told.
+    let _ = tokio::time::timeout(CONNECT_WITHIN, reading).await;
+    let failure = Failure::of_answer(status.as_u16(), &String::from_utf8_lossy(&body), None);
+    // Something that is neither an answer nor an error is an error to whoever asked.
+    let status = if status.as_u16() >= 400 { status } else { StatusCode::BAD_GATEWAY };
+    Refusal { status, failure, headers }
+}
+
+/// An answer that is being read. Whoever drops it hangs up.
+pub(super) struct Reading {
+    response: reqwest::Response,
+    stream: Stream,
+    is_one_body: bool,
+    bytes: usize,
+    /// When something came last.
+    heard: Instant,
+    over: bool,
+}
+
+impl Reading {
+    /// What is said next; nothing once all is said. Nothing is lost by whoever stops waiting for it.
+    pub(super) async fn next(&mut self) -> Vec<Event<'static>> {
+        let mut events = Vec::new();
+        while events.is_empty() && !self.over {
+            match tokio::time::timeout_at(self.heard + PATIENCE, self.response.chunk()).await {
+                Ok(Ok(Some(bytes))) => self.read(&bytes, &mut events),
+                Ok(Ok(None)) => self.end(&mut events),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a stream broke");
+                    self.end(&mut events);
+                }
+                Err(_) => self.fail(silent(), &mut events),
+            }
+            self.over |= self.stream.is_over();
+        }
+        events
+    }
+
+    fn read(&mut self, bytes: &Bytes, events: &mut Vec<Event<'static>>) {
+        self.heard = Instant::now();
+        self.bytes += bytes.len();
+        if self.bytes > ANSWER_BYTES {
+            let why = format!("the model's service said more than {ANSWER_BYTES} bytes");
+            return self.fail(Failure::new(FailureKind::Garbled, why), events);
+        }
+        let tell = |event: Event<'_>| events.push(event.into_owned());
+        if self.is_one_body {
+            let line: Vec<u8> = bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect();
+            self.stream.feed(&line, tell);
+        } else {
+            self.stream.feed(bytes, tell);
+        }
+    }
+
+    fn end(&mut self, events: &mut Vec<Event<'static>>) {
+        self.stream.end(|event| events.push(event.into_owned()));
+        self.over = true;
+    }
+
+    fn fail(&mut self, failure: Failure, events: &mut Vec<Event<'static>>) {
+        events.push(Event::Failed(failure));
+        self.over = true;
+    }
+}
