@@ -80,6 +80,7 @@ async function settleCodex(hub) {
   await hub.call("GET", "/agents");
   const { sessionId } = await hub.open();
   await until("codex", async () => (await hub.session(sessionId)).native);
+  await hub.call("PATCH", `/sessions/${sessionId}`, { archived: true });
   await hub.call("DELETE", `/sessions/${sessionId}`);
 }
 
