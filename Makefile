@@ -30,6 +30,7 @@ bench: apt ## figures, beside a reference relay measured in the same run
 	$(if $(BENCH),,"$${CARGO_TARGET_DIR:-target}/release/south")
 
 web: $(WEB) ## the web app, compressed for the program to serve
+	@$(if $(WEB),:,echo "npm is missing: the program is built without its web app")
 
 web/dist/index.html: web/node_modules/.package-lock.json $(shell find web \( -name node_modules -o -name dist -o -name tests \) -prune -o -type f -print 2>/dev/null)
 	npm run --prefix web build

@@ -79,3 +79,9 @@ export function reveal(text: string): string {
     return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
   });
 }
+
+/** The last line of a text that says something, without the marks of its markdown. */
+export function lastLine(text: string): string {
+  const bare = (line: string) => line.replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/, "").replace(/\*\*|__|~~|`+/g, "").replace(/\s*\|\s*/g, " ").trim();
+  return text.split("\n").map(bare).findLast((line) => /[\p{L}\p{N}]/u.test(line)) ?? "";
+}

@@ -73,6 +73,11 @@ export class Outbox {
     for (const wish of over) void this.remove(wish.key);
   }
 
+  /** The log has these: whatever becomes of the answers, what was wished is there. */
+  arrived(keys: string[]): void {
+    for (const { key } of this.wishes.filter((wish) => keys.includes(wish.key))) void this.remove(key);
+  }
+
   /** Sends what waits. Called whenever there is reason to hope. */
   async flush(): Promise<void> {
     if (this.busy) {

@@ -24,6 +24,8 @@ export class Live {
   private frames = new Frames(() => this.draw());
   private catchUpTo = 0;
   private missed = 0;
+  /** Prompts of ours, or of others, that have come to the log since the last drawing. */
+  private arrived: string[] = [];
   private connecting: Promise<void> | undefined;
 
   constructor(
@@ -41,6 +43,7 @@ export class Live {
     const timeline = this.timeline;
     if (!timeline) return;
     timeline.apply(event);
+    if (event.type === "prompt_queued" && event.payload.key) this.arrived.push(event.payload.key);
     if (timeline.astray) void this.older();
     this.frames.ask();
   }
@@ -131,6 +134,8 @@ export class Live {
     this.items = [...timeline.items];
     this.hasOlder = timeline.older !== null;
     this.hub.outbox.reached(this.session, timeline.head);
+    // The event may be here before the answer; then nothing has to stand in for it either.
+    if (this.arrived.length) this.hub.outbox.arrived(this.arrived.splice(0));
     if (this.missed && timeline.head >= this.catchUpTo) {
       this.caughtUp = this.missed;
       this.missed = 0;

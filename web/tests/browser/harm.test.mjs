@@ -60,7 +60,7 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
     await page.getByText("From the script.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), decides ? 1 : 0);
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
-    assert.equal(await page.getByRole("link", { name: "New" }).count(), 0);
+    assert.equal(await page.getByRole("link", { name: "New", exact: true }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();
     await page.getByRole("button", { name: "Export" }).waitFor();
     for (const word of ["Rename", "Archive", "Fork", "Close for good"]) assert.equal(await page.getByRole("button", { name: word }).count(), 0, word);

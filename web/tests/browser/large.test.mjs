@@ -1,6 +1,6 @@
 // A session of 50,000 events opens at its end, scrolls back by pages, and never has more than a screenful in the page.
 import assert from "node:assert/strict";
-import { until } from "./browser.mjs";
+import { prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { long } from "./scenes.mjs";
 
@@ -27,18 +27,37 @@ scene("a long session is a short page", async ({ open, hub, stage, note }) => {
   // Back by pages: each makes the list longer, and what was on screen stays where it is.
   const rows = page.locator(".rows");
   const height = () => rows.evaluate((list) => list.scrollHeight);
+  await until("the whole of the first page", async () => (await height()) > 2_500);
   for (let round = 0; round < 4; round++) {
     const before = await height();
-    await until("an older page", async () => {
-      await rows.evaluate((list) => list.scrollTo(0, 0));
-      return (await height()) > before + 1_000;
-    });
-    await page.getByText("Older …").waitFor({ state: "detached" });
-    assert.ok((await rows.evaluate((list) => list.scrollTop)) > 500, "the reader was not moved");
+    // In one go, so that nothing comes between looking and scrolling.
+    await until("an older page", () => rows.evaluate((list, before) => list.scrollHeight > before + 1_000 || void list.scrollTo(0, 0), before));
+    await until("the reader where the reader was", () => rows.evaluate((list) => list.scrollTop > 500 && list.scrollHeight - list.scrollTop - list.clientHeight > 1_000));
   }
   assert.ok((await nodes()) < 2_500, `${await nodes()} nodes after scrolling`);
   await page.getByRole("button", { name: "To the end" }).click();
   await page.getByText(last).waitFor();
   note(`${await nodes()} nodes, ${Math.round((await figures()).JSHeapUsedSize / 1_000_000)} MB of heap`);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("whoever reads further up is left there while words come", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ mode: "full" });
+  const page = await open({ size: { width: 390, height: 420 }, path: `/sessions/${sessionId}` });
+  await prompt(page).fill("speak endlessly");
+  await page.getByRole("button", { name: "Send" }).click();
+  const rows = page.locator(".rows");
+  const below = () => rows.evaluate((list) => list.scrollHeight - list.scrollTop - list.clientHeight);
+  await until("more than a screen", () => rows.evaluate((list) => list.scrollHeight > list.clientHeight + 200));
+  await until("the end is followed", async () => (await below()) < 60);
+  await rows.evaluate((list) => list.scrollTo(0, 0));
+  await page.getByRole("button", { name: "To the end" }).waitFor();
+  const then = await below();
+  await until("more words", async () => (await below()) > then + 60);
+  assert.equal(await rows.evaluate((list) => list.scrollTop), 0);
+  await page.getByRole("button", { name: "To the end" }).click();
+  await until("the end is followed again", async () => (await below()) < 60);
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.rest(sessionId);
   assert.deepEqual(page.complaints, []);
 });

@@ -33,6 +33,8 @@ async function awake(open, stage, path) {
       dispatchEvent(event);
       await Promise.all(work);
     }, action),
+    /** From here on the worker finds no page of ours. */
+    alone: () => worker.evaluate(() => void (Clients.prototype.matchAll = async () => [])),
     wanted: () => worker.evaluate(() => self.wanted),
   };
 }
@@ -69,7 +71,7 @@ scene("a push is shown, and a tap decides without a page", async ({ open, hub, s
 scene("a tap on a push leads to its session", async ({ open, hub, stage }) => {
   const { sessionId } = await hub.open({ prompt: "hail, pushed", mode: "full" });
   await hub.rest(sessionId);
-  const { page, push, shown, tap, wanted } = await awake(open, stage, "/machines");
+  const { page, push, shown, tap, wanted, alone } = await awake(open, stage, "/machines");
   await push({ kind: "finished", title: "shop · hail · codex", body: "Hail to you.", session: sessionId, url: `/sessions/${sessionId}` });
   await until("the notification", async () => (await shown()).length === 1);
   await tap("");
@@ -78,7 +80,7 @@ scene("a tap on a push leads to its session", async ({ open, hub, stage }) => {
   assert.deepEqual(await wanted(), ["focus"]);
 
   // Without a page of ours, one is opened; and what is no message of ours is shown as it is.
-  await page.goto("about:blank");
+  await alone();
   await push("plain words");
   await until("the words", async () => (await shown())[0]?.body === "plain words");
   await tap("");

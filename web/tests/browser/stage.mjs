@@ -7,10 +7,10 @@ import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writ
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { until } from "./browser.mjs";
+import { client, until } from "./browser.mjs";
 
-const ROOT = resolve(import.meta.dirname, "../../..");
-const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
+export const ROOT = resolve(import.meta.dirname, "../../..");
+export const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
 const AGENTS = join(ROOT, "tests/agents/node_modules/.bin");
 const TOKEN = "the-token-of-the-browser-tests";
 
@@ -72,6 +72,16 @@ async function raise(stage, at, base) {
   await stage.startHub();
   const page = await (await fetch(stage.url)).text();
   if (!page.includes('id="app"')) throw new Error(`${BIN} was built without the web app: make web, then cargo build`);
+  await settleCodex(client(stage));
+}
+
+/** Codex lays down its own files when it is first started, and two that do so at once fail: here it has done so before. */
+async function settleCodex(hub) {
+  await hub.call("GET", "/agents");
+  const { sessionId } = await hub.open();
+  await until("codex", async () => (await hub.session(sessionId)).native);
+  await hub.call("PATCH", `/sessions/${sessionId}`, { archived: true });
+  await hub.call("DELETE", `/sessions/${sessionId}`);
 }
 
 async function ended(child) {

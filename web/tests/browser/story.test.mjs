@@ -60,7 +60,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
     await page.getByText(/gate-/).first().waitFor();
     await prompt(page).fill(`hold, ${agent}, to port`);
     await page.getByRole("button", { name: "Steer" }).click();
-    await page.locator(".said", { hasText: "to port" }).waitFor();
+    await page.locator(".said", { hasText: "to port" }).first().waitFor();
     writeFileSync(join(stage.shop, `gate-${agent}`), "");
     await page.getByText("Held, and turned.").waitFor();
     await page.getByText(/^Done ·/).waitFor();

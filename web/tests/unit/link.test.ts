@@ -151,6 +151,20 @@ test("a wish made offline is kept on disk and sent when there is a link, in orde
   assert.equal(second.wishes.length, 0);
 });
 
+test("a prompt that the log tells of is there, whatever becomes of the answer", async () => {
+  const disk = shelf();
+  let lose = () => {};
+  const outbox = new Outbox(disk, () => new Promise((_, reject) => (lose = () => reject(new Lost()))), () => {});
+  const adding = outbox.add(wish("1"));
+  await settled();
+  outbox.arrived(["0", "1"]);
+  await settled();
+  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0]);
+  lose();
+  await adding;
+  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0], "not sent again");
+});
+
 test("what is refused stays with its reason until it is let go", async () => {
   const disk = shelf();
   const problem = { code: "ask_expired", status: 410, title: "the agent no longer waits for this", retry: false };

@@ -7,7 +7,7 @@ import { changedFiles } from "../../src/lib/changes.ts";
 import type { FileChange, Subject, TimelineItem, ToolCall, ToolOutcome } from "../../src/lib/contract.ts";
 import { bareCommand, toolLine } from "../../src/lib/describe.ts";
 import { filesOf, pairs, rowsOf } from "../../src/lib/diff.ts";
-import { cost, count, duration, reveal, shortPath } from "../../src/lib/format.ts";
+import { cost, count, duration, lastLine, reveal, shortPath } from "../../src/lib/format.ts";
 import { marked } from "../../src/lib/groups.ts";
 import { Blocks } from "../../src/lib/markdown/blocks.ts";
 import { safeHref } from "../../src/lib/markdown/links.ts";
@@ -129,6 +129,12 @@ test("figures are short", () => {
   assert.deepEqual([40, 5_700, 42_000, 187_000, 7_500_000].map(duration), ["40 ms", "5.7 s", "42 s", "3:07 min", "2:05 h"]);
   assert.deepEqual([0, 0.0042, 0.31, 120.4].map(cost), ["$0", "$0.004", "$0.31", "$120"]);
   assert.equal(shortPath("/home/dev/shop/cart.py"), "…/shop/cart.py");
+});
+
+test("of a message a list shows the last line that says something", () => {
+  assert.equal(lastLine("**Done.**\n\n- `cart.py` is __mended__\n```"), "cart.py is mended");
+  assert.equal(lastLine("| a | b |\n|---|---|\n| 1 | snake_case |"), "1 snake_case");
+  assert.equal(lastLine(" \n"), "");
 });
 
 test("matches of a search are marked", () => {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import type { Event, TimelineItem } from "../../src/lib/contract.ts";
+import { screenful } from "../../src/lib/screenful.ts";
 import { Timeline } from "../../src/lib/timeline.ts";
 
 const folder = "../crates/longshore-model/tests/vectors";
@@ -71,4 +72,13 @@ test("what grows is replaced, what does not stays the same object", () => {
     assert.ok(changed <= 1, `event ${event.seq} touched ${changed} items`);
     before = [...timeline.items];
   }
+});
+
+test("a screenful is enough items and not many more", () => {
+  const item = (kind: string, text = ""): TimelineItem => ({ kind, text, seq: 1, startedAt: "", content: kind === "plan" ? { steps: [] } : {} }) as unknown as TimelineItem;
+  const tools = Array.from({ length: 60 }, () => item("tool"));
+  assert.equal(screenful(tools, 640), 15);
+  assert.equal(screenful([...tools, item("message", "a line of words\n".repeat(40))], 640), 1, "one that is longer than the screen");
+  assert.equal(screenful(tools.slice(0, 3), 640), 3);
+  assert.equal(screenful([], 640), 0);
 });

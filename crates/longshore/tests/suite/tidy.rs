@@ -223,3 +223,27 @@ fn no_test_file_is_forgotten() {
     }
     none(faults, "A test file that no `mod` line names is never compiled, let alone run.");
 }
+
+/// A fresh clone on a machine without Node must still come to a program; its page says what is missing.
+#[test]
+fn without_node_make_leaves_the_web_app_out() {
+    let tools = tempfile::tempdir().unwrap();
+    let known = std::env::var_os("PATH").unwrap();
+    for tool in ["sh", "make", "find", "cksum", "tr"] {
+        let place =
+            std::env::split_paths(&known).map(|folder| folder.join(tool)).find(|place| place.exists());
+        std::os::unix::fs::symlink(place.unwrap_or_else(|| panic!("no {tool}")), tools.path().join(tool))
+            .unwrap();
+    }
+    let plan = Command::new(tools.path().join("make"))
+        .args(["-n", "run"])
+        .current_dir(root())
+        .env("PATH", tools.path())
+        .env_remove("MAKEFLAGS")
+        .output()
+        .unwrap();
+    let plan = String::from_utf8(plan.stdout).unwrap();
+    assert!(plan.contains("cargo run --release"), "{plan}");
+    assert!(plan.contains("npm is missing"), "{plan}");
+    assert!(!plan.contains("npm ci") && !plan.contains("npm run"), "{plan}");
+}
