@@ -68,8 +68,8 @@ impl Record {
     async fn play(&self, agent: &str, scenario: &str, as_json: bool) -> Result<ExitCode> {
         let scenario = named(scenario)?;
         let (found, below) = find(agent).await?;
-        if !found.plays(scenario) {
-            let what = format!("it is not known how {agent} is pointed at a scripted model");
+        if let Some(why) = found.why_not(scenario) {
+            let what = format!("`{}` cannot be played with {agent}: {why}", scenario.name);
             let hint = format!(
                 "point it at `longshore model` yourself, and drive it through `longshore record -o FILE --driver {} -- PROGRAM`",
                 found.agent.driver_name()

@@ -154,7 +154,7 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
 
 /// How many scenarios are played at the same time: agents wait more than they work.
 fn at_once() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4)
+    std::thread::available_parallelism().map_or(2, usize::from).saturating_mul(2).clamp(2, 8)
 }
 
 async fn play(
@@ -172,8 +172,8 @@ async fn play(
         shape: None,
         version: None,
     };
-    if broken.is_none() && !found.plays(scenario) {
-        row.not_played = Some("it is not known how this agent is pointed at a scripted model".to_owned());
+    if row.not_played.is_none() {
+        row.not_played = found.why_not(scenario).map(str::to_owned);
     }
     if row.not_played.is_some() {
         return row;

@@ -23,6 +23,7 @@ pub struct Recorded {
 /// The agents that were recorded.
 const RECORDED: [(&str, &str); 8] = [
     ("codex", include_str!("recorded/codex.json")),
+    ("codex-exec", include_str!("recorded/codex-exec.json")),
     ("claude", include_str!("recorded/claude.json")),
     ("opencode", include_str!("recorded/opencode.json")),
     ("gemini", include_str!("recorded/gemini.json")),

@@ -84,6 +84,16 @@ impl Scenario {
         Script::from_value(Value::Array(steps))
     }
 
+    /// Whether something is asked in it that must be answered.
+    pub fn asks(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Asks | Step::Decide(_)))
+    }
+
+    /// Whether something is heard in it before it is whole.
+    pub fn streams(&self) -> bool {
+        self.steps.contains(&Step::Speaks)
+    }
+
     /// The commands that are run and the files that are written: what tool calls are known by.
     pub fn tasks(&self) -> Vec<&str> {
         let steps = self.model.iter().flatten();

@@ -14,7 +14,7 @@ use longshore_drivers::offline::{Offline, Place};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::spec::Agent;
 use longshore_log::MemoryLog;
-use longshore_model::capability::AgentInfo;
+use longshore_model::capability::{AgentInfo, Mode};
 use longshore_model::event::{Body, Event};
 use longshore_session::Hub;
 use rustix::process::Pid;
@@ -85,15 +85,26 @@ impl Found {
         self.agent.offline(Place { folder: Path::new("/"), model: "" }).is_some()
     }
 
-    /// Whether this scenario can be played with it.
-    pub fn plays(&self, scenario: &Scenario) -> bool {
-        scenario.model.is_none() || self.runs_offline()
+    /// Why this scenario cannot be played with it, if it cannot.
+    pub fn why_not(&self, scenario: &Scenario) -> Option<&'static str> {
+        if scenario.model.is_some() && !self.runs_offline() {
+            return Some("it is not known how this agent is pointed at a scripted model");
+        }
+        let never_asks = scenario.asks() && self.mode() != Mode::Ask;
+        let never_streams = scenario.streams() && !self.agent.capabilities().streaming;
+        (never_asks || never_streams).then_some("this agent does not ask, or does not stream")
+    }
+
+    /// The mode in which it is tried: one in which it asks, or, when it never does, one in which everything can be done.
+    fn mode(&self) -> Mode {
+        let modes = self.agent.capabilities().modes;
+        if modes.is_empty() || modes.contains(&Mode::Ask) { Mode::Ask } else { Mode::Full }
     }
 
     /// Plays a scenario, in a folder below this one that is gone afterwards.
     pub async fn play(&self, scenario: &Scenario, below: &Path) -> Result<Played> {
         let stage = Stage::set_up(self, scenario, below).await?;
-        let mut talk = Talk::open(&stage, self.agent.name()).await?;
+        let mut talk = Talk::open(&stage, self.agent.name(), self.mode()).await?;
         let mut fault = None;
         for step in &scenario.steps {
             if let Err(error) = talk.take(step).await {
@@ -203,6 +214,10 @@ impl Stage {
 
     /// Ends the agent and takes everything away. What is left is the wire, with made-up paths in place of the private ones.
     async fn strike(mut self) -> Vec<Entry> {
+        // Some would wait for their own reasons before they go, and nothing more is wanted of them.
+        for pid in self.running() {
+            let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::TERM);
+        }
         if let Some(anchor) = self.anchor.take() {
             anchor.shutdown().await;
         }

@@ -7,6 +7,7 @@ use super::{Exec, NAME, TITLE, capabilities};
 use crate::account::Account;
 use crate::codex;
 use crate::discover::{AgentSettings, Finding, Surroundings};
+use crate::offline::{Offline, Place};
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
 
 /// Codex, through `codex exec --json`.
@@ -40,6 +41,10 @@ impl AgentSpec for Spec {
 
     fn tested(&self) -> Option<&str> {
         codex::Spec.tested()
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        codex::Spec.offline(place)
     }
 
     fn capabilities(&self) -> Capabilities {
