@@ -21,7 +21,7 @@ pub struct Recorded {
 }
 
 /// The agents that were recorded.
-const RECORDED: [(&str, &str); 8] = [
+const RECORDED: [(&str, &str); 9] = [
     ("codex", include_str!("recorded/codex.json")),
     ("codex-exec", include_str!("recorded/codex-exec.json")),
     ("claude", include_str!("recorded/claude.json")),
