@@ -22,17 +22,26 @@ async function awake(open, stage, path) {
     };
     Clients.prototype.openWindow = async (url) => void self.wanted.push(url);
   });
+  const shown = () => worker.evaluate(async () => (await registration.getNotifications()).map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action, title }) => ({ action, title })) })));
   return {
     page,
-    push: (message) => cdp.send("ServiceWorker.deliverPushMessage", { origin: stage.url, registrationId, data: typeof message === "string" ? message : JSON.stringify(message) }),
-    shown: () => worker.evaluate(async () => (await registration.getNotifications()).map(({ title, body, actions }) => ({ title, body, actions: actions.map(({ action, title }) => ({ action, title })) }))),
-    tap: (action) => worker.evaluate(async (action) => {
-      const event = new NotificationEvent("notificationclick", { notification: (await registration.getNotifications()).at(-1), action });
+    shown,
+    /** As a push service: again, until it is taken. */
+    async push(message) {
+      const [data, body] = typeof message === "string" ? [message, message] : [JSON.stringify(message), message.body];
+      await until(`"${body}" as a notification`, async () => {
+        await cdp.send("ServiceWorker.deliverPushMessage", { origin: stage.url, registrationId, data });
+        return until(body, async () => (await shown()).some((one) => one.body === body), 3_000).then(() => true, () => false);
+      });
+    },
+    tap: (action, body) => worker.evaluate(async ([action, body]) => {
+      const all = await registration.getNotifications();
+      const event = new NotificationEvent("notificationclick", { notification: all.find((one) => !body || one.body === body), action });
       const work = [];
       event.waitUntil = (promise) => work.push(promise);
       dispatchEvent(event);
       await Promise.all(work);
-    }, action),
+    }, [action, body]),
     /** From here on the worker finds no page of ours. */
     alone: () => worker.evaluate(() => void (Clients.prototype.matchAll = async () => [])),
     wanted: () => worker.evaluate(() => self.wanted),
@@ -41,48 +50,38 @@ async function awake(open, stage, path) {
 
 const ACTIONS = [{ action: "allow_once", title: "Allow" }, { action: "deny", title: "Deny" }];
 
-scene("a push is shown, and a tap decides without a page", async ({ open, hub, stage }) => {
-  const { sessionId } = await hub.open({ prompt: "write a note, pushed" });
-  const { approval } = await hub.ask(sessionId);
-  const { push, shown, tap } = await awake(open, stage, "/machines");
-  const message = { kind: "approval", title: "shop · a note · codex", body: "wants to change note.md", session: sessionId, approval, url: `/sessions/${sessionId}`, actions: ACTIONS };
+// One scene: the browser closes the notifications of a page that is gone in its own time, also those of the next one.
+scene("a push is shown; taps on it decide without a page, and lead to its session", async ({ open, hub, stage }) => {
+  const [asks, says] = [(await hub.open({ prompt: "write a note, pushed" })).sessionId, (await hub.open({ prompt: "hail, pushed", mode: "full" })).sessionId];
+  const { approval } = await hub.ask(asks);
+  await hub.rest(says);
+  const { page, push, shown, tap, wanted, alone } = await awake(open, stage, "/machines");
+  const message = { kind: "approval", title: "shop · a note · codex", body: "wants to change note.md", session: asks, approval, url: `/sessions/${asks}`, actions: ACTIONS };
   await push(message);
-  await until("the notification", async () => (await shown()).length === 1);
   assert.deepEqual(await shown(), [{ title: message.title, body: message.body, actions: ACTIONS }]);
   // A newer word about the same thing takes its place.
   await push({ ...message, body: "still wants to" });
-  await until("the newer word", async () => (await shown())[0]?.body === "still wants to");
   assert.equal((await shown()).length, 1);
   await tap("deny");
   assert.deepEqual(await shown(), []);
-  const { items } = await until("the decision", async () => {
-    const timeline = await hub.call("GET", `/sessions/${sessionId}/timeline`);
-    return timeline.items.some((item) => item.kind === "approval" && item.content.decision) && timeline;
-  });
-  assert.equal(items.find((item) => item.kind === "approval").content.decision.decision, "deny");
+  const decided = async () => (await hub.call("GET", `/sessions/${asks}/timeline`)).items.find((item) => item.kind === "approval")?.content.decision;
+  assert.equal((await until("the decision", decided)).decision, "deny");
 
   // One that does not arrive must not look as if it had.
   await push(message);
-  await until("the late one", async () => (await shown()).length === 1);
   await tap("allow_once");
   assert.match((await shown())[0].body, /^Not sent: /);
-});
+  assert.equal((await decided()).decision, "deny");
 
-scene("a tap on a push leads to its session", async ({ open, hub, stage }) => {
-  const { sessionId } = await hub.open({ prompt: "hail, pushed", mode: "full" });
-  await hub.rest(sessionId);
-  const { page, push, shown, tap, wanted, alone } = await awake(open, stage, "/machines");
-  await push({ kind: "finished", title: "shop · hail · codex", body: "Hail to you.", session: sessionId, url: `/sessions/${sessionId}` });
-  await until("the notification", async () => (await shown()).length === 1);
-  await tap("");
-  await page.waitForURL(`**/sessions/${sessionId}`);
+  await push({ kind: "finished", title: "shop · hail · codex", body: "Hail to you.", session: says, url: `/sessions/${says}` });
+  await tap("", "Hail to you.");
+  await page.waitForURL(`**/sessions/${says}`);
   await page.getByText("Hail to you.").first().waitFor();
   assert.deepEqual(await wanted(), ["focus"]);
 
   // Without a page of ours, one is opened; and what is no message of ours is shown as it is.
   await alone();
   await push("plain words");
-  await until("the words", async () => (await shown())[0]?.body === "plain words");
-  await tap("");
+  await tap("", "plain words");
   await until("a window", async () => (await wanted()).includes(`${stage.url}/`));
 });

@@ -26,7 +26,7 @@ async function startDemo() {
 
 /** Name, path, what is done first, and which of them the documents show. */
 const shots = ({ voucher, soak, rename, cleanup, button }) => [
-  ["inbox", "/", undefined, ["phone-light", "desktop-light"]],
+  ["inbox", "/", undefined, ["phone-light"]],
   ["sessions", "/sessions", undefined, ["phone-dark"]],
   ["session", `/sessions/${voucher}`, undefined, ["phone-light", "desktop-dark"]],
   ["unfolded", `/sessions/${voucher}`, async (page) => {
