@@ -24,11 +24,13 @@ async function startDemo() {
   throw new Error("the demo ended before it stood");
 }
 
+const EACH = ["phone-light", "phone-dark", "desktop-light", "desktop-dark"];
+
 /** Name, path, what is done first, and which of them the documents show. */
 const shots = ({ voucher, soak, rename, cleanup, button }) => [
-  ["inbox", "/", undefined, ["phone-light"]],
-  ["sessions", "/sessions", undefined, ["phone-dark"]],
-  ["session", `/sessions/${voucher}`, undefined, ["phone-light", "desktop-dark"]],
+  ["inbox", "/", undefined, EACH],
+  ["sessions", "/sessions", undefined, EACH],
+  ["session", `/sessions/${voucher}`, undefined, EACH],
   ["unfolded", `/sessions/${voucher}`, async (page) => {
     await page.locator(".timeline .fold").first().waitFor();
     await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 300));
@@ -39,14 +41,14 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
   ["approval", `/sessions/${rename}`, undefined, ["phone-dark"]],
   ["risky", `/sessions/${cleanup}`],
   ["question", `/sessions/${button}`, undefined, ["phone-light"]],
-  ["changes", `/sessions/${voucher}/changes`, undefined, ["desktop-light"]],
-  ["new", "/new"],
-  ["machines", "/machines"],
+  ["changes", `/sessions/${voucher}/changes`, undefined, EACH],
+  ["new", "/new", undefined, EACH],
+  ["machines", "/machines", undefined, EACH],
   ["pair-sheet", "/machines", async (page) => {
     await page.getByRole("button", { name: "Pair a device" }).click();
     await page.getByRole("button", { name: "Show a code" }).click();
   }],
-  ["usage", "/usage", undefined, ["phone-dark"]],
+  ["usage", "/usage", undefined, EACH],
   ["search", "/sessions", (page) => page.getByLabel("Search everything").fill("total")],
   ["menu", `/sessions/${voucher}`, (page) => page.getByRole("button", { name: "More", exact: true }).click()],
   ["help", "/sessions", (page) => page.keyboard.press("?")],
@@ -77,7 +79,7 @@ try {
         const file = join(place, `${name}-${kind}`);
         if (forDocs) {
           const cdp = await page.context().newCDPSession(page);
-          const { data } = await cdp.send("Page.captureScreenshot", { format: "webp", quality: 82 });
+          const { data } = await cdp.send("Page.captureScreenshot", { format: "webp", quality: 70 });
           writeFileSync(`${file}.webp`, Buffer.from(data, "base64"));
         } else await page.screenshot({ path: `${file}.png` });
         if (page.complaints.length) console.log(name, kind, page.complaints.slice(0, 3));
