@@ -26,8 +26,18 @@ const USAGE: &str = "the end of the turn: usage none instead of yes";
 const UPDATE: &str = "diff of `heron.txt`: changes `update heron.txt +1 -0` instead of `add heron.txt +1 -0`";
 
 /// Where an agent differs by its nature.
-const DIFFERS: [(&str, &[&str]); 8] = [
+const DIFFERS: [(&str, &[&str]); 9] = [
     ("codex", &[]),
+    // Headless it asks nobody, says what is whole, and names a file that it changed without the change.
+    (
+        "codex-exec",
+        &[
+            "approval of `expr 41 + 1 > made.txt; cat made.txt` is missing",
+            "approval of `heron.txt` is missing",
+            "diff of `heron.txt`: changes `add heron.txt +0 -0` instead of `add heron.txt +1 -0`",
+            "message `All done.`: streamed none instead of yes",
+        ],
+    ),
     ("claude", &[]),
     ("opencode", &[]),
     // It shows what a command printed to its model only.
