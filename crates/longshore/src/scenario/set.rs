@@ -4,6 +4,7 @@ use std::sync::LazyLock;
 
 use longshore_drivers::offline::Calls;
 use longshore_model::approval::Decision;
+use longshore_model::capability::{Capabilities, Mode};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -64,6 +65,11 @@ pub enum Step {
     ToldModel(String),
 }
 
+/// Whether an agent asks before it does something. One that knows no modes is not told to do without.
+pub(super) fn asks(can: &Capabilities) -> bool {
+    can.modes.is_empty() || can.modes.contains(&Mode::Ask)
+}
+
 /// A title or a summary that an agent asks for beside its turns must not take a step of the scenario.
 fn aside() -> Value {
     json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" })
@@ -84,14 +90,24 @@ impl Scenario {
         Script::from_value(Value::Array(steps))
     }
 
-    /// Whether something is asked in it that must be answered.
-    pub fn asks(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Asks | Step::Decide(_)))
-    }
-
-    /// Whether something is heard in it before it is whole.
-    pub fn streams(&self) -> bool {
-        self.steps.contains(&Step::Speaks)
+    /// Whether an agent that can do this much can play it.
+    pub fn fits(&self, can: &Capabilities) -> bool {
+        self.steps.iter().all(|step| match step {
+            Step::Asks | Step::Decide(_) => asks(can),
+            Step::Speaks => can.streaming,
+            Step::Ready
+            | Step::Prompt(_)
+            | Step::AllowAll
+            | Step::Interrupt
+            | Step::Kill
+            | Step::Ends
+            | Step::Written(_)
+            | Step::Remind(_)
+            | Step::File(_)
+            | Step::NoFile(_)
+            | Step::NothingWaits
+            | Step::ToldModel(_) => true,
+        })
     }
 
     /// The commands that are run and the files that are written: what tool calls are known by.

@@ -23,7 +23,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::play::Talk;
-use super::set::Scenario;
+use super::set::{Scenario, asks};
 use super::shape::{RECORDED_WORK, Shape, shape_of};
 use crate::script::Model;
 
@@ -90,15 +90,13 @@ impl Found {
         if scenario.model.is_some() && !self.runs_offline() {
             return Some("it is not known how this agent is pointed at a scripted model");
         }
-        let never_asks = scenario.asks() && self.mode() != Mode::Ask;
-        let never_streams = scenario.streams() && !self.agent.capabilities().streaming;
-        (never_asks || never_streams).then_some("this agent does not ask, or does not stream")
+        let fits = scenario.fits(&self.agent.capabilities());
+        (!fits).then_some("this agent does not ask, or does not stream")
     }
 
     /// The mode in which it is tried: one in which it asks, or, when it never does, one in which everything can be done.
     fn mode(&self) -> Mode {
-        let modes = self.agent.capabilities().modes;
-        if modes.is_empty() || modes.contains(&Mode::Ask) { Mode::Ask } else { Mode::Full }
+        if asks(&self.agent.capabilities()) { Mode::Ask } else { Mode::Full }
     }
 
     /// Plays a scenario, in a folder below this one that is gone afterwards.
