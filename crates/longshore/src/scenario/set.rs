@@ -172,6 +172,9 @@ mod tests {
             let named: Vec<_> = set.iter().filter(|other| other.name == scenario.name).collect();
             assert_eq!(named.len(), 1, "{}", scenario.name);
         }
-        assert_eq!(scenario("task").unwrap().tasks(), ["expr 41 + 1 > made.txt; cat made.txt", "heron.txt"]);
+        assert_eq!(
+            scenario("task").unwrap().tasks(),
+            ["expr 770000 + 7 > made.txt; cat made.txt", "heron.txt"]
+        );
     }
 }

@@ -9,11 +9,11 @@ use super::agents::found;
 /// The task as everybody should tell it: a command with its output, a change with its diff, an approval for each, a
 /// report, and the end of the turn.
 fn told_by_all() -> Shape {
-    let command = "expr 41 + 1 > made.txt; cat made.txt";
+    let command = "expr 770000 + 7 > made.txt; cat made.txt";
     let shape = json!([
         { "is": "prompt", "text": "do it" },
         { "is": "approval", "what": command, "to": "run", "decision": "allow_once" },
-        { "is": "tool", "what": command, "kind": "execute", "status": "completed", "output": "42" },
+        { "is": "tool", "what": command, "kind": "execute", "status": "completed", "output": "770007" },
         { "is": "approval", "what": "heron.txt", "to": "change", "decision": "allow_once" },
         { "is": "diff", "what": "heron.txt", "status": "completed", "changes": ["add heron.txt +1 -0"] },
         { "is": "message", "text": "All done.", "streamed": true },
@@ -32,7 +32,7 @@ const DIFFERS: [(&str, &[&str]); 9] = [
     (
         "codex-exec",
         &[
-            "approval of `expr 41 + 1 > made.txt; cat made.txt` is missing",
+            "approval of `expr 770000 + 7 > made.txt; cat made.txt` is missing",
             "approval of `heron.txt` is missing",
             "diff of `heron.txt`: changes `add heron.txt +0 -0` instead of `add heron.txt +1 -0`",
             "message `All done.`: streamed none instead of yes",
@@ -41,7 +41,7 @@ const DIFFERS: [(&str, &[&str]); 9] = [
     ("claude", &[]),
     ("opencode", &[]),
     // It shows what a command printed to its model only.
-    ("gemini", &["tool call `expr 41 + 1 > made.txt; cat made.txt`: output none instead of 42"]),
+    ("gemini", &["tool call `expr 770000 + 7 > made.txt; cat made.txt`: output none instead of 770007"]),
     // It tells of a new file as of one that was empty, and names it in what it says next.
     (
         "copilot",

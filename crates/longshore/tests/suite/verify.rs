@@ -102,7 +102,7 @@ async fn an_update_that_breaks_something_is_told_in_words() {
     let told =
         desk.longshore(&["verify", "codex", "open", "plain", "allowed"], &[("CODEX_PATH", &codex)]).await;
     assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
-    let command = "expr 41 + 1 > made.txt; cat made.txt";
+    let command = "expr 770000 + 7 > made.txt; cat made.txt";
     let lines: Vec<&str> = told.out.lines().collect();
     assert!(lines[0].starts_with("Codex 99.0.0, recorded with 0."), "{}", told.out);
     assert_eq!(lines[1..3], ["✓ open     ok", "✓ plain    ok"], "{}", told.out);
