@@ -17,6 +17,7 @@
 //! | `tools` | the client's tools under names that every API takes, and back |
 //! | `answer` | neutral events as begun, grown and ended things, for whoever writes them |
 //! | `chat`, `responses`, `messages` | one API each: its requests, its answers |
+//! | `openai` | what both APIs of OpenAI say alike |
 //! | `sealed` | thoughts of one service on their way through the API of another |
 //! | `refusal` | what went wrong, in the words of each API |
 //! | `upstream` | the service over HTTP |
@@ -30,6 +31,7 @@ mod asked;
 mod chat;
 mod conversation;
 mod messages;
+mod openai;
 mod refusal;
 mod responses;
 mod sealed;

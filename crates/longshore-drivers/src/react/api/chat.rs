@@ -13,7 +13,9 @@ use serde_json::{Value, json};
 
 use super::failure::{Failure, FailureKind};
 use super::text::Text;
-use super::{Event, Finish, Look, Request, arguments_of, look, name_of, parse, summary, words};
+use super::{
+    Cached, Event, Finish, Look, Request, Thought, arguments_of, look, name_of, parse, summary, words,
+};
 use crate::react::history::{Item, Part, Role};
 
 pub(super) fn body(request: &Request) -> Value {
@@ -221,18 +223,6 @@ struct Used {
     prompt_tokens_details: Option<Cached>,
     #[serde(default)]
     completion_tokens_details: Option<Thought>,
-}
-
-#[derive(Deserialize)]
-struct Cached {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Thought {
-    #[serde(default)]
-    reasoning_tokens: Option<u64>,
 }
 
 impl Used {

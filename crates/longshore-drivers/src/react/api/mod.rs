@@ -269,6 +269,20 @@ fn summary(text: &str) -> String {
     format!("The conversation so far was long and is summed up here. Go on from it.\n\n{text}")
 }
 
+/// What of the input was cached, as both APIs of OpenAI say it.
+#[derive(serde::Deserialize)]
+struct Cached {
+    #[serde(default)]
+    cached_tokens: Option<u64>,
+}
+
+/// What of the output was thought, as both APIs of OpenAI say it.
+#[derive(serde::Deserialize)]
+struct Thought {
+    #[serde(default)]
+    reasoning_tokens: Option<u64>,
+}
+
 /// Reads JSON that borrows from its text, or says what is wrong.
 fn parse<'a, T: serde::Deserialize<'a>>(data: &'a [u8]) -> Result<T, Failure> {
     serde_json::from_slice(data).map_err(|error| Failure::garbled(&error, data))

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::failure::{Failure, FailureKind};
 use super::text::Text;
-use super::{Event, Finish, Look, Request, arguments_of, look, name_of, parse, summary};
+use super::{Cached, Event, Finish, Look, Request, Thought, arguments_of, look, name_of, parse, summary};
 use crate::react::history::{Item, Part, Role};
 use crate::react::settings::Api;
 
@@ -134,18 +134,6 @@ struct Used {
     output_tokens: Option<u64>,
     #[serde(default)]
     output_tokens_details: Option<Thought>,
-}
-
-#[derive(Deserialize)]
-struct Cached {
-    #[serde(default)]
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Deserialize)]
-struct Thought {
-    #[serde(default)]
-    reasoning_tokens: Option<u64>,
 }
 
 /// Reads one answer. It remembers nothing: every item comes whole when it is done.

@@ -1,12 +1,13 @@
 //! Requests of OpenAI Chat Completions: a list of messages, calls in those of the assistant, results as their own.
 
-use longshore_drivers::react::api::{Format, ToolChoice, Wishes};
+use longshore_drivers::react::api::Wishes;
 use longshore_drivers::react::history::Part;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
+use crate::gateway::openai::{choice, format};
 use crate::gateway::tools::{Kind, Tool, Tools};
 
 #[derive(Default, Deserialize)]
@@ -60,12 +61,12 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         other => list(other).iter().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
     };
     let wishes = Wishes {
-        tool_choice: choice(&body.tool_choice, &tools),
+        tool_choice: choice(&body.tool_choice, |choice| named(choice, &tools)),
         parallel_calls: body.parallel_tool_calls,
         temperature: body.temperature,
         top_p: body.top_p,
         stop,
-        format: format(&body.response_format),
+        format: format(&body.response_format, &body.response_format["json_schema"]),
     };
     let wanted = Wanted {
         model: body.model,
@@ -144,28 +145,8 @@ fn parts(content: &Value) -> Vec<Part> {
     }
 }
 
-fn choice(choice: &Value, tools: &Tools) -> Option<ToolChoice> {
-    match choice.as_str() {
-        Some("auto") => Some(ToolChoice::Auto),
-        Some("none") => Some(ToolChoice::Never),
-        Some("required") => Some(ToolChoice::Must),
-        Some(_) => None,
-        None => {
-            let name = choice["function"]["name"].as_str().or(choice["custom"]["name"].as_str())?;
-            Some(ToolChoice::Tool(tools.name(None, name)))
-        }
-    }
-}
-
-fn format(format: &Value) -> Option<Format> {
-    let inner = &format["json_schema"];
-    match format["type"].as_str()? {
-        "json_object" => Some(Format::Json),
-        "json_schema" => Some(Format::Schema {
-            name: inner["name"].as_str().unwrap_or("answer").to_owned(),
-            schema: inner["schema"].clone(),
-            strict: inner["strict"].as_bool().unwrap_or(false),
-        }),
-        _ => None,
-    }
+/// The name of the tool that must be called.
+fn named(choice: &Value, tools: &Tools) -> Option<String> {
+    let name = choice["function"]["name"].as_str().or(choice["custom"]["name"].as_str())?;
+    Some(tools.name(None, name))
 }

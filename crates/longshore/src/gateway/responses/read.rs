@@ -1,12 +1,13 @@
 //! Requests of OpenAI Responses: a list of items, each said, called or answered.
 
-use longshore_drivers::react::api::{Format, ToolChoice, Wishes};
+use longshore_drivers::react::api::Wishes;
 use longshore_drivers::react::history::Part;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
+use crate::gateway::openai::{choice, format};
 use crate::gateway::sealed;
 use crate::gateway::tools::{Kind, Tool, Tools};
 
@@ -60,12 +61,12 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         tell(&mut said, &tools, item)?;
     }
     let wishes = Wishes {
-        tool_choice: choice(&body.tool_choice, &tools),
+        tool_choice: choice(&body.tool_choice, |choice| named(choice, &tools)),
         parallel_calls: body.parallel_tool_calls,
         temperature: body.temperature,
         top_p: body.top_p,
         stop: Vec::new(),
-        format: format(&body.text["format"]),
+        format: format(&body.text["format"], &body.text["format"]),
     };
     let wanted = Wanted {
         model: body.model,
@@ -208,27 +209,7 @@ fn parts(content: &Value) -> Vec<Part> {
     }
 }
 
-fn choice(choice: &Value, tools: &Tools) -> Option<ToolChoice> {
-    match choice.as_str() {
-        Some("auto") => Some(ToolChoice::Auto),
-        Some("none") => Some(ToolChoice::Never),
-        Some("required") => Some(ToolChoice::Must),
-        Some(_) => None,
-        None => {
-            let name = tools.name(text_of(&choice["namespace"]), text_of(&choice["name"])?);
-            Some(ToolChoice::Tool(name))
-        }
-    }
-}
-
-fn format(format: &Value) -> Option<Format> {
-    match format["type"].as_str()? {
-        "json_object" => Some(Format::Json),
-        "json_schema" => Some(Format::Schema {
-            name: format["name"].as_str().unwrap_or("answer").to_owned(),
-            schema: format["schema"].clone(),
-            strict: format["strict"].as_bool().unwrap_or(false),
-        }),
-        _ => None,
-    }
+/// The name of the tool that must be called.
+fn named(choice: &Value, tools: &Tools) -> Option<String> {
+    Some(tools.name(text_of(&choice["namespace"]), text_of(&choice["name"])?))
 }
