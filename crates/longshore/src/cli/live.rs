@@ -11,6 +11,7 @@ use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Map, Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::exit::{Fault, INTERRUPTED};
 use super::hand::Hand;
@@ -131,10 +132,12 @@ impl Live {
             self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
         self.cursor = after;
         let mut spin = tokio::time::interval(Duration::from_millis(SPINNER_PACE));
+        // One stream for the whole watch: it keeps a Ctrl-C that comes while an event is being shown.
+        let mut interrupt = signal(SignalKind::interrupt())?;
         loop {
             tokio::select! {
                 biased;
-                _ = tokio::signal::ctrl_c() => {
+                _ = interrupt.recv() => {
                     if self.ctrl_c().await? {
                         return Ok(Watched::Broken);
                     }
