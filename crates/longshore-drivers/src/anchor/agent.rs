@@ -19,6 +19,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::ending::{Cause, Ending};
+use super::home::Home;
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
 use super::process::{News, Process};
@@ -56,6 +57,9 @@ pub(crate) struct Agent {
     linger: Option<Duration>,
     idle_since: Instant,
     process: Process,
+    home: Arc<Home>,
+    /// It has not said anything yet.
+    silent: bool,
     http: Option<Http>,
     /// Its line, when its program calls back.
     socket: Option<Socket>,
@@ -81,7 +85,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { process, http, socket, wire, translator } = started;
+        let Started { process, home, http, socket, wire, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -92,6 +96,8 @@ impl Agent {
             linger,
             idle_since: Instant::now(),
             process,
+            home,
+            silent: true,
             http,
             socket,
             wire,
@@ -252,6 +258,9 @@ impl Agent {
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
             self.wire.heard(&text);
+            if std::mem::take(&mut self.silent) {
+                self.home.is_ready();
+            }
             if let Some(http) = &mut self.http {
                 http.line(&text);
             }

@@ -14,6 +14,7 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use super::ending::{Cause, Ending};
+use super::home::Homes;
 use super::job::{Job, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
@@ -35,6 +36,7 @@ pub(crate) struct Dispatch {
     config: Arc<AnchorConfig>,
     deliver: Deliver,
     routes: Arc<Routes>,
+    homes: Arc<Homes>,
     queries: Arc<Queries>,
     watcher: Arc<Watcher>,
     /// What those tasks ask agents.
@@ -59,8 +61,15 @@ impl Dispatch {
         let config = Arc::new(config);
         let (errand, errands) = mpsc::channel(ERRANDS);
         let watcher = Arc::new(Watcher::new(&config, errand, Arc::clone(&deliver)));
+        let homes = Arc::<Homes>::default();
         Self {
-            queries: Arc::new(Queries::new(Arc::clone(&config), Arc::clone(&watcher), Arc::clone(&deliver))),
+            queries: Arc::new(Queries::new(
+                Arc::clone(&config),
+                Arc::clone(&homes),
+                Arc::clone(&watcher),
+                Arc::clone(&deliver),
+            )),
+            homes,
             watcher,
             errands,
             readers: JoinSet::new(),
@@ -222,6 +231,7 @@ impl Dispatch {
             route,
             end,
             routes: Arc::clone(&self.routes),
+            homes: Arc::clone(&self.homes),
             predecessor,
             deliver: Arc::clone(&self.deliver),
         };

@@ -9,6 +9,7 @@ use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::home::{Home, Homes};
 use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
@@ -42,6 +43,7 @@ pub(crate) struct Job {
     pub(crate) route: Route,
     pub(crate) end: RouteEnd,
     pub(crate) routes: Arc<Routes>,
+    pub(crate) homes: Arc<Homes>,
     /// A process for the same session, which has to be gone before.
     pub(crate) predecessor: Option<Route>,
     pub(crate) deliver: Deliver,
@@ -50,6 +52,7 @@ pub(crate) struct Job {
 /// A process that was started.
 pub(crate) struct Started {
     pub(crate) process: Process,
+    pub(crate) home: Arc<Home>,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
     pub(crate) wire: Wire,
@@ -166,16 +169,22 @@ impl Job {
         let around = self.config.surroundings.clone();
         let spawn = Spawn { program, arguments, around, env, cwd };
         let tape = self.config.tape.clone();
+        let home = self.homes.of(&*self.agent);
         if matches!(channel, Channel::Turns) {
             let wire = Wire::new(tape, None, false);
             return Ok(Started {
-                process: Process::for_turns(spawn, limits),
+                process: Process::for_turns(spawn, limits, Arc::clone(&home)),
+                home,
                 http,
                 socket,
                 wire,
                 translator,
             });
         }
+        let first = tokio::select! {
+            first = home.enter() => first,
+            cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
+        };
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let started = spawn.clone();
         let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
@@ -186,7 +195,7 @@ impl Job {
         }
         let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
         wire.spawned(&started);
-        Ok(Started { process: Process::for_life(stdio), http, socket, wire, translator })
+        Ok(Started { process: Process::for_life(stdio, first), home, http, socket, wire, translator })
     }
 }
 

@@ -1,10 +1,13 @@
 //! The process of a driver: there for all of its life, or for a turn at a time.
 
+use std::sync::Arc;
+
 use longshore_model::driver::Run;
 use rustix::process::Signal;
 use tokio::task::JoinHandle;
 
 use super::files::Folder;
+use super::home::{First, Home};
 use crate::transport::{Ended, Happened, Limits, Line, Spawn, Stdio};
 
 /// What can happen to it.
@@ -24,6 +27,8 @@ pub(crate) enum News {
 
 pub(crate) struct Process {
     stdio: Option<Stdio>,
+    /// That it is the first of its agent.
+    first: Option<First>,
     /// The files of the process of a turn.
     files: Option<Folder>,
     /// How each turn gets one; none when there is one for all of the driver's life.
@@ -36,26 +41,30 @@ struct Turns {
     /// What every process of the agent has in common.
     spawn: Spawn,
     limits: Limits,
+    home: Arc<Home>,
     starting: Option<Starting>,
 }
 
 struct Starting {
-    spawned: JoinHandle<Result<(Stdio, Option<Folder>), String>>,
+    spawned: JoinHandle<Result<Spawned, String>>,
     input: String,
     /// It is to be stopped as soon as it runs.
     halted: bool,
 }
 
+/// The process of a turn, its files, and that it is the first of its agent.
+type Spawned = (Stdio, Option<Folder>, Option<First>);
+
 impl Process {
     /// One that runs already.
-    pub(crate) fn for_life(stdio: Stdio) -> Self {
-        Self { stdio: Some(stdio), files: None, turns: None, stopping: false }
+    pub(crate) fn for_life(stdio: Stdio, first: Option<First>) -> Self {
+        Self { stdio: Some(stdio), first, files: None, turns: None, stopping: false }
     }
 
     /// One for each turn; none yet.
-    pub(crate) fn for_turns(spawn: Spawn, limits: Limits) -> Self {
-        let turns = Some(Turns { spawn, limits, starting: None });
-        Self { stdio: None, files: None, turns, stopping: false }
+    pub(crate) fn for_turns(spawn: Spawn, limits: Limits, home: Arc<Home>) -> Self {
+        let turns = Some(Turns { spawn, limits, home, starting: None });
+        Self { stdio: None, first: None, files: None, turns, stopping: false }
     }
 
     /// Starts the process of a turn. One that still runs is killed: its driver is done with it.
@@ -63,12 +72,17 @@ impl Process {
         let Some(turns) = self.turns.as_mut().filter(|_| !self.stopping) else { return };
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
         let Run { arguments, files, input } = run;
-        // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let spawned = tokio::task::spawn_blocking(move || {
-            let (folder, found) = Folder::of(&files)?;
-            spawn.arguments.extend(found.into_iter().chain(arguments));
-            let stdio = Stdio::spawn(&spawn, limits).map_err(|error| error.to_string())?;
-            Ok((stdio, folder))
+        let home = Arc::clone(&turns.home);
+        let spawned = tokio::spawn(async move {
+            let first = home.enter().await;
+            // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+            let spawned = tokio::task::spawn_blocking(move || {
+                let (folder, found) = Folder::of(&files)?;
+                spawn.arguments.extend(found.into_iter().chain(arguments));
+                let stdio = Stdio::spawn(&spawn, limits).map_err(|error| error.to_string())?;
+                Ok((stdio, folder, first))
+            });
+            spawned.await.unwrap_or_else(|error| Err(error.to_string()))
         });
         turns.starting = Some(Starting { spawned, input, halted: false });
         self.is_over();
@@ -92,8 +106,7 @@ impl Process {
 
     /// All lines of the process of a turn were taken.
     pub(crate) fn is_over(&mut self) {
-        self.stdio = None;
-        self.files = None;
+        (self.stdio, self.first, self.files) = (None, None, None);
     }
 
     pub(crate) fn tell(&mut self, lines: impl IntoIterator<Item = String>) {
@@ -119,13 +132,13 @@ impl Process {
             let (input, halted) = (std::mem::take(&mut starting.input), starting.halted);
             turns.starting = None;
             match spawned.unwrap_or_else(|error| Err(error.to_string())) {
-                Ok((mut stdio, files)) => {
+                Ok((mut stdio, files, first)) => {
                     stdio.end_on(Signal::INT);
                     stdio.tell_all(&input);
                     if halted || self.stopping {
                         stdio.stop();
                     }
-                    (self.stdio, self.files) = (Some(stdio), files);
+                    (self.stdio, self.first, self.files) = (Some(stdio), first, files);
                 }
                 Err(reason) => return News::TurnEnded(Err(reason)),
             }

@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::ending::{Cause, Ending};
+use super::home::Homes;
 use super::job::{Job, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
@@ -39,6 +40,7 @@ type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 
 pub(crate) struct Queries {
     config: Arc<AnchorConfig>,
+    homes: Arc<Homes>,
     versions: Arc<Versions>,
     watcher: Arc<Watcher>,
     models: BTreeMap<String, Remembered>,
@@ -48,11 +50,16 @@ pub(crate) struct Queries {
 }
 
 impl Queries {
-    pub(crate) fn new(config: Arc<AnchorConfig>, watcher: Arc<Watcher>, deliver: Deliver) -> Self {
+    pub(crate) fn new(
+        config: Arc<AnchorConfig>,
+        homes: Arc<Homes>,
+        watcher: Arc<Watcher>,
+        deliver: Deliver,
+    ) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
         let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
-        Self { config, versions: Arc::default(), watcher, models, slots, looks, deliver }
+        Self { config, homes, versions: Arc::default(), watcher, models, slots, looks, deliver }
     }
 
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
@@ -198,6 +205,7 @@ impl Queries {
             end,
             // It hosts no session; a route of its own making would lead nowhere.
             routes: Arc::new(Routes::default()),
+            homes: Arc::clone(&self.homes),
             predecessor: None,
             deliver: Arc::new(move |message| {
                 match message {

@@ -155,6 +155,20 @@ async fn a_fork_remembers_and_goes_its_own_way() {
     assert_eq!(talk.info().await.head, talk.events.last().unwrap().seq, "the origin has heard nothing of it");
 }
 
+/// Codexes that find the same empty home at once get into each other's way, unless one goes first.
+#[tokio::test]
+async fn first_sessions_that_begin_at_once_all_begin() {
+    let hello = json!({ "do": [{ "say": "Hello." }] });
+    let rig = Rig::with(json!([hello, hello, hello])).await;
+    let begin = || async {
+        let mut talk = rig.open("full").await;
+        let turn = talk.prompt("say hello").await;
+        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+        assert_eq!(talk.messages(), ["Hello."]);
+    };
+    tokio::join!(begin(), begin(), begin());
+}
+
 #[tokio::test]
 async fn codex_tells_its_models() {
     let rig = Rig::with(json!([])).await;
