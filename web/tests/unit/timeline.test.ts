@@ -4,6 +4,7 @@ import { readFileSync, readdirSync } from "node:fs";
 import { test } from "node:test";
 import type { Event, TimelineItem } from "../../src/lib/contract.ts";
 import { screenful } from "../../src/lib/screenful.ts";
+import { shown } from "../../src/lib/shown.ts";
 import { Timeline } from "../../src/lib/timeline.ts";
 
 const folder = "../crates/longshore-model/tests/vectors";
@@ -81,4 +82,14 @@ test("a screenful is enough items and not many more", () => {
   assert.equal(screenful([...tools, item("message", "a line of words\n".repeat(40))], 640), 1, "one that is longer than the screen");
   assert.equal(screenful(tools.slice(0, 3), 640), 3);
   assert.equal(screenful([], 640), 0);
+});
+
+test("a call that shows a plan or asks a question is seen in that, unless it failed", () => {
+  const base = { startedAt: "2026-01-01T00:00:00Z", turn: "t" };
+  const call = (kind: string, status?: string) => ({ ...base, seq: 1, kind: "tool", content: { call: { name: "update_plan", kind }, ...(status && { outcome: { status } }) } }) as unknown as TimelineItem;
+  const plan = (turn: string) => ({ ...base, turn, seq: 2, kind: "plan", content: { steps: [] } }) as TimelineItem;
+  assert.ok(!shown(call("think"), plan("t")) && !shown(call("think", "completed"), plan("t")));
+  assert.ok(shown(call("think", "failed"), plan("t")), "a failure is news");
+  assert.ok(shown(call("think", "completed"), plan("other")) && shown(call("think", "completed")), "nothing else says it");
+  assert.ok(shown(call("execute", "completed"), plan("t")), "other calls are cards of their own");
 });
