@@ -1,6 +1,6 @@
 //! Agent discovery: where an agent is installed, and in which version.
 //!
-//! Looking for files happens on a blocking thread; asking for the version starts a short process, whose answer is
+//! Looking for files happens on a blocking thread; asking a program for its version starts a short process. Its answer is
 //! remembered for as long as the file stays the same.
 
 use std::collections::BTreeMap;
@@ -13,6 +13,7 @@ use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+use crate::npm;
 use crate::spec::{Agent, AgentSpec};
 use crate::transport::{Happened, Limits, Line, Spawn, Stdio};
 
@@ -145,7 +146,7 @@ pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surro
     })
 }
 
-/// Remembers what programs said of their version.
+/// Remembers the versions of programs: what npm says of them, or else they themselves.
 ///
 /// Bounded: one entry per agent of the table.
 #[derive(Debug, Default)]
@@ -207,7 +208,12 @@ impl Versions {
         {
             return known.version.clone();
         }
-        let version = ask_version(path, settings, around).await;
+        let program = path.to_owned();
+        let installed = tokio::task::spawn_blocking(move || npm::version(&program)).await.ok().flatten();
+        let version = match installed {
+            Some(version) => Some(version),
+            None => ask_version(path, settings, around).await,
+        };
         let known = Known { path: path.to_owned(), changed, version: version.clone() };
         self.known.lock().await.insert(agent.to_owned(), known);
         version

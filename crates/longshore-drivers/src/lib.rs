@@ -29,6 +29,7 @@ pub mod discover;
 mod folders;
 mod form;
 mod git;
+mod npm;
 pub mod offline;
 pub mod opencode;
 pub mod past;
