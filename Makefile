@@ -20,7 +20,7 @@ test: apt chromium web $(AGENTS)/installed ## every check and test
 	npm run --prefix web test
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --quiet
-	cargo test --workspace --no-fail-fast
+	tests/run.sh
 	LONGSHORE_BIN="$$(realpath "$${CARGO_TARGET_DIR:-target}")/debug/longshore" npm run --prefix web browser
 	$(MAKE) fuzz
 
