@@ -33,18 +33,20 @@ pub(super) fn start(spawn: &Spawn) -> Result<(Spawned, Leash), SpawnError> {
     Ok((spawned?, Leash { _dropped: dropped }))
 }
 
-/// Has the system end the process when the thread that starts it is gone. Where the system cannot do that, an agent ends
-/// when its input does, as most do.
+/// Has the system end the process when the thread that starts it is gone, and lets it hear every signal. Where the system
+/// cannot do the former, an agent ends when its input does, as most do.
+#[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
 pub(crate) fn put_on(command: &mut Command) {
-    #[cfg(target_os = "linux")]
-    #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
-    // SAFETY: it makes one system call, which takes no memory and no lock.
+    // SAFETY: it makes system calls that take no memory and no lock.
     unsafe {
         command.pre_exec(|| {
-            use rustix::process::{Signal, set_parent_process_death_signal};
-            Ok(set_parent_process_death_signal(Some(Signal::TERM))?)
+            // What a script starts in the background ignores these two, and so would all that it starts.
+            for signal in [libc::SIGINT, libc::SIGQUIT] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            #[cfg(target_os = "linux")]
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::TERM))?;
+            Ok(())
         });
     }
-    #[cfg(not(target_os = "linux"))]
-    let _ = command;
 }

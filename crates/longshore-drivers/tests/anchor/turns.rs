@@ -139,6 +139,18 @@ async fn a_process_is_interrupted_and_its_session_goes_on() {
     rig.hear(session, "well").await;
 }
 
+/// What a script starts in the background ignores SIGINT, and hands that down.
+#[tokio::test]
+async fn a_process_is_interrupted_also_when_the_hub_ignores_interrupts() {
+    let this = std::env::current_exe().unwrap();
+    let again = "anchor::turns::a_process_is_interrupted_and_its_session_goes_on";
+    let mut deaf = tokio::process::Command::new("sh");
+    deaf.args(["-c", r#"trap "" INT; exec "$0" "$@""#]).arg(this).args(["--exact", again]);
+    let ran = deaf.kill_on_drop(true).output().await.unwrap();
+    let said = String::from_utf8_lossy(&ran.stdout);
+    assert!(ran.status.success() && said.contains("1 passed"), "{said}");
+}
+
 #[tokio::test]
 async fn a_session_that_is_stopped_takes_its_process_along() {
     let (mut rig, session) = rig().await;
