@@ -27,13 +27,14 @@ const SHOWN_TO_FEW: [&str; 2] = ["GET /api/v1/folders", "GET /admin/pair/qr.svg"
 const DECIDES: [&str; 1] = ["POST /api/v1/approvals/{id}"];
 
 /// Methods of the socket that only look, or are everybody's own affair.
-const LOOKS: [&str; 22] = [
+const LOOKS: [&str; 23] = [
     "subscribe",
     "unsubscribe",
     "watch",
     "unwatch",
     "ping",
     "agents",
+    "models",
     "sessions",
     "session",
     "events",

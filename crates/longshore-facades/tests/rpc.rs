@@ -78,6 +78,7 @@ async fn unknown_parameters_are_refused_for_every_method() {
         ("watch", json!({})),
         ("unwatch", json!({})),
         ("agents", json!({})),
+        ("models", json!({ "agent": "codex" })),
         ("sessions", json!({ "limit": 1 })),
         ("open", json!({ "agent": "codex", "cwd": "/w" })),
         ("session", json!({ "session": session })),
@@ -122,6 +123,7 @@ async fn every_call_of_http_is_a_call_of_the_socket() {
     assert_eq!(socket.call("interrupt", of.clone()).await.unwrap()["activity"], "working");
     for (method, path, params) in [
         ("agents", "/api/v1/agents".to_owned(), json!({})),
+        ("models", "/api/v1/agents/codex/models".to_owned(), json!({ "agent": "codex" })),
         ("sessions", "/api/v1/sessions".to_owned(), json!({})),
         ("session", format!("/api/v1/sessions/{session}"), of.clone()),
         ("events", format!("/api/v1/sessions/{session}/events"), of.clone()),

@@ -16,6 +16,13 @@ fn id_of(session: &Value) -> SessionId {
 #[tokio::test]
 async fn agents_are_listed_with_what_they_can_do() {
     let rig = Rig::new().await;
+    let known = rig.get("/api/v1/agents?models=known").await.ok(200);
+    assert!(known["agents"][0].get("models").is_none(), "nobody was asked yet: {known}");
+    assert_eq!(rig.get("/api/v1/agents/codex/models").await.ok(200)["models"][0]["id"], "large");
+    for (agent, problem) in [("nobody", (422, "unknown_agent")), ("ghost", (422, "agent_not_installed"))] {
+        let reply = rig.get(&format!("/api/v1/agents/{agent}/models")).await;
+        assert_eq!(reply.problem(), (problem.0, problem.1.to_owned()));
+    }
     let agents = rig.get("/api/v1/agents").await.ok(200);
     let [codex, plain, ghost] = agents["agents"].as_array().unwrap().as_slice() else { panic!("{agents}") };
     assert_eq!(codex["models"][0]["id"], "large");

@@ -38,8 +38,19 @@ impl Hub {
         Ok(self.machines().await?.into_iter().flat_map(|machine| machine.agents).collect())
     }
 
+    /// An agent that can be started.
+    pub(crate) async fn installed(&self, agent: &str) -> Result<AgentInfo, HubError> {
+        let found = self.agents().await?.into_iter().find(|known| *known.name == *agent);
+        let known = found.ok_or_else(|| HubError::UnknownAgent(agent.to_owned()))?;
+        match known.path {
+            Some(_) => Ok(known),
+            None => Err(HubError::NotInstalled { agent: known.title, install: known.install }),
+        }
+    }
+
     /// The models of one agent.
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        self.installed(agent).await?;
         match self.ask(Query::Models { agent: agent.into() }).await? {
             Answer::Models { models } => Ok(models),
             Answer::Agents { .. }

@@ -170,12 +170,7 @@ impl Hub {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
         mcp::check(&mcp_servers).map_err(|fault| HubError::Invalid(fault.to_string()))?;
-        let agents = self.agents().await?;
-        let found = agents.into_iter().find(|known| *known.name == *agent);
-        let known = found.ok_or_else(|| HubError::UnknownAgent(agent.clone()))?;
-        if known.path.is_none() {
-            return Err(HubError::NotInstalled { agent: known.title, install: known.install });
-        }
+        let known = self.installed(&agent).await?;
         let opened = Opened {
             agent: known.name,
             cwd,

@@ -19,7 +19,9 @@ export type Offers = {
   decide: boolean;
   answer: boolean;
   modes: Mode[];
-  models: ModelInfo[];
+  /** Whether it can be given another model, and which; none is known before it was asked. */
+  model: boolean;
+  models: ModelInfo[] | undefined;
 };
 
 /** Acting means everything but reading and deciding. */
@@ -53,7 +55,8 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
     decide: mayDecide(me),
     answer: mayAnswer(me),
     modes: live && can.modes.length > 1 ? can.modes : [],
-    models: live && can.models ? (agent?.models ?? []) : [],
+    model: live && can.models,
+    models: agent?.models,
   };
 }
 

@@ -5,7 +5,7 @@ import { onDisk } from "../lib/shelf.ts";
 import { Frames } from "../lib/frames.ts";
 import { http, isDenied, socketAddress } from "../lib/http.ts";
 import { Link, Refused, type LinkState } from "../lib/socket.ts";
-import type { AgentInfo, Agents, Event, Machine, Me, Problem, Session, SessionPage, Waiting } from "../lib/contract.ts";
+import type { AgentInfo, Agents, Event, Machine, Me, ModelInfo, Problem, Session, SessionPage, Waiting } from "../lib/contract.ts";
 import { Live } from "./live.svelte.ts";
 
 /** How many sessions are kept in mind after they were looked at. */
@@ -30,6 +30,8 @@ class Hub {
   private started = false;
   private changed = new Map<string, Session>();
   private lives = new Map<string, Live>();
+  /** The agents that were asked for their models. */
+  private asked = new Set<string>();
   private frames = new Frames(() => this.draw());
   readonly outbox = new Outbox(onDisk, (wish) => this.link.call(wish.method, this.withKey(wish)), () => this.wished());
   readonly link = new Link(socketAddress, {
@@ -126,13 +128,29 @@ class Hub {
   }
 
   async loadAgents(): Promise<void> {
-    this.agents = (await this.call<Agents>("agents")).agents;
+    this.agents = (await this.call<Agents>("agents", { models: "known" })).agents;
+  }
+
+  /** Asks an agent for its models, once: it has a process to start for that. */
+  async loadModels(name: string): Promise<void> {
+    const agent = this.agent(name);
+    if (!agent?.path || !agent.capabilities.models || agent.models || this.asked.has(name)) return;
+    this.asked.add(name);
+    let told: Partial<AgentInfo>;
+    try {
+      told = await this.call<{ models: ModelInfo[] }>("models", { agent: name });
+    } catch (error) {
+      told = { remark: `Its models are not known: ${error instanceof Error ? error.message : String(error)}` };
+    }
+    const tell = (agents: AgentInfo[]) => agents.map((one) => (one.name === name ? { ...one, ...told } : one));
+    this.agents = tell(this.agents);
+    this.machines = this.machines.map((machine) => ({ ...machine, agents: tell(machine.agents) }));
   }
 
   /** Other machines, where the hub has any; agents of all of them are known by their names. */
   async loadMachines(): Promise<void> {
     try {
-      this.machines = (await http<{ machines: Machine[] }>("GET", "/api/v1/machines")).machines;
+      this.machines = (await http<{ machines: Machine[] }>("GET", "/api/v1/machines?models=known")).machines;
     } catch {
       this.machines = [];
     }
@@ -144,6 +162,7 @@ class Hub {
 
   private async opened(): Promise<void> {
     this.met = true;
+    this.asked.clear();
     try {
       const who = http<Me>("GET", "/api/v1/me").catch((error): Me => {
         if (error instanceof Refused && error.problem.status === 404) return { role: "owner", mode: "full" };

@@ -129,3 +129,19 @@ scene("words that wait are put in another order and taken back", async ({ open, 
   await page.getByText("Hail to you.").waitFor();
   assert.deepEqual(page.complaints, []);
 });
+
+scene("an agent is asked for its models when they are wanted, and given another one", async ({ open, hub }) => {
+  const page = await open({ path: "/new" });
+  await page.getByRole("radio", { name: AGENTS.codex }).first().click();
+  const models = page.getByLabel("Model").locator("option");
+  await until("the agent has told its models", async () => (await models.count()) > 1);
+  const { sessionId, model } = await hub.open({ agent: "codex" });
+  await page.goto(new URL(`/sessions/${sessionId}`, page.url()).href);
+  await page.getByRole("button", { name: "Model" }).or(page.locator("button.pick.one-line")).click();
+  const other = page.getByRole("dialog", { name: "Model" }).getByRole("radio", { checked: false }).first();
+  const name = await other.locator("b").innerText();
+  await other.click();
+  await page.locator(".pick", { hasText: name }).waitFor();
+  await until("the session has it", async () => (await hub.call("GET", `/sessions/${sessionId}`)).model !== model);
+  assert.deepEqual(page.complaints, []);
+});

@@ -182,6 +182,8 @@ impl Job {
             });
         }
         let first = tokio::select! {
+            // Whoever need not wait is started: what it was told before the stop is for it to hear.
+            biased;
             first = home.enter() => first,
             cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
         };

@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use super::check;
 use super::events::json_of;
 use super::params::{
-    Answer, Decide, Events, Import, List, Open, Prompted, Raw, Revive, Rewrite, Say, Search, TimelinePage,
-    Update,
+    Answer, Decide, Events, Import, List, ListAgents, OfAgent, Open, Prompted, Raw, Revive, Rewrite, Say,
+    Search, TimelinePage, Update, WhichModels,
 };
 use crate::gate::Gate;
 use crate::problem::Problem;
@@ -32,14 +32,22 @@ fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
 }
 
-pub(super) async fn agents(gate: &Gate) -> Result<Value, Problem> {
+pub(super) async fn agents(gate: &Gate, params: ListAgents) -> Result<Value, Problem> {
     let mut agents = gate.agents().await?;
-    with_models(gate, &mut agents).await;
+    with_models(gate, params.models, &mut agents).await;
     Ok(json!({ "agents": agents }))
 }
 
-/// Asks those that are here for their models, all at once: each has a process to start for it.
-pub(super) async fn with_models(gate: &Gate, agents: &mut [AgentInfo]) {
+pub(super) async fn models(gate: &Gate, params: OfAgent) -> Result<Value, Problem> {
+    Ok(json!({ "models": gate.models(&params.agent).await? }))
+}
+
+/// Asks those that are here for their models, all at once, unless those will do that are known.
+pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [AgentInfo]) {
+    match which {
+        WhichModels::Asked => {}
+        WhichModels::Known => return,
+    }
     let here = agents.iter_mut().filter(|agent| agent.path.is_some() && agent.capabilities.models);
     let asked = here.map(|agent| async move {
         match gate.models(&agent.name).await {

@@ -12,8 +12,8 @@ use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, ByName, Decide, FolderPath, Fork, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite,
-    Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Answer, ByName, Decide, FolderPath, Fork, List, ListAgents, OfAgent, Open, Pair, Prompted, PushSubscribe,
+    Revive, Rewrite, Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use super::{call, events, openapi, own, socket};
 use crate::gate::Gate;
@@ -31,6 +31,7 @@ type Answered<T> = Result<Json<T>, Problem>;
 pub fn routes() -> Router<App> {
     Router::new()
         .route("/api/v1/agents", get(agents))
+        .route("/api/v1/agents/{agent}/models", get(models))
         .route("/api/v1/sessions", get(sessions).post(open))
         .route("/api/v1/sessions/{id}", get(session).patch(update).delete(close))
         .route("/api/v1/sessions/{id}/prompts", post(prompt))
@@ -61,8 +62,12 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/openapi.json", get(async || Json(openapi::document())))
 }
 
-async fn agents(gate: Gate) -> Answered<Value> {
-    Ok(Json(call::agents(&gate).await?))
+async fn agents(gate: Gate, query: Asked<ListAgents>) -> Answered<Value> {
+    Ok(Json(call::agents(&gate, query?.0).await?))
+}
+
+async fn models(gate: Gate, agent: Id<String>) -> Answered<Value> {
+    Ok(Json(call::models(&gate, OfAgent { agent: agent?.0 }).await?))
 }
 
 async fn open(gate: Gate, body: Body<Open>) -> Result<Response, Problem> {
@@ -177,8 +182,8 @@ async fn usage(gate: Gate, query: Asked<UsageDays>) -> Answered<Value> {
     Ok(Json(own::usage(&gate, query?.0).await?))
 }
 
-async fn machines(gate: Gate) -> Answered<Value> {
-    Ok(Json(own::machines(&gate).await?))
+async fn machines(gate: Gate, query: Asked<ListAgents>) -> Answered<Value> {
+    Ok(Json(own::machines(&gate, query?.0).await?))
 }
 
 async fn folders(gate: Gate, query: Asked<FolderPath>) -> Answered<Value> {

@@ -1,7 +1,7 @@
 //! The description of `/api/v1` for programs: OpenAPI 3.1, made from the types themselves.
 
 use longshore_model::approval::{ApprovalDecision, QuestionAnswer};
-use longshore_model::capability::AgentInfo;
+use longshore_model::capability::{AgentInfo, ModelInfo};
 use longshore_model::device::{Device, DeviceMode};
 use longshore_model::event::EventJson;
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
@@ -12,8 +12,8 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::params::{
-    Answer, Decide, Events, FolderPath, Fork, List, Open, Pair, Prompted, PushSubscribe, Revive, Rewrite,
-    Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Answer, Decide, Events, FolderPath, Fork, List, ListAgents, Open, Pair, Prompted, PushSubscribe, Revive,
+    Rewrite, Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use crate::pair::{Consume, OfCode, Pasted};
 
@@ -118,11 +118,13 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "get",
         "/api/v1/agents",
         "Every known agent: found or not, version, capabilities, models",
-        None,
+        Some(inline::<ListAgents>(schemas)),
         None,
         "200",
         object(&[("agents", array(of::<AgentInfo>(schemas)))]),
     );
+    let models = object(&[("models", array(of::<ModelInfo>(schemas)))]);
+    add("get", "/api/v1/agents/{agent}/models", "The models of an agent", None, None, "200", models);
     add(
         "get",
         "/api/v1/sessions",
@@ -287,7 +289,8 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
     add("get", "/api/v1/usage", "What was used by day, agent and project", query, None, "200", days);
     let machine = object(&[("name", text.clone()), ("agents", array(of::<AgentInfo>(schemas)))]);
     let machines = object(&[("machines", array(machine))]);
-    add("get", "/api/v1/machines", "The machines that run agents", None, None, "200", machines);
+    let query = Some(inline::<ListAgents>(schemas));
+    add("get", "/api/v1/machines", "The machines that run agents", query, None, "200", machines);
     let folders = object(&[
         ("path", text.clone()),
         ("parent", next.clone()),

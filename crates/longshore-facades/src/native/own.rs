@@ -3,7 +3,7 @@
 use longshore_model::id::DeviceId;
 use serde_json::{Value, json};
 
-use super::params::{FolderPath, Pair, PushSubscribe, Shown, Unsubscribe, UsageDays};
+use super::params::{FolderPath, ListAgents, Pair, PushSubscribe, Shown, Unsubscribe, UsageDays};
 use super::{call, check};
 use crate::auth::{Access, Caller, Who};
 use crate::gate::Gate;
@@ -83,10 +83,10 @@ pub(super) async fn usage(gate: &Gate, params: UsageDays) -> Result<Value, Probl
     Ok(json!({ "days": gate.usage(days).await? }))
 }
 
-pub(super) async fn machines(gate: &Gate) -> Result<Value, Problem> {
+pub(super) async fn machines(gate: &Gate, params: ListAgents) -> Result<Value, Problem> {
     let mut told = Vec::new();
     for mut machine in gate.machines().await? {
-        call::with_models(gate, &mut machine.agents).await;
+        call::with_models(gate, params.models, &mut machine.agents).await;
         told.push(json!({ "name": machine.name, "agents": machine.agents }));
     }
     Ok(json!({ "machines": told }))

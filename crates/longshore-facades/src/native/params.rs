@@ -41,6 +41,34 @@ pub struct Open {
     pub mcp_servers: Vec<McpServer>,
 }
 
+/// What is told of agents.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ListAgents {
+    /// Which of their models; `asked` unless said otherwise.
+    #[serde(default)]
+    pub models: WhichModels,
+}
+
+/// Which models of an agent are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WhichModels {
+    /// All: agents are asked, and each has a process to start for it. That may take seconds.
+    #[default]
+    Asked,
+    /// Those that are known already. That takes no time.
+    Known,
+}
+
+/// One agent.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct OfAgent {
+    /// Its name.
+    pub agent: String,
+}
+
 /// Which sessions.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

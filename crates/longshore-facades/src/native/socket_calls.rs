@@ -63,8 +63,12 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             async move { value(json!({})) }.boxed()
         }
         "agents" => {
-            let Nothing {} = request.params()?;
-            async move { value(call::agents(&gate).await?) }.boxed()
+            let params = request.params()?;
+            async move { value(call::agents(&gate, params).await?) }.boxed()
+        }
+        "models" => {
+            let params = request.params()?;
+            async move { value(call::models(&gate, params).await?) }.boxed()
         }
         "sessions" => {
             let params = request.params()?;
@@ -187,8 +191,8 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             async move { value(own::usage(&gate, params).await?) }.boxed()
         }
         "machines" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::machines(&gate).await?) }.boxed()
+            let params = request.params()?;
+            async move { value(own::machines(&gate, params).await?) }.boxed()
         }
         "folders" => {
             let params = request.params()?;

@@ -121,7 +121,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
         Some(running) => good(format!("hub: up at {}", running.url)),
         None => good("hub: up"),
     }];
-    match client.call::<Known>("agents", json!({})).await {
+    match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(known) => findings.extend(known.agents.iter().map(agent)),
         Err(error) => {
             findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
