@@ -4,10 +4,9 @@
 use std::sync::Arc;
 
 use longshore_drivers::acp::replay::{Player, recorded_row};
-use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Play, Step, replay};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::id::SessionId;
 use proptest::prelude::*;
 
 use super::recordings;
@@ -40,11 +39,8 @@ fn silence_ends_every_wait() {
         let stride = capture.entries.len() / 20 + 1;
         for end in (1..=capture.entries.len()).step_by(stride) {
             let mut player = Player::new(&capture.agent);
-            for (at, entry) in capture.entries[..end].iter().enumerate() {
-                player.play(entry, &capture.entries[at + 1..end]);
-            }
-            let live: Vec<SessionId> = player.live().map(|(_, session)| session).collect();
-            for session in live {
+            player.play_all(&capture.entries[..end]);
+            for session in player.live() {
                 player.tell(session, AgentCommand::SetMode(Mode::Full));
                 player.tell(session, AgentCommand::SetModel("m".to_owned()));
                 player.tell(session, AgentCommand::Rename("title".to_owned()));
@@ -60,10 +56,10 @@ fn silence_ends_every_wait() {
             }
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            for (_, session) in player.live() {
+            for session in player.live() {
                 assert_eq!(player.turn(session), None, "{} cut at {end}", path.display());
             }
-            check(&capture, &player.steps);
+            check(&capture, &player.stand().steps);
         }
     }
 }

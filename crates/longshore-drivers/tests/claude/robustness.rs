@@ -1,7 +1,7 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the session that
 //! hears them is one that could be.
 
-use longshore_drivers::capture::{Capture, Direction, Entry, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Play, replay};
 use longshore_drivers::claude::replay::Player;
 use longshore_drivers::claude::{capabilities, name};
 use longshore_model::capability::Mode;
@@ -34,11 +34,9 @@ fn silence_ends_every_wait() {
         let capture = read(&path);
         let stride = capture.entries.len() / 20 + 1;
         for end in (1..=capture.entries.len()).step_by(stride) {
-            let mut player = Player::new();
-            for (at, entry) in capture.entries[..end].iter().enumerate() {
-                player.play(entry, &capture.entries[at + 1..end]);
-            }
-            if let Some(session) = player.session() {
+            let mut player = Player::default();
+            player.play_all(&capture.entries[..end]);
+            for session in player.live() {
                 let mut ids = Ids::seeded(end as u64);
                 let turn = TurnId(ids.next(Timestamp::default()));
                 player.tell(session, AgentCommand::Interrupt { turn });
@@ -49,7 +47,7 @@ fn silence_ends_every_wait() {
             }
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            Hub::hear(name(), capabilities(), &player.steps).check();
+            Hub::hear(name(), capabilities(), &player.stand().steps).check();
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the sessions that
 //! hear them are ones that could be.
 
-use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Play, Step, replay};
 use longshore_drivers::opencode::replay::Player;
 use longshore_drivers::opencode::{capabilities, name};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::id::{Ids, SessionId, TurnId};
+use longshore_model::id::{Ids, TurnId};
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
@@ -39,12 +39,9 @@ fn silence_ends_every_wait() {
         let capture = read(&path);
         let stride = capture.entries.len() / 20 + 1;
         for end in (1..=capture.entries.len()).step_by(stride) {
-            let mut player = Player::new();
-            for (at, entry) in capture.entries[..end].iter().enumerate() {
-                player.play(entry, &capture.entries[at + 1..end]);
-            }
-            let live: Vec<SessionId> = player.live().map(|(_, session)| session).collect();
-            for session in live {
+            let mut player = Player::default();
+            player.play_all(&capture.entries[..end]);
+            for session in player.live() {
                 let mut ids = Ids::seeded(end as u64);
                 let turn = TurnId(ids.next(Timestamp::default()));
                 player.tell(session, AgentCommand::Interrupt { turn });
@@ -56,7 +53,7 @@ fn silence_ends_every_wait() {
             player.reconnect();
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());
-            could_be(&player.steps);
+            could_be(&player.stand().steps);
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
+use longshore_drivers::capture::{Capture, Direction, Entry, Play, Step, replay};
 use longshore_drivers::codex::exec::replay::{Player, is_run};
 use longshore_drivers::codex::exec::{NAME, capabilities, name};
 use longshore_model::driver::{Driver, Input, Output};
@@ -46,10 +46,8 @@ fn every_prefix_of_a_run_leaves_a_session_that_could_be() {
 fn silence_ends_every_wait() {
     for capture in RUNS.iter() {
         for end in 1..=capture.entries.len() {
-            let mut player = Player::new();
-            for (at, entry) in capture.entries[..end].iter().enumerate() {
-                player.play(entry, &capture.entries[at + 1..end]);
-            }
+            let mut player = Player::default();
+            player.play_all(&capture.entries[..end]);
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", capture.scenario);
         }
