@@ -218,6 +218,10 @@ impl Play for Player {
             self.pump(session);
         }
     }
+
+    fn waits(&mut self) -> bool {
+        self.stand.waits() || !self.turns.is_empty()
+    }
 }
 
 impl Player {
