@@ -11,6 +11,7 @@ use longshore_model::id::{Ids, TurnId};
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
+use serde::de::IgnoredAny;
 
 use super::{Hub, apply, harm, nothing_dropped, read, shuffle};
 
@@ -112,7 +113,12 @@ impl Heard {
         let keeps = |line: String| {
             let entries = vec![Entry::said(0.0, Direction::FromAgent, &line)];
             let capture = Capture { driver: self.driver.to_owned(), entries, ..Capture::default() };
-            prop_assert_eq!(capture.entries[0].line(), line);
+            // A recording holds JSON without the white space around it.
+            let said = match serde_json::from_str::<IgnoredAny>(&line) {
+                Ok(_) => line.trim(),
+                Err(_) => line.as_str(),
+            };
+            prop_assert_eq!(capture.entries[0].line(), said);
             self.check(&capture);
             Ok(())
         };
