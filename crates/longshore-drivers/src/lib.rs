@@ -33,7 +33,9 @@ mod npm;
 pub mod offline;
 pub mod opencode;
 pub mod past;
+mod phase;
 pub mod react;
+mod shell;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]

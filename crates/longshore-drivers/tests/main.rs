@@ -5,6 +5,7 @@ mod acp;
 mod anchor;
 mod claude;
 mod codex;
+mod desk;
 mod discover;
 mod hearing;
 mod opencode;

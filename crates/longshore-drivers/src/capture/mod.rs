@@ -4,10 +4,12 @@
 //! every other is `{"t":seconds since the start,"dir":..,"msg":..}`, where `msg` is what was said: as JSON when it was
 //! JSON, as a string when it was not.
 //!
-//! [`replay`] has a driver hear a capture again, [`Narrator`] tells in one line what each event says,
-//! and a [`Tape`] is how a wire gets into a capture.
+//! [`replay`] has a driver hear a capture again, with a player ([`Play`]) for each protocol and the driver on a
+//! [`Stand`]; [`Narrator`] tells in one line what each event says, and a [`Tape`] is how a wire gets into a capture.
 
 mod narrate;
+mod play;
+mod stand;
 mod tape;
 
 use std::io::{self, BufRead, Write};
@@ -16,9 +18,13 @@ use longshore_model::command::AgentCommand;
 use longshore_model::event::Draft;
 use longshore_model::id::SessionId;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
+pub use play::Play;
+pub use stand::Stand;
+pub(crate) use stand::{SOMEWHERE, Waits};
 pub use tape::Tape;
 
 use crate::{acp, claude, codex, opencode, react};
@@ -177,6 +183,12 @@ impl Entry {
     /// The line as it was said.
     pub fn line(&self) -> String {
         serde_json::from_str::<String>(self.msg.get()).unwrap_or_else(|_| self.msg.get().to_owned())
+    }
+
+    /// What a process was started with; nothing if this is not the start of one.
+    pub(crate) fn spawn(&self) -> Value {
+        let starts = self.dir == Direction::Spawn;
+        starts.then(|| serde_json::from_str(self.msg.get()).ok()).flatten().unwrap_or_default()
     }
 
     /// The line of the capture.

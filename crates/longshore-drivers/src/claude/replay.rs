@@ -12,37 +12,23 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Input, Output};
+use longshore_model::driver::{Input, Output};
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QuestionId, SessionId, TurnId};
-use longshore_model::time::Timestamp;
+use longshore_model::id::{PromptId, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use super::{Claude, name};
-use crate::capture::{Capture, Direction, Entry, Step};
-
-/// When recordings begin: a moment like any other, so that the same recording always gives the same events.
-const BEGINNING: i64 = 1_794_768_000_000_000;
-/// The work tree of recordings that name none.
-const SOMEWHERE: &str = "/home/dev/project";
+use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let mut player = Player::new();
-    for (at, entry) in capture.entries.iter().enumerate() {
-        player.play(entry, &capture.entries[at + 1..]);
-    }
-    player.steps
+    Player::default().hear(capture)
 }
 
 /// Whoever sits between a recording and a driver.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Player {
-    /// All that has happened so far.
-    pub steps: Vec<Step>,
-    driver: Option<Claude>,
-    ids: Ids,
-    now: Timestamp,
+    stand: Stand<Claude>,
     session: Option<SessionId>,
     /// The turn of that session that runs.
     turn: Option<TurnId>,
@@ -54,103 +40,24 @@ pub struct Player {
     asked: HashMap<String, (SessionId, Waits, Value)>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Waits {
-    Approval(ApprovalId),
-    Question(QuestionId),
-}
+impl Play for Player {
+    type Driver = Claude;
 
-impl Default for Player {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Player {
-    /// A new one. It always makes the same ids.
-    pub fn new() -> Self {
-        Self {
-            steps: Vec::new(),
-            driver: None,
-            ids: Ids::seeded(1),
-            now: Timestamp::from_micros(BEGINNING),
-            session: None,
-            turn: None,
-            theirs: HashMap::new(),
-            ours: Vec::new(),
-            asked: HashMap::new(),
-        }
+    fn stand(&mut self) -> &mut Stand<Claude> {
+        &mut self.stand
     }
 
-    /// One entry of a recording. What follows it is looked at only to see how the conversation is called.
-    pub fn play(&mut self, entry: &Entry, ahead: &[Entry]) {
-        let micros = (entry.t * 1_000_000.0) as i64;
-        let until = Timestamp::from_micros(BEGINNING.saturating_add(micros)).max(self.now);
-        self.tick_until(until);
-        self.now = until;
-        match entry.dir {
-            Direction::Spawn => self.spawn(Some(entry), ahead),
-            Direction::ToAgent => {
-                self.spawn_if_none(ahead);
-                if let Ok(said) = serde_json::from_str::<Value>(entry.msg.get()) {
-                    self.client_said(&said);
-                }
-            }
-            Direction::FromAgent => {
-                self.spawn_if_none(ahead);
-                self.agent_said(&entry.line());
-            }
-            Direction::Stderr | Direction::Exit | Direction::Note => {}
-        }
+    fn live(&mut self) -> Vec<SessionId> {
+        self.session.into_iter().collect()
     }
 
-    /// Lets time pass: at each deadline of the driver it is told so.
-    pub fn wait(&mut self, seconds: f64) {
-        let until = self.now.plus_millis((seconds * 1_000.0) as i64);
-        self.tick_until(until);
-        self.now = until;
-    }
-
-    /// A session tells its agent something that was not recorded.
-    pub fn tell(&mut self, session: SessionId, command: AgentCommand) {
-        self.steps.push(Step::Told { session, command: command.clone() });
-        self.feed(Input::Tell { session, command }, None);
-    }
-
-    /// Whether the driver waits for something that has a deadline.
-    pub fn waits(&self) -> bool {
-        self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some())
-    }
-
-    /// The session of the process.
-    pub fn session(&self) -> Option<SessionId> {
-        self.session
-    }
-
-    fn tick_until(&mut self, until: Timestamp) {
-        // Every tick ends at least one wait, of which there are not many.
-        for _ in 0..1_000 {
-            let due = self.driver.as_ref().and_then(Driver::deadline);
-            let Some(due) = due.filter(|due| *due <= until) else { return };
-            self.now = self.now.max(due);
-            self.feed(Input::Tick, None);
-        }
-    }
-
-    fn spawn_if_none(&mut self, ahead: &[Entry]) {
-        if self.driver.is_none() {
-            self.spawn(None, ahead);
-        }
-    }
-
-    fn spawn(&mut self, entry: Option<&Entry>, ahead: &[Entry]) {
-        self.driver = Some(Claude::new());
+    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+        self.stand.start(Claude::new());
         self.turn = None;
         self.theirs.clear();
         self.ours.clear();
         self.asked.clear();
-        let spawn: Value =
-            entry.and_then(|entry| serde_json::from_str(entry.msg.get()).ok()).unwrap_or_default();
+        let spawn = entry.spawn();
         let words: Vec<&str> =
             spawn["argv"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
         let after = |flag: &str| {
@@ -167,7 +74,7 @@ impl Player {
             let said: Value = serde_json::from_str(entry.msg.get()).ok()?;
             said["session_id"].as_str()?.parse::<SessionId>().ok()
         });
-        let session = self.session.or(called).unwrap_or_else(|| SessionId(self.ids.next(self.now)));
+        let session = self.session.or(called).unwrap_or_else(|| SessionId::mint(&mut self.stand.cx()));
         self.session = Some(session);
         let mode = match after("--permission-mode").as_deref() {
             _ if words.contains(&"--dangerously-skip-permissions") => Mode::Full,
@@ -184,22 +91,21 @@ impl Player {
             mcp_servers: Vec::new(),
             start,
         };
-        self.feed(Input::Open(launch), None);
+        self.feed(Input::Open(launch));
     }
 
-    /// The recorded client said something: what would a session of ours have done?
-    fn client_said(&mut self, said: &Value) {
+    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
         let Some(session) = self.session else { return };
         match said["type"].as_str() {
             Some("user") => {
                 let named = said["uuid"].as_str().and_then(|uuid| uuid.parse::<PromptId>().ok());
-                let prompt = named.unwrap_or_else(|| PromptId(self.ids.next(self.now)));
+                let prompt = named.unwrap_or_else(|| PromptId::mint(&mut self.stand.cx()));
                 let text = text_of(&said["message"]["content"]);
                 let attachments = Vec::new();
                 let command = match self.turn {
                     Some(turn) => AgentCommand::Steer { turn, prompt, text, attachments },
                     None => {
-                        let turn = TurnId(self.ids.next(self.now));
+                        let turn = TurnId::mint(&mut self.stand.cx());
                         self.turn = Some(turn);
                         AgentCommand::Prompt { turn, prompt, text, attachments }
                     }
@@ -234,6 +140,45 @@ impl Player {
         }
     }
 
+    fn agent_said(&mut self, line: &str) {
+        let original: Raw = Arc::from(line);
+        let Ok(mut said) = serde_json::from_str::<Value>(line) else {
+            return self.feed(Input::Line(original));
+        };
+        let id = said["response"]["request_id"].as_str().map(str::to_owned);
+        if let (true, Some(id)) = (said["type"] == "control_response", id) {
+            let recorded = self.theirs.remove(&id).filter(|(_, told)| *told);
+            let ours = recorded.and_then(|(subtype, _)| self.ours.iter().position(|(_, of)| *of == subtype));
+            // An answer to nothing must not look like one to a request of the driver.
+            let name = ours.map_or_else(|| format!("recorded {id}"), |at| self.ours.remove(at).0);
+            said["response"]["request_id"] = json!(name);
+            return self.feed_in_our_words(&said, &original);
+        }
+        let before = self.stand.steps.len();
+        self.feed(Input::Line(original));
+        if let (true, Some(id)) = (said["type"] == "control_request", said["request_id"].as_str()) {
+            let input = &said["request"]["input"];
+            let asked = self.stand.asked_since(before);
+            self.asked.extend(asked.map(|(session, waits)| (id.to_owned(), (session, waits, input.clone()))));
+        }
+    }
+
+    fn note(&mut self, out: &mut Output) {
+        for (session, draft) in &out.said {
+            self.note_turn(*session, draft);
+        }
+        for line in &out.lines {
+            let said: Value = serde_json::from_str(line).unwrap_or_default();
+            if let (Some(id), Some(subtype)) =
+                (said["request_id"].as_str(), said["request"]["subtype"].as_str())
+            {
+                self.ours.push((id.to_owned(), subtype.to_owned()));
+            }
+        }
+    }
+}
+
+impl Player {
     fn command_for(&self, subtype: &str, request: &Value) -> Option<AgentCommand> {
         match subtype {
             "interrupt" => self.turn.map(|turn| AgentCommand::Interrupt { turn }),
@@ -279,67 +224,6 @@ impl Player {
                 self.tell(session, AgentCommand::Answer { question, answer });
             }
         }
-    }
-
-    /// A line of the agent. An answer is given to the request of the driver that it belongs to.
-    fn agent_said(&mut self, line: &str) {
-        let original: Raw = Arc::from(line);
-        let Ok(mut said) = serde_json::from_str::<Value>(line) else {
-            return self.feed(Input::Line(original), None);
-        };
-        let id = said["response"]["request_id"].as_str().map(str::to_owned);
-        if let (true, Some(id)) = (said["type"] == "control_response", id) {
-            let recorded = self.theirs.remove(&id).filter(|(_, told)| *told);
-            let ours = recorded.and_then(|(subtype, _)| self.ours.iter().position(|(_, of)| *of == subtype));
-            // An answer to nothing must not look like one to a request of the driver.
-            let name = ours.map_or_else(|| format!("recorded {id}"), |at| self.ours.remove(at).0);
-            said["response"]["request_id"] = json!(name);
-            let told: Raw = Arc::from(said.to_string());
-            return self.feed(Input::Line(told.clone()), Some((told, original)));
-        }
-        let before = self.steps.len();
-        self.feed(Input::Line(original), None);
-        if let (true, Some(id)) = (said["type"] == "control_request", said["request_id"].as_str()) {
-            self.note_asked(id, &said["request"]["input"], before);
-        }
-    }
-
-    fn note_asked(&mut self, id: &str, input: &Value, before: usize) {
-        for step in &self.steps[before..] {
-            let Step::Said { session, draft } = step else { continue };
-            let waits = match &draft.body {
-                Body::ApprovalRequested(request) => Waits::Approval(request.approval),
-                Body::QuestionAsked(request) => Waits::Question(request.question),
-                _ => continue,
-            };
-            self.asked.insert(id.to_owned(), (*session, waits, input.clone()));
-        }
-    }
-
-    /// Has the driver do something, and takes down what comes of it.
-    fn feed(&mut self, input: Input, renamed: Option<(Raw, Raw)>) {
-        let Some(driver) = &mut self.driver else { return };
-        let mut out = Output::default();
-        driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        for (session, mut draft) in out.said {
-            if let Some((told, original)) = &renamed
-                && draft.raw.as_ref() == Some(told)
-            {
-                draft.raw = Some(original.clone());
-            }
-            self.note_turn(session, &draft);
-            self.steps.push(Step::Said { session, draft: Box::new(draft) });
-        }
-        for line in out.lines {
-            let said: Value = serde_json::from_str(&line).unwrap_or_default();
-            if let (Some(id), Some(subtype)) =
-                (said["request_id"].as_str(), said["request"]["subtype"].as_str())
-            {
-                self.ours.push((id.to_owned(), subtype.to_owned()));
-            }
-            self.steps.push(Step::Wrote(line));
-        }
-        self.steps.extend(out.finished.map(Step::Finished));
     }
 
     fn note_turn(&mut self, session: SessionId, draft: &Draft) {

@@ -6,31 +6,25 @@
 //! nothing, which it keeps.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter;
 use std::sync::Arc;
 
 use longshore_model::anchor::{Launch, Query, Start};
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, QuestionId, SessionId, TurnId};
-use longshore_model::lifecycle::Ready;
-use longshore_model::time::Timestamp;
+use longshore_model::driver::{Input, Output};
+use longshore_model::event::Raw;
+use longshore_model::id::{PromptId, QueryId, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use super::wire::RpcId;
 use super::{Codex, exec, name};
-use crate::capture::{Capture, Direction, Entry, Step};
-
-/// When recordings begin: a moment like any other, so that the same recording always gives the same events.
-const BEGINNING: i64 = 1_794_768_000_000_000;
-/// The work tree of recordings that name none.
-const SOMEWHERE: &str = "/home/dev/project";
+use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
 
 /// Has a driver hear a recording; a process of `codex exec` in it is heard by a driver of that.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let (mut player, mut headless) = (Player::new(), exec::replay::Player::new());
+    let (mut player, mut headless) = (Player::default(), exec::replay::Player::default());
     let mut runs = false;
     let mut steps = Vec::new();
     for (at, entry) in capture.entries.iter().enumerate() {
@@ -42,33 +36,22 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
             true => headless.play(entry, ahead),
             false => player.play(entry, ahead),
         }
-        steps.append(&mut player.steps);
-        steps.append(&mut headless.steps);
+        steps.append(&mut player.stand().steps);
+        steps.append(&mut headless.stand().steps);
     }
     steps
 }
 
 /// Whoever sits between a recording and a driver.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Player {
-    /// All that has happened so far.
-    pub steps: Vec<Step>,
-    driver: Option<Codex>,
-    ids: Ids,
-    now: Timestamp,
-    /// What is added to the times of the recording, which begin anew with every process.
-    shift: f64,
-    last_t: f64,
+    stand: Stand<Codex>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the recorded client, by its numbers, and whether a session of ours made the same.
     theirs: HashMap<RpcId, Recorded>,
     /// Requests of the driver that have no answer yet.
     ours: Vec<Ours>,
-    /// Threads that are sessions, in any process.
-    sessions: HashMap<String, SessionId>,
-    /// Threads that are sessions in this process.
-    live: HashMap<String, SessionId>,
     /// The last turn of each session, and codex's name for it.
     turns: HashMap<SessionId, (TurnId, Option<String>)>,
     /// What codex waits for, by its numbers.
@@ -93,117 +76,21 @@ struct Ours {
     thread: Option<String>,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Waits {
-    Approval(ApprovalId),
-    Question(QuestionId),
-}
+impl Play for Player {
+    type Driver = Codex;
 
-impl Default for Player {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl Player {
-    /// A new one. It always makes the same ids.
-    pub fn new() -> Self {
-        Self {
-            steps: Vec::new(),
-            driver: None,
-            ids: Ids::seeded(1),
-            now: Timestamp::from_micros(BEGINNING),
-            shift: 0.0,
-            last_t: 0.0,
-            opened_ahead: false,
-            theirs: HashMap::new(),
-            ours: Vec::new(),
-            sessions: HashMap::new(),
-            live: HashMap::new(),
-            turns: HashMap::new(),
-            asked: HashMap::new(),
-        }
-    }
-
-    /// One entry of a recording. What follows it is looked at only to see what a process is started for.
-    pub fn play(&mut self, entry: &Entry, ahead: &[Entry]) {
-        self.pass_to(entry.t);
-        match entry.dir {
-            Direction::Spawn => self.spawn(Some(entry), ahead),
-            Direction::ToAgent => {
-                self.spawn_if_none(entry, ahead);
-                if let Ok(said) = serde_json::from_str::<Value>(entry.msg.get()) {
-                    self.client_said(&said);
-                }
-            }
-            Direction::FromAgent => {
-                self.spawn_if_none(entry, ahead);
-                self.agent_said(&entry.line());
-            }
-            Direction::Stderr | Direction::Exit | Direction::Note => {}
-        }
-    }
-
-    /// Lets time pass: at each deadline of the driver it is told so.
-    pub fn wait(&mut self, seconds: f64) {
-        let until = self.now.plus_millis((seconds * 1_000.0) as i64);
-        self.tick_until(until);
-        self.now = until;
-    }
-
-    /// A session tells its agent something that was not recorded.
-    pub fn tell(&mut self, session: SessionId, command: AgentCommand) {
-        self.steps.push(Step::Told { session, command: command.clone() });
-        self.feed(Input::Tell { session, command }, None);
-    }
-
-    /// Whether the driver waits for something that has a deadline.
-    pub fn waits(&self) -> bool {
-        self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some())
-    }
-
-    /// The sessions of this process, by the names of their threads.
-    pub fn live(&self) -> impl Iterator<Item = (&str, SessionId)> {
-        self.live.iter().map(|(native, session)| (native.as_str(), *session))
-    }
-
-    fn pass_to(&mut self, t: f64) {
-        if t < self.last_t {
-            self.shift += self.last_t;
-        }
-        self.last_t = t;
-        let micros = ((self.shift + t) * 1_000_000.0) as i64;
-        let until = Timestamp::from_micros(BEGINNING.saturating_add(micros)).max(self.now);
-        self.tick_until(until);
-        self.now = until;
-    }
-
-    fn tick_until(&mut self, until: Timestamp) {
-        // Every tick ends at least one wait, of which there are not many.
-        for _ in 0..1_000 {
-            let due = self.driver.as_ref().and_then(Driver::deadline);
-            let Some(due) = due.filter(|due| *due <= until) else { return };
-            self.now = self.now.max(due);
-            self.feed(Input::Tick, None);
-        }
-    }
-
-    fn spawn_if_none(&mut self, entry: &Entry, ahead: &[Entry]) {
-        if self.driver.is_none() {
-            self.spawn(Some(entry), ahead);
-        }
+    fn stand(&mut self) -> &mut Stand<Codex> {
+        &mut self.stand
     }
 
     /// A process starts, for the first session that the recorded client asks it for.
-    fn spawn(&mut self, entry: Option<&Entry>, ahead: &[Entry]) {
-        self.driver = Some(Codex::new());
+    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+        self.stand.start(Codex::new());
         self.theirs.clear();
         self.ours.clear();
-        self.live.clear();
         self.asked.clear();
         let process = ahead.iter().take_while(|entry| entry.dir != Direction::Spawn);
-        let said: Vec<Value> = entry
-            .into_iter()
+        let said: Vec<Value> = iter::once(entry)
             .chain(process)
             .filter(|entry| matches!(entry.dir, Direction::ToAgent | Direction::Spawn))
             .filter_map(|entry| serde_json::from_str(entry.msg.get()).ok())
@@ -219,40 +106,7 @@ impl Player {
         self.open(opening.unwrap_or(&none), cwd, plans);
     }
 
-    fn open(&mut self, request: &Value, cwd: &str, plans: bool) -> SessionId {
-        let params = &request["params"];
-        let native = params["threadId"].as_str().map(str::to_owned);
-        let start = match (request["method"].as_str(), native.clone()) {
-            (Some("thread/resume"), Some(native)) => Start::Resume { native },
-            (Some("thread/fork"), Some(native)) => Start::Fork { native },
-            (_, _) => Start::New,
-        };
-        let known = match &start {
-            Start::Resume { native } => self.sessions.get(native).copied(),
-            Start::New | Start::Told { .. } | Start::Lines { .. } | Start::Fork { .. } => None,
-        };
-        let mode = match params["approvalPolicy"].as_str() {
-            _ if plans => Mode::Plan,
-            Some("untrusted") => Mode::Ask,
-            Some("never") => Mode::Full,
-            Some(_) | None => Mode::AutoEdit,
-        };
-        let session = known.unwrap_or_else(|| SessionId(self.ids.next(self.now)));
-        let launch = Launch {
-            session,
-            agent: name(),
-            cwd: params["cwd"].as_str().unwrap_or(cwd).to_owned(),
-            mode,
-            model: params["model"].as_str().map(str::to_owned),
-            mcp_servers: Vec::new(),
-            start,
-        };
-        self.feed(Input::Open(launch), None);
-        session
-    }
-
-    /// The recorded client said something: what would a session of ours have done?
-    fn client_said(&mut self, said: &Value) {
+    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
         let id = serde_json::from_value::<RpcId>(said["id"].clone()).ok();
         let Some(method) = said["method"].as_str() else {
             if let Some((session, waits)) = id.and_then(|id| self.asked.remove(&id)) {
@@ -262,7 +116,7 @@ impl Player {
         };
         let params = &said["params"];
         let native = params["threadId"].as_str().unwrap_or_default();
-        let session = self.live.get(native).copied();
+        let session = self.stand.live.get(native).copied();
         let thread = params["threadId"].as_str().map(str::to_owned);
         let mut recorded = Recorded { method: method.to_owned(), thread, told: true, session };
         match (method, session) {
@@ -279,9 +133,9 @@ impl Player {
                 }
             }
             ("turn/start", Some(session)) => {
-                let turn = TurnId(self.ids.next(self.now));
+                let turn = TurnId::mint(&mut self.stand.cx());
                 self.turns.insert(session, (turn, None));
-                let prompt = PromptId(self.ids.next(self.now));
+                let prompt = PromptId::mint(&mut self.stand.cx());
                 let text = text_of(&params["input"]);
                 self.remember(id.as_ref(), recorded);
                 self.tell(session, AgentCommand::Prompt { turn, prompt, text, attachments: Vec::new() });
@@ -290,7 +144,7 @@ impl Player {
             ("turn/steer", Some(session)) => match self.turns.get(&session) {
                 Some((turn, Some(running))) if params["expectedTurnId"] == running.as_str() => {
                     let turn = *turn;
-                    let prompt = PromptId(self.ids.next(self.now));
+                    let prompt = PromptId::mint(&mut self.stand.cx());
                     let text = text_of(&params["input"]);
                     self.remember(id.as_ref(), recorded);
                     self.tell(session, AgentCommand::Steer { turn, prompt, text, attachments: Vec::new() });
@@ -319,6 +173,83 @@ impl Player {
         self.remember(id.as_ref(), recorded);
     }
 
+    fn agent_said(&mut self, line: &str) {
+        let original: Raw = Arc::from(line);
+        let Ok(mut said) = serde_json::from_str::<Value>(line) else {
+            return self.feed(Input::Line(original));
+        };
+        let id = serde_json::from_value::<RpcId>(said["id"].clone()).ok();
+        let has_method = said["method"].is_string();
+        match id {
+            Some(id) if !has_method && said.is_object() => {
+                let recorded = self.theirs.remove(&id);
+                // A recording that left its own side out: only the answer to `initialize` looks like this.
+                let greeting = recorded.is_none() && !said["result"]["userAgent"].is_null();
+                let ours = self.ours.iter().position(|ours| match &recorded {
+                    Some(of) => of.told && of.method == ours.method && of.thread == ours.thread,
+                    None => greeting && ours.method == "initialize",
+                });
+                let ours = ours.map(|at| self.ours.remove(at).id);
+                if let (Some(session), Some(turn)) =
+                    (recorded.and_then(|recorded| recorded.session), said["result"]["turn"]["id"].as_str())
+                    && let Some(last) = self.turns.get_mut(&session)
+                {
+                    last.1 = Some(turn.to_owned());
+                }
+                // An answer to nothing must not look like one to a request of the driver.
+                said["id"] = ours.map_or_else(|| json!(format!("recorded {}", json!(id))), Value::from);
+                self.feed_in_our_words(&said, &original);
+            }
+            id => {
+                let before = self.stand.steps.len();
+                self.feed(Input::Line(original));
+                if let Some(id) = id {
+                    self.asked.extend(self.stand.asked_since(before).map(|asked| (id.clone(), asked)));
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, out: &mut Output) {
+        for line in &out.lines {
+            let said: Value = serde_json::from_str(line).unwrap_or_default();
+            if let (Some(id), Some(method)) = (said["id"].as_i64(), said["method"].as_str()) {
+                let thread = said["params"]["threadId"].as_str().map(str::to_owned);
+                self.ours.push(Ours { id, method: method.to_owned(), thread });
+            }
+        }
+    }
+}
+
+impl Player {
+    fn open(&mut self, request: &Value, cwd: &str, plans: bool) -> SessionId {
+        let params = &request["params"];
+        let native = params["threadId"].as_str().map(str::to_owned);
+        let start = match (request["method"].as_str(), native.clone()) {
+            (Some("thread/resume"), Some(native)) => Start::Resume { native },
+            (Some("thread/fork"), Some(native)) => Start::Fork { native },
+            (_, _) => Start::New,
+        };
+        let mode = match params["approvalPolicy"].as_str() {
+            _ if plans => Mode::Plan,
+            Some("untrusted") => Mode::Ask,
+            Some("never") => Mode::Full,
+            Some(_) | None => Mode::AutoEdit,
+        };
+        let session = self.stand.session_for(&start);
+        let launch = Launch {
+            session,
+            agent: name(),
+            cwd: params["cwd"].as_str().unwrap_or(cwd).to_owned(),
+            mode,
+            model: params["model"].as_str().map(str::to_owned),
+            mcp_servers: Vec::new(),
+            start,
+        };
+        self.feed(Input::Open(launch));
+        session
+    }
+
     fn remember(&mut self, id: Option<&RpcId>, recorded: Recorded) {
         if let Some(id) = id {
             self.theirs.insert(id.clone(), recorded);
@@ -326,8 +257,8 @@ impl Player {
     }
 
     fn ask(&mut self, query: Query) {
-        let id = QueryId(self.ids.next(self.now));
-        self.feed(Input::Ask { id, query }, None);
+        let id = QueryId::mint(&mut self.stand.cx());
+        self.feed(Input::Ask { id, query });
     }
 
     fn command_for(&self, method: &str, params: &Value, session: SessionId) -> Option<AgentCommand> {
@@ -357,88 +288,6 @@ impl Player {
                 let answer = QuestionAnswer { action, answers, by };
                 self.tell(session, AgentCommand::Answer { question, answer });
             }
-        }
-    }
-
-    /// A line of codex. An answer is given to the request of the driver that it belongs to.
-    fn agent_said(&mut self, line: &str) {
-        let original: Raw = Arc::from(line);
-        let Ok(mut said) = serde_json::from_str::<Value>(line) else {
-            return self.feed(Input::Line(original), None);
-        };
-        let id = serde_json::from_value::<RpcId>(said["id"].clone()).ok();
-        let has_method = said["method"].is_string();
-        match id {
-            Some(id) if !has_method && said.is_object() => {
-                let recorded = self.theirs.remove(&id);
-                // A recording that left its own side out: only the answer to `initialize` looks like this.
-                let greeting = recorded.is_none() && !said["result"]["userAgent"].is_null();
-                let ours = self.ours.iter().position(|ours| match &recorded {
-                    Some(of) => of.told && of.method == ours.method && of.thread == ours.thread,
-                    None => greeting && ours.method == "initialize",
-                });
-                let ours = ours.map(|at| self.ours.remove(at).id);
-                if let (Some(session), Some(turn)) =
-                    (recorded.and_then(|recorded| recorded.session), said["result"]["turn"]["id"].as_str())
-                    && let Some(last) = self.turns.get_mut(&session)
-                {
-                    last.1 = Some(turn.to_owned());
-                }
-                // An answer to nothing must not look like one to a request of the driver.
-                said["id"] = ours.map_or_else(|| json!(format!("recorded {}", json!(id))), Value::from);
-                let told: Raw = Arc::from(said.to_string());
-                self.feed(Input::Line(told.clone()), Some((told, original)));
-            }
-            id => {
-                let before = self.steps.len();
-                self.feed(Input::Line(original), None);
-                if let Some(id) = id {
-                    self.note_asked(&id, before);
-                }
-            }
-        }
-    }
-
-    fn note_asked(&mut self, id: &RpcId, before: usize) {
-        for step in &self.steps[before..] {
-            let Step::Said { session, draft } = step else { continue };
-            if let Body::ApprovalRequested(request) = &draft.body {
-                self.asked.insert(id.clone(), (*session, Waits::Approval(request.approval)));
-            } else if let Body::QuestionAsked(request) = &draft.body {
-                self.asked.insert(id.clone(), (*session, Waits::Question(request.question)));
-            }
-        }
-    }
-
-    /// Has the driver do something, and takes down what comes of it.
-    fn feed(&mut self, input: Input, renamed: Option<(Raw, Raw)>) {
-        let Some(driver) = &mut self.driver else { return };
-        let mut out = Output::default();
-        driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        for (session, mut draft) in out.said {
-            if let Some((told, original)) = &renamed
-                && draft.raw.as_ref() == Some(told)
-            {
-                draft.raw = Some(original.clone());
-            }
-            self.note_ready(session, &draft);
-            self.steps.push(Step::Said { session, draft: Box::new(draft) });
-        }
-        for line in out.lines {
-            let said: Value = serde_json::from_str(&line).unwrap_or_default();
-            if let (Some(id), Some(method)) = (said["id"].as_i64(), said["method"].as_str()) {
-                let thread = said["params"]["threadId"].as_str().map(str::to_owned);
-                self.ours.push(Ours { id, method: method.to_owned(), thread });
-            }
-            self.steps.push(Step::Wrote(line));
-        }
-        self.steps.extend(out.finished.map(Step::Finished));
-    }
-
-    fn note_ready(&mut self, session: SessionId, draft: &Draft) {
-        if let Body::SessionReady(Ready { native: Some(native), .. }) = &draft.body {
-            self.sessions.insert(native.clone(), session);
-            self.live.insert(native.clone(), session);
         }
     }
 }

@@ -8,55 +8,38 @@
 //! everything else that OpenCode says an event.
 
 use std::collections::{BTreeMap, HashMap};
+use std::iter;
 use std::sync::Arc;
 
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Http, Input, Output, Request, Response};
+use longshore_model::driver::{Http, Input, Output, Request, Response};
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QuestionId, SessionId, TurnId};
-use longshore_model::lifecycle::Ready;
+use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{OpenCode, name};
-use crate::capture::{Capture, Direction, Entry, Step};
+use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
 
-/// When recordings begin: a moment like any other, so that the same recording always gives the same events.
-const BEGINNING: i64 = 1_794_768_000_000_000;
-/// The work tree of recordings that name none.
-const SOMEWHERE: &str = "/home/dev/project";
 /// How long the transport waits for an answer.
 const ANSWER_WITHIN_MS: i64 = 60_000;
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let mut player = Player::new();
-    for (at, entry) in capture.entries.iter().enumerate() {
-        player.play(entry, &capture.entries[at + 1..]);
-    }
-    player.steps
+    Player::default().hear(capture)
 }
 
 /// Whoever sits between a recording and a driver.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Player {
-    /// All that has happened so far.
-    pub steps: Vec<Step>,
-    driver: Option<OpenCode>,
-    ids: Ids,
-    now: Timestamp,
-    /// What is added to the times of the recording, which begin anew with every process.
-    shift: f64,
-    last_t: f64,
+    stand: Stand<OpenCode>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the driver that have no answer yet, and when they were made.
     ours: Vec<(Timestamp, Request)>,
-    /// Conversations that are sessions in this process.
-    live: HashMap<String, SessionId>,
     /// The last turn of each session, and whether it runs.
     turns: HashMap<SessionId, (TurnId, bool)>,
     /// What OpenCode waits for, by its names.
@@ -64,130 +47,20 @@ pub struct Player {
     questions: HashMap<String, (SessionId, QuestionId)>,
 }
 
-impl Default for Player {
-    fn default() -> Self {
-        Self::new()
-    }
-}
+impl Play for Player {
+    type Driver = OpenCode;
 
-impl Player {
-    /// A new one. It always makes the same ids.
-    pub fn new() -> Self {
-        Self {
-            steps: Vec::new(),
-            driver: None,
-            ids: Ids::seeded(1),
-            now: Timestamp::from_micros(BEGINNING),
-            shift: 0.0,
-            last_t: 0.0,
-            opened_ahead: false,
-            ours: Vec::new(),
-            live: HashMap::new(),
-            turns: HashMap::new(),
-            approvals: HashMap::new(),
-            questions: HashMap::new(),
-        }
-    }
-
-    /// One entry of a recording. What follows it is looked at only to see what a process is started for.
-    pub fn play(&mut self, entry: &Entry, ahead: &[Entry]) {
-        self.pass_to(entry.t);
-        match entry.dir {
-            Direction::Spawn => self.spawn(None, ahead),
-            Direction::ToAgent => {
-                self.spawn_if_none(entry, ahead);
-                if let Ok(said) = serde_json::from_str::<Value>(entry.msg.get()) {
-                    self.client_said(&said);
-                }
-            }
-            Direction::FromAgent => {
-                self.spawn_if_none(entry, ahead);
-                self.agent_said(&entry.line());
-            }
-            Direction::Stderr | Direction::Exit | Direction::Note => {}
-        }
-    }
-
-    /// Lets time pass in which OpenCode says that it is at nothing, and answers nothing else.
-    pub fn wait(&mut self, seconds: f64) {
-        let until = self.now.plus_millis((seconds * 1_000.0) as i64);
-        // Every round ends at least one wait, of which there are not many.
-        for _ in 0..1_000 {
-            if let Some((sent, _)) = self.ours.first().cloned() {
-                let (_, request) = self.ours.remove(0);
-                let idle = request.path.starts_with("/session/status");
-                let result = match idle {
-                    true => Ok(Response { status: 200, body: "{}".into() }),
-                    false => {
-                        self.now = self.now.max(sent.plus_millis(ANSWER_WITHIN_MS));
-                        Err("no answer".to_owned())
-                    }
-                };
-                self.feed(Input::Http(Http::Response { id: request.id, result }), None);
-                continue;
-            }
-            let due = self.driver.as_ref().and_then(Driver::deadline);
-            let Some(due) = due.filter(|due| *due <= until) else { break };
-            self.now = self.now.max(due);
-            self.feed(Input::Tick, None);
-        }
-        self.now = self.now.max(until);
-    }
-
-    /// A session tells its agent something that was not recorded.
-    pub fn tell(&mut self, session: SessionId, command: AgentCommand) {
-        self.steps.push(Step::Told { session, command: command.clone() });
-        self.feed(Input::Tell { session, command }, None);
-    }
-
-    /// Whether anybody waits for OpenCode.
-    pub fn waits(&self) -> bool {
-        let driver = self.driver.as_ref().is_some_and(|driver| driver.deadline().is_some());
-        driver || !self.ours.is_empty() || self.turns.values().any(|(_, runs)| *runs)
-    }
-
-    /// The sessions of this process, by the names of their conversations.
-    pub fn live(&self) -> impl Iterator<Item = (&str, SessionId)> {
-        self.live.iter().map(|(native, session)| (native.as_str(), *session))
-    }
-
-    /// The stream of events broke, and is open again.
-    pub fn reconnect(&mut self) {
-        self.feed(Input::Http(Http::Disconnected), None);
-        self.feed(Input::Http(Http::Connected), None);
-    }
-
-    fn pass_to(&mut self, t: f64) {
-        if t < self.last_t {
-            self.shift += self.last_t;
-        }
-        self.last_t = t;
-        let micros = ((self.shift + t) * 1_000_000.0) as i64;
-        let until = Timestamp::from_micros(BEGINNING.saturating_add(micros)).max(self.now);
-        for _ in 0..1_000 {
-            let due = self.driver.as_ref().and_then(Driver::deadline);
-            let Some(due) = due.filter(|due| *due <= until) else { break };
-            self.now = self.now.max(due);
-            self.feed(Input::Tick, None);
-        }
-        self.now = until;
-    }
-
-    fn spawn_if_none(&mut self, entry: &Entry, ahead: &[Entry]) {
-        if self.driver.is_none() {
-            self.spawn(Some(entry), ahead);
-        }
+    fn stand(&mut self) -> &mut Stand<OpenCode> {
+        &mut self.stand
     }
 
     /// A process starts, for the first session that the recorded client asks it for.
-    fn spawn(&mut self, entry: Option<&Entry>, ahead: &[Entry]) {
-        self.driver = Some(OpenCode::new());
+    fn spawn(&mut self, entry: &Entry, ahead: &[Entry]) {
+        self.stand.start(OpenCode::new());
         self.ours.clear();
-        self.live.clear();
-        self.feed(Input::Http(Http::Connected), None);
+        self.feed(Input::Http(Http::Connected));
         let process = ahead.iter().take_while(|entry| entry.dir != Direction::Spawn);
-        let first = entry
-            .into_iter()
+        let first = iter::once(entry)
             .chain(process)
             .filter(|entry| entry.dir == Direction::ToAgent)
             .filter_map(|entry| serde_json::from_str::<Value>(entry.msg.get()).ok())
@@ -196,23 +69,7 @@ impl Player {
         self.open(Start::New);
     }
 
-    fn open(&mut self, start: Start) -> SessionId {
-        let session = SessionId(self.ids.next(self.now));
-        let launch = Launch {
-            session,
-            agent: name(),
-            cwd: SOMEWHERE.to_owned(),
-            mode: Mode::Ask,
-            model: None,
-            mcp_servers: Vec::new(),
-            start,
-        };
-        self.feed(Input::Open(launch), None);
-        session
-    }
-
-    /// The recorded client asked for something: what would a session of ours have done?
-    fn client_said(&mut self, said: &Value) {
+    fn client_said(&mut self, said: &Value, _ahead: &[Entry]) {
         let (method, path, body) =
             (said["method"].as_str().unwrap_or_default(), path_of(said), &said["body"]);
         let words: Vec<&str> = path.split('/').skip(1).collect();
@@ -234,7 +91,7 @@ impl Player {
             ("POST", ["session", _, "permissions", id]) => self.decide(id, &body["response"], &Value::Null),
             ("POST", ["question", id, word @ ("reply" | "reject")]) => self.answer(id, word, body),
             ("PATCH", ["session", native]) => {
-                let Some(session) = self.live.get(*native).copied() else { return };
+                let Some(session) = self.stand.live.get(*native).copied() else { return };
                 if let Some(title) = body["title"].as_str() {
                     self.tell(session, AgentCommand::Rename(title.to_owned()));
                 } else if !body["permission"].is_null() {
@@ -247,19 +104,112 @@ impl Player {
         }
     }
 
+    fn agent_said(&mut self, line: &str) {
+        let original: Raw = Arc::from(line);
+        let said: Value = serde_json::from_str(line).unwrap_or_default();
+        let status = said["status"].as_u64().and_then(|status| u16::try_from(status).ok());
+        let (Some(status), Some(method)) = (status, said["method"].as_str()) else {
+            let before = self.stand.steps.len();
+            self.feed(Input::Http(Http::Event(original)));
+            return self.note_asked(&said, before);
+        };
+        let path = path_of(&said);
+        let ours =
+            self.ours.iter().position(|(_, ours)| ours.method.as_str() == method && is_path(ours, &path));
+        // An answer to nothing must not look like one to a request of the driver.
+        let id = ours.map_or(u64::MAX, |at| self.ours.remove(at).1.id);
+        let body = match said["body"]["_raw"].as_str() {
+            Some(text) => Raw::from(text),
+            None => Raw::from(said["body"].to_string()),
+        };
+        let result = Ok(Response { status, body });
+        // There is no other frame that anything could carry.
+        self.feed_as(Input::Http(Http::Response { id, result }), |_| Some(original.clone()));
+    }
+
+    fn note(&mut self, out: &mut Output) {
+        for (session, draft) in &out.said {
+            self.note_turn(*session, draft);
+        }
+        for request in out.requests.drain(..) {
+            let body: Value =
+                request.body.as_deref().map(serde_json::from_str).and_then(Result::ok).unwrap_or_default();
+            let path = request.path.split("directory=").next().unwrap_or_default();
+            let method = format!("{} {}", request.method.as_str(), path.trim_end_matches(['?', '&']));
+            out.lines.push(json!({"method": method, "params": body}).to_string());
+            self.ours.push((self.stand.now, request));
+        }
+        for (session, _) in &out.ended {
+            self.turns.remove(session);
+        }
+    }
+
+    /// Lets time pass in which OpenCode says that it is at nothing, and answers nothing else.
+    fn wait(&mut self, seconds: f64) {
+        let until = self.stand.now.plus_millis((seconds * 1_000.0) as i64);
+        // Every round ends at least one wait, of which there are not many.
+        for _ in 0..1_000 {
+            if let Some((sent, _)) = self.ours.first().cloned() {
+                let (_, request) = self.ours.remove(0);
+                let idle = request.path.starts_with("/session/status");
+                let result = match idle {
+                    true => Ok(Response { status: 200, body: "{}".into() }),
+                    false => {
+                        self.stand.now = self.stand.now.max(sent.plus_millis(ANSWER_WITHIN_MS));
+                        Err("no answer".to_owned())
+                    }
+                };
+                self.feed(Input::Http(Http::Response { id: request.id, result }));
+                continue;
+            }
+            if !self.stand.is_due(until) {
+                break;
+            }
+            self.feed(Input::Tick);
+        }
+        self.stand.now = self.stand.now.max(until);
+    }
+
+    fn waits(&mut self) -> bool {
+        self.stand.waits() || !self.ours.is_empty() || self.turns.values().any(|(_, runs)| *runs)
+    }
+}
+
+impl Player {
+    /// The stream of events broke, and is open again.
+    pub fn reconnect(&mut self) {
+        self.feed(Input::Http(Http::Disconnected));
+        self.feed(Input::Http(Http::Connected));
+    }
+
+    fn open(&mut self, start: Start) -> SessionId {
+        let session = SessionId::mint(&mut self.stand.cx());
+        let launch = Launch {
+            session,
+            agent: name(),
+            cwd: SOMEWHERE.to_owned(),
+            mode: Mode::Ask,
+            model: None,
+            mcp_servers: Vec::new(),
+            start,
+        };
+        self.feed(Input::Open(launch));
+        session
+    }
+
     fn prompt(&mut self, native: &str, body: &Value) {
         let texts = body["parts"].as_array().into_iter().flatten().filter_map(|part| part["text"].as_str());
         let text = texts.collect::<Vec<_>>().join("\n");
-        let session = match self.live.get(native) {
+        let session = match self.stand.live.get(native) {
             Some(session) => *session,
             None => self.resume(native),
         };
-        let prompt = PromptId(self.ids.next(self.now));
+        let prompt = PromptId::mint(&mut self.stand.cx());
         let attachments = Vec::new();
         let command = match self.turns.get(&session) {
             Some((turn, true)) => AgentCommand::Steer { turn: *turn, prompt, text, attachments },
             Some((_, false)) | None => {
-                let turn = TurnId(self.ids.next(self.now));
+                let turn = TurnId::mint(&mut self.stand.cx());
                 self.turns.insert(session, (turn, true));
                 AgentCommand::Prompt { turn, prompt, text, attachments }
             }
@@ -275,13 +225,13 @@ impl Player {
             let (_, request) = self.ours.remove(at);
             let body = json!({"id": native, "directory": SOMEWHERE}).to_string().into();
             let result = Ok(Response { status: 200, body });
-            self.feed(Input::Http(Http::Response { id: request.id, result }), None);
+            self.feed(Input::Http(Http::Response { id: request.id, result }));
         }
         session
     }
 
     fn running(&self, native: &str) -> Option<(SessionId, TurnId)> {
-        let session = *self.live.get(native)?;
+        let session = *self.stand.live.get(native)?;
         let (turn, runs) = *self.turns.get(&session)?;
         runs.then_some((session, turn))
     }
@@ -315,75 +265,19 @@ impl Player {
         self.tell(session, AgentCommand::Answer { question, answer });
     }
 
-    /// OpenCode said something. An answer is given to the request of the driver that it belongs to.
-    fn agent_said(&mut self, line: &str) {
-        let original: Raw = Arc::from(line);
-        let said: Value = serde_json::from_str(line).unwrap_or_default();
-        let status = said["status"].as_u64().and_then(|status| u16::try_from(status).ok());
-        let (Some(status), Some(method)) = (status, said["method"].as_str()) else {
-            let before = self.steps.len();
-            self.feed(Input::Http(Http::Event(original)), None);
-            return self.note_asked(&said, before);
-        };
-        let path = path_of(&said);
-        let ours =
-            self.ours.iter().position(|(_, ours)| ours.method.as_str() == method && is_path(ours, &path));
-        // An answer to nothing must not look like one to a request of the driver.
-        let id = ours.map_or(u64::MAX, |at| self.ours.remove(at).1.id);
-        let body = match said["body"]["_raw"].as_str() {
-            Some(text) => Raw::from(text),
-            None => Raw::from(said["body"].to_string()),
-        };
-        let result = Ok(Response { status, body });
-        self.feed(Input::Http(Http::Response { id, result }), Some(&original));
-    }
-
     fn note_asked(&mut self, said: &Value, before: usize) {
         let event = if said["payload"].is_object() { &said["payload"] } else { said };
         let Some(id) = event["properties"]["id"].as_str() else { return };
-        for step in &self.steps[before..] {
-            let Step::Said { session, draft } = step else { continue };
-            if let Body::ApprovalRequested(request) = &draft.body {
-                self.approvals.insert(id.to_owned(), (*session, request.approval));
-            } else if let Body::QuestionAsked(request) = &draft.body {
-                self.questions.insert(id.to_owned(), (*session, request.question));
+        for (session, waits) in self.stand.asked_since(before) {
+            match waits {
+                Waits::Approval(approval) => drop(self.approvals.insert(id.to_owned(), (session, approval))),
+                Waits::Question(question) => drop(self.questions.insert(id.to_owned(), (session, question))),
             }
         }
     }
 
-    /// Has the driver do something, and takes down what comes of it. What carries a frame then carries `original`:
-    /// there is no other frame that it could carry.
-    fn feed(&mut self, input: Input, original: Option<&Raw>) {
-        let Some(driver) = &mut self.driver else { return };
-        let mut out = Output::default();
-        driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        for (session, mut draft) in out.said {
-            if let (Some(original), Some(_)) = (original, &draft.raw) {
-                draft.raw = Some(original.clone());
-            }
-            self.note(session, &draft);
-            self.steps.push(Step::Said { session, draft: Box::new(draft) });
-        }
-        for request in out.requests {
-            let body: Value =
-                request.body.as_deref().map(serde_json::from_str).and_then(Result::ok).unwrap_or_default();
-            let path = request.path.split("directory=").next().unwrap_or_default();
-            let method = format!("{} {}", request.method.as_str(), path.trim_end_matches(['?', '&']));
-            self.steps.push(Step::Wrote(json!({"method": method, "params": body}).to_string()));
-            self.ours.push((self.now, request));
-        }
-        for (session, reason) in out.ended {
-            self.live.retain(|_, live| *live != session);
-            self.turns.remove(&session);
-            self.steps.push(Step::Finished(reason));
-        }
-        self.steps.extend(out.finished.map(Step::Finished));
-    }
-
-    fn note(&mut self, session: SessionId, draft: &Draft) {
-        if let Body::SessionReady(Ready { native: Some(native), .. }) = &draft.body {
-            self.live.insert(native.clone(), session);
-        } else if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
+    fn note_turn(&mut self, session: SessionId, draft: &Draft) {
+        if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
             self.turns.insert(session, (turn, true));
         } else if let (Body::TurnFinished(_), Some(turn)) = (&draft.body, draft.turn)
             && let Some(last) = self.turns.get_mut(&session).filter(|last| last.0 == turn)

@@ -11,12 +11,36 @@ mod turns;
 mod works;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::hearing::recordings_of;
+use longshore_drivers::acp::NAME;
+use longshore_drivers::acp::replay::recorded_row;
+use longshore_drivers::capture::Capture;
+
+use crate::hearing::{Heard, recordings_of};
 
 /// The recordings of the real agents.
-pub(crate) fn recordings() -> Vec<PathBuf> {
-    let paths = recordings_of("acp");
-    assert!(paths.len() > 130, "the recordings are gone");
-    paths
+pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
+    recordings_of(NAME, 130)
 }
+
+const HEARD: Heard = Heard {
+    driver: NAME,
+    recordings,
+    fragile: &[
+        "gemini-edit.",
+        "gemini-load-later.",
+        "copilot-tool-allow.",
+        "copilot-mode.",
+        "codex-tool-allow.",
+        "codex_untrusted-edit.",
+        "claude-terminal.",
+        "claude-plan.",
+        "opencode-edit.",
+        "opencode-perm-hang-cancel.",
+    ],
+    agent: |capture| {
+        let row = recorded_row(&capture.agent);
+        (Arc::from(row.name.as_ref()), row.capabilities())
+    },
+};

@@ -1,53 +1,31 @@
 //! Every recording of the real agents, heard again.
 
-use std::collections::HashMap;
-
-use longshore_drivers::capture::{Direction, Narrator, Step, replay};
+use longshore_drivers::capture::{Step, replay};
 use longshore_model::event::Body;
 use longshore_model::item::ToolStatus;
 
-use super::recordings;
-use crate::hearing::read;
+use super::{HEARD, recordings};
+use crate::hearing::compare_story;
 
 /// One line per event, reviewed by hand when it changes.
 #[test]
 fn every_recording_tells_the_same_story() {
     insta::glob!("../..", "captures/acp/**/*.jsonl", |path| {
-        let mut narrator = Narrator::new();
-        let story: Vec<String> =
-            replay(&read(path)).unwrap().iter().map(|step| narrator.step(step)).collect();
-        insta::with_settings!({ omit_expression => true, prepend_module_to_snapshot => false }, {
-            insta::assert_snapshot!(story.join("\n"));
-        });
+        compare_story(path, |story| insta::assert_snapshot!(story));
     });
 }
 
 #[test]
 fn nothing_that_an_agent_said_is_dropped() {
-    for path in recordings() {
-        let capture = read(&path);
-        let mut kept: HashMap<String, usize> = HashMap::new();
-        for step in replay(&capture).unwrap() {
-            if let Step::Said { draft, .. } = step
-                && let Some(raw) = &draft.raw
-            {
-                *kept.entry(raw.to_string()).or_default() += 1;
-            }
-        }
-        let mut said: HashMap<String, usize> = HashMap::new();
-        for entry in capture.entries.iter().filter(|entry| entry.dir == Direction::FromAgent) {
-            *said.entry(entry.line()).or_default() += 1;
-        }
-        assert_eq!(said, kept, "in {}", path.display());
-    }
+    HEARD.keeps_all_that_was_said_and_no_more(|_| false);
 }
 
 /// What is said of an agent's work ends with its turn, and a turn that was answered ends once.
 #[test]
 fn no_turn_leaves_a_call_or_a_message_open() {
-    for path in recordings() {
+    for (path, capture) in recordings() {
         let mut open: Vec<_> = Vec::new();
-        for step in replay(&read(&path)).unwrap() {
+        for step in replay(&capture).unwrap() {
             let Step::Said { draft, .. } = step else { continue };
             match &draft.body {
                 Body::ToolStarted(_) => open.push(draft.item),
@@ -73,11 +51,11 @@ fn no_turn_leaves_a_call_or_a_message_open() {
 #[test]
 fn a_denied_command_is_declined_whichever_agent_asked() {
     let mut seen = 0;
-    for path in recordings() {
+    for (path, capture) in recordings() {
         if !path.file_stem().unwrap().to_string_lossy().ends_with("-tool-deny") {
             continue;
         }
-        let steps = replay(&read(&path)).unwrap();
+        let steps = replay(&capture).unwrap();
         let asked = steps.iter().any(|step| {
             matches!(step, Step::Said { draft, .. } if matches!(draft.body, Body::ApprovalRequested(_)))
         });

@@ -214,7 +214,7 @@ fn attachments_go_as_far_as_the_agent_takes_them() {
         desk.open(Mode::Ask, longshore_model::anchor::Start::New);
         desk.answer_ok("initialize", greeting(json!({"promptCapabilities": capabilities})));
         desk.answer_ok("session/new", json!({"sessionId": NATIVE}));
-        let out = desk.prompt_with("look", all.clone());
+        let out = desk.begin("look", all.clone());
         let prompt = only_line(&out)["params"]["prompt"].clone();
         let told: Vec<&str> =
             prompt.as_array().unwrap().iter().map(|part| part["type"].as_str().unwrap()).collect();

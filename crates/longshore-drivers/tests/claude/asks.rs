@@ -61,7 +61,7 @@ fn every_decision_has_its_words() {
             if !options.contains(&decision) && decision != AllowAlways {
                 continue;
             }
-            let line = only_line(&desk.decide(asked.approval, plain(decision)));
+            let line = only_line(&desk.decide(asked.approval, decision));
             let input = &request["input"];
             let expected = match decision {
                 AllowOnce => json!({"behavior": "allow", "updatedInput": input}),
@@ -75,7 +75,7 @@ fn every_decision_has_its_words() {
             let response = json!({"subtype": "success", "request_id": "ask-1", "response": expected});
             assert_eq!(line, json!({"type": "control_response", "response": response}));
             // A second answer is too late.
-            assert!(desk.decide(asked.approval, plain(decision)).lines.is_empty());
+            assert!(desk.decide(asked.approval, decision).lines.is_empty());
         }
     }
 }
@@ -87,12 +87,12 @@ fn a_yes_may_change_the_arguments_and_a_no_may_say_why() {
     let asked = approval_in(&desk.may_i("a", request.clone()));
     let other = json!({"command": "pwd"});
     let decision = ApprovalDecision { input: Some(other.clone()), ..plain(AllowOnce) };
-    let line = only_line(&desk.decide(asked.approval, decision));
+    let line = only_line(&desk.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["updatedInput"], other);
 
     let asked = approval_in(&desk.may_i("b", request));
     let decision = ApprovalDecision { message: Some("use pwd".to_owned()), ..plain(Deny) };
-    let line = only_line(&desk.decide(asked.approval, decision));
+    let line = only_line(&desk.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["message"], "use pwd");
     let out = desk.tool_result("t", true, json!("use pwd"), Value::Null);
     let Body::ToolFinished(outcome) = &only_draft(&out).body else { panic!("{:?}", out.said) };
@@ -173,7 +173,7 @@ fn an_ask_outlives_the_turn_and_can_be_taken_back() {
     assert!(out.said.iter().all(|(_, draft)| draft.turn.is_none()));
     let out = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
     assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval: asked.approval });
-    assert!(desk.decide(asked.approval, plain(AllowOnce)).lines.is_empty());
+    assert!(desk.decide(asked.approval, AllowOnce).lines.is_empty());
     let again = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
     assert!(matches!(only_draft(&again).body, Body::Raw { .. }));
 }
@@ -244,7 +244,7 @@ fn a_plan_is_shown_before_it_is_asked_about() {
     let out = desk.may_i("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
     let asked = approval_in(&out);
     assert_eq!(asked.subject, plan);
-    let line = only_line(&desk.decide(asked.approval, plain(AllowOnce)));
+    let line = only_line(&desk.decide(asked.approval, AllowOnce));
     assert_eq!(line["response"]["response"]["updatedInput"], json!({}));
 }
 
@@ -254,7 +254,7 @@ fn a_cancel_ends_the_turn_as_interrupted_even_where_the_agent_says_that_all_is_w
         let mut desk = Desk::in_turn(Mode::Ask);
         let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
         let asked = approval_in(&desk.may_i("a", request));
-        desk.decide(asked.approval, plain(decision));
+        desk.decide(asked.approval, decision);
         // So says 2.1.44; later versions say that the turn was aborted.
         let (_, end) = end_in(&desk.result(json!({"subtype": "success", "is_error": false}))).unwrap();
         assert_eq!(end.outcome, expected, "after {decision:?}");

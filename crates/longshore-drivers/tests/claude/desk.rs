@@ -1,38 +1,23 @@
-//! A driver on a desk: lines in, what comes of them out.
-
-use std::sync::Arc;
+//! What Claude Code says to its driver on the desk.
 
 use longshore_drivers::claude::{Claude, name};
-use longshore_model::anchor::{Launch, Query, Start};
-use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, QuestionRequest};
+use longshore_model::anchor::Start;
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Input, Output};
-use longshore_model::event::{Body, Draft};
-use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, SessionId, TurnId};
+use longshore_model::driver::Output;
+use longshore_model::event::Body;
+use longshore_model::id::{SessionId, TurnId};
 use longshore_model::lifecycle::TurnEnd;
-use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
-pub(crate) struct Desk {
-    pub(crate) driver: Claude,
-    pub(crate) session: SessionId,
-    pub(crate) turn: TurnId,
-    /// The prompt that was sent last.
-    pub(crate) prompt: PromptId,
-    pub(crate) now: Timestamp,
-    ids: Ids,
-    sent: Vec<Value>,
-}
+pub(crate) use crate::desk::{approval_in, lines, only_draft, only_line, plain, question_in};
+
+pub(crate) type Desk = crate::desk::Desk<Claude>;
 
 impl Desk {
     /// A driver to which nothing was said yet.
     pub(crate) fn new() -> Self {
-        let mut ids = Ids::seeded(7);
-        let now = Timestamp::from_micros(1_794_768_000_000_000);
-        let (session, turn, prompt) =
-            (SessionId(ids.next(now)), TurnId(ids.next(now)), PromptId(ids.next(now)));
-        Self { driver: Claude::new(), session, turn, prompt, now, ids, sent: Vec::new() }
+        Self::with(Claude::new(), name())
     }
 
     /// A driver whose session is ready.
@@ -50,27 +35,6 @@ impl Desk {
         desk.init();
         desk.replay();
         desk
-    }
-
-    pub(crate) fn handle(&mut self, input: Input) -> Output {
-        let mut out = Output::default();
-        self.driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
-        self.sent.extend(lines(&out));
-        out
-    }
-
-    pub(crate) fn launch(&self, mode: Mode, start: Start) -> Launch {
-        let (session, cwd) = (self.session, "/w".to_owned());
-        Launch { session, agent: name(), cwd, mode, model: None, mcp_servers: Vec::new(), start }
-    }
-
-    pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {
-        let launch = self.launch(mode, start);
-        self.handle(Input::Open(launch))
-    }
-
-    pub(crate) fn line(&mut self, line: &Value) -> Output {
-        self.handle(Input::Line(Arc::from(line.to_string())))
     }
 
     /// The answer to `initialize`.
@@ -150,62 +114,9 @@ impl Desk {
         self.sent.remove(at.unwrap_or_else(|| panic!("no {subtype} was sent")))["request_id"].clone()
     }
 
-    pub(crate) fn tell(&mut self, command: AgentCommand) -> Output {
-        self.handle(Input::Tell { session: self.session, command })
-    }
-
-    pub(crate) fn say(&mut self, text: &str) -> Output {
-        self.prompt = PromptId(self.ids.next(self.now));
-        let (turn, prompt, text) = (self.turn, self.prompt, text.to_owned());
-        self.tell(AgentCommand::Prompt { turn, prompt, text, attachments: Vec::new() })
-    }
-
-    pub(crate) fn steer(&mut self, text: &str) -> Output {
-        self.prompt = PromptId(self.ids.next(self.now));
-        let (turn, prompt, text) = (self.turn, self.prompt, text.to_owned());
-        self.tell(AgentCommand::Steer { turn, prompt, text, attachments: Vec::new() })
-    }
-
     pub(crate) fn interrupt(&mut self) -> Output {
         self.tell(AgentCommand::Interrupt { turn: self.turn })
     }
-
-    pub(crate) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision) -> Output {
-        self.tell(AgentCommand::Decide { approval, decision })
-    }
-
-    pub(crate) fn ask(&mut self, query: Query) -> (QueryId, Output) {
-        let id = QueryId(self.ids.next(self.now));
-        (id, self.handle(Input::Ask { id, query }))
-    }
-
-    /// Time passes.
-    pub(crate) fn wait(&mut self, seconds: i64) -> Output {
-        self.now = self.now.plus_millis(seconds * 1_000);
-        self.handle(Input::Tick)
-    }
-}
-
-/// A decision with nothing else.
-pub(crate) fn plain(decision: Decision) -> ApprovalDecision {
-    ApprovalDecision { decision, message: None, input: None, by: "owner".to_owned() }
-}
-
-/// The lines of an output as JSON.
-pub(crate) fn lines(out: &Output) -> Vec<Value> {
-    out.lines.iter().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-/// The only line of an output.
-pub(crate) fn only_line(out: &Output) -> Value {
-    assert_eq!(out.lines.len(), 1, "{:?}", out.lines);
-    lines(out).remove(0)
-}
-
-/// The only draft of an output.
-pub(crate) fn only_draft(out: &Output) -> &Draft {
-    assert_eq!(out.said.len(), 1, "{:?}", out.said);
-    &out.said[0].1
 }
 
 /// The bodies that were said to a session.
@@ -219,20 +130,4 @@ pub(crate) fn end_in(out: &Output) -> Option<(Option<TurnId>, TurnEnd)> {
         Body::TurnFinished(end) => Some((draft.turn, end.clone())),
         _ => None,
     })
-}
-
-pub(crate) fn approval_in(out: &Output) -> ApprovalRequest {
-    let found = out.said.iter().find_map(|(_, draft)| match &draft.body {
-        Body::ApprovalRequested(request) => Some(request.clone()),
-        _ => None,
-    });
-    found.unwrap_or_else(|| panic!("no approval in {:?}", out.said))
-}
-
-pub(crate) fn question_in(out: &Output) -> QuestionRequest {
-    let found = out.said.iter().find_map(|(_, draft)| match &draft.body {
-        Body::QuestionAsked(request) => Some(request.clone()),
-        _ => None,
-    });
-    found.unwrap_or_else(|| panic!("no question in {:?}", out.said))
 }

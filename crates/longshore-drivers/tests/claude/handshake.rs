@@ -4,7 +4,7 @@ use longshore_drivers::claude::{arguments, native_id};
 use longshore_model::anchor::{Answer, Query, Start};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Input};
+use longshore_model::driver::Input;
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::lifecycle::{FaultCode, SessionFault};
 use serde_json::json;
@@ -168,7 +168,7 @@ fn modes_and_models_are_set_and_what_changes_by_itself_is_told() {
     // A request that nobody answers is told of.
     let out = desk.wait(31);
     assert_eq!(bodies(&out, desk.session).len(), 4, "{:?}", out.said);
-    assert!(desk.driver.deadline().is_none());
+    assert!(desk.deadline().is_none());
 }
 
 #[test]

@@ -9,25 +9,21 @@ mod recordings;
 mod robustness;
 mod turns;
 
-use std::fs::File;
-use std::io::BufReader;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use longshore_drivers::capture::Capture;
+use longshore_drivers::claude::{NAME, capabilities, name};
+
+use crate::hearing::{Heard, recordings_of};
 
 /// The recordings of the real one.
-pub(crate) fn recordings() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures/claude");
-    let mut paths: Vec<PathBuf> = Vec::new();
-    for version in folder.read_dir().unwrap() {
-        let files = version.unwrap().path().read_dir().unwrap();
-        paths.extend(files.map(|entry| entry.unwrap().path()));
-    }
-    paths.sort();
-    assert!(paths.len() > 90, "the recordings are gone");
-    paths
+pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
+    recordings_of(NAME, 90)
 }
 
-pub(crate) fn read(path: &Path) -> Capture {
-    Capture::read(BufReader::new(File::open(path).unwrap())).unwrap()
-}
+const HEARD: Heard = Heard {
+    driver: NAME,
+    recordings,
+    fragile: &["01_", "05_", "08_", "10_", "12c", "12d", "13c", "14_", "16c", "18d", "36_", "43b"],
+    agent: |_| (name(), capabilities()),
+};

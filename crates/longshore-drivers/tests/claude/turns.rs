@@ -2,7 +2,6 @@
 
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
-use longshore_model::driver::Driver;
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::id::TurnId;
 use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
@@ -21,7 +20,7 @@ fn a_prompt_has_our_name_and_its_turn_ends_with_the_result() {
     let line = only_line(&desk.say("go"));
     assert_eq!((&line["type"], &line["message"]["content"]), (&json!("user"), &json!("go")));
     assert_eq!(line["uuid"], json!(desk.prompt.to_string()));
-    assert!(desk.driver.deadline().is_none(), "a turn may take for ever");
+    assert!(desk.deadline().is_none(), "a turn may take for ever");
     desk.init();
     let out = desk.result(json!({"duration_ms": 5}));
     let (turn, end) = end_in(&out).unwrap();
@@ -85,9 +84,9 @@ fn what_is_said_too_late_is_answered_in_the_same_turn() {
     desk.steer("more");
     let out = desk.result(json!({"total_cost_usd": 0.5, "usage": used, "duration_ms": 3}));
     assert!(end_in(&out).is_none(), "the turn ended before it was answered");
-    assert!(desk.driver.deadline().is_some());
+    assert!(desk.deadline().is_some());
     assert!(bodies(&desk.init(), desk.session).iter().all(|body| !matches!(body, Body::TurnStarted { .. })));
-    assert!(desk.driver.deadline().is_none());
+    assert!(desk.deadline().is_none());
     desk.replay();
     let out = desk.result(json!({"total_cost_usd": 0.75, "usage": used, "duration_ms": 4}));
     let (turn, end) = end_in(&out).unwrap();
@@ -268,7 +267,7 @@ fn a_retry_is_told_and_nothing_ends_it() {
     assert_eq!(draft.body, Body::Notice { level: NoticeLevel::Warning });
     let text = "The model's service answered 401 (authentication failed); retry 7 of 10 in 34.4 s.";
     assert_eq!(draft.text.as_deref(), Some(text));
-    assert!(desk.driver.deadline().is_none());
+    assert!(desk.deadline().is_none());
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! What codex asks before it acts, and how decisions read in its words.
 
-use longshore_model::approval::{Decision, Subject};
+use longshore_model::approval::{ApprovalDecision, Decision, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::event::Body;
 use longshore_model::item::FileChangeKind;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, THREAD, TURN, approval_in, lines, only_draft, only_line};
+use super::desk::{Desk, THREAD, TURN, approval_in, lines, only_draft, only_line, plain};
 
 use Decision::{AllowAlways, AllowOnce, AllowSession, Cancel, Deny};
 
@@ -113,10 +113,10 @@ fn every_decision_has_its_word_in_every_kind_of_request() {
         for (decision, answer) in answers {
             let mut desk = Desk::in_turn(Mode::Ask);
             let asked = approval_in(&desk.request(json!(0), method, params.clone()));
-            let out = desk.decide(asked.approval, decision, None);
+            let out = desk.decide(asked.approval, decision);
             assert_eq!(lines(&out)[0], json!({"id": 0, "result": answer}), "{decision:?} of {method}");
             // A second answer, and the word that the request is closed, change nothing.
-            assert!(desk.decide(asked.approval, decision, None).lines.is_empty());
+            assert!(desk.decide(asked.approval, decision).lines.is_empty());
             let closed = desk.note("serverRequest/resolved", json!({"requestId": 0}));
             assert!(matches!(only_draft(&closed).body, Body::Raw { .. }));
         }
@@ -130,7 +130,7 @@ fn where_no_word_stops_the_turn_it_is_interrupted() {
     {
         let mut desk = Desk::in_turn(Mode::Ask);
         let asked = approval_in(&desk.request(json!(0), method, json!({"itemId": "x"})));
-        let sent = lines(&desk.decide(asked.approval, Cancel, None));
+        let sent = lines(&desk.decide(asked.approval, Cancel));
         let interrupted = sent.iter().any(|line| line["method"] == "turn/interrupt");
         assert_eq!(interrupted, stops, "of {method}");
     }
@@ -144,7 +144,8 @@ fn a_no_with_a_word_says_the_word_into_the_turn() {
         "item/commandExecution/requestApproval",
         json!({"itemId": "c", "command": "rm x"}),
     ));
-    let sent = lines(&desk.decide(asked.approval, Deny, Some("use git rm")));
+    let decision = ApprovalDecision { message: Some("use git rm".to_owned()), ..plain(Deny) };
+    let sent = lines(&desk.decide_so(asked.approval, decision));
     assert_eq!(sent[0], json!({"id": 0, "result": {"decision": "decline"}}));
     assert_eq!(
         (&sent[1]["method"], &sent[1]["params"]["expectedTurnId"]),
@@ -182,11 +183,11 @@ fn two_requests_are_answered_in_any_order_and_never_confused_with_ours() {
     ));
     assert_ne!(first.approval, second.approval);
     assert_eq!(
-        only_line(&desk.decide(second.approval, Deny, None)),
+        only_line(&desk.decide(second.approval, Deny)),
         json!({"id": "two", "result": {"decision": "decline"}})
     );
     assert_eq!(
-        only_line(&desk.decide(first.approval, AllowOnce, None)),
+        only_line(&desk.decide(first.approval, AllowOnce)),
         json!({"id": 1, "result": {"decision": "accept"}})
     );
 }
@@ -203,7 +204,7 @@ fn a_request_that_nobody_answered_expires() {
     desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
     let out = desk.note("serverRequest/resolved", json!({"requestId": 5}));
     assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval: asked.approval });
-    assert!(desk.decide(asked.approval, AllowOnce, None).lines.is_empty());
+    assert!(desk.decide(asked.approval, AllowOnce).lines.is_empty());
 }
 
 #[test]
@@ -227,7 +228,7 @@ fn codex_of_old_asks_without_an_id_and_is_answered_by_item() {
         assert!(matches!(&asked.subject, Subject::Command { command, .. } if command == "ls"));
         assert_eq!(only_draft(&out).text.as_deref(), Some("why not"));
         assert_eq!(only_draft(&out).turn, Some(desk.turn));
-        let sent = lines(&desk.decide(asked.approval, decision, None));
+        let sent = lines(&desk.decide(asked.approval, decision));
         assert_eq!(
             (&sent[0]["method"], &sent[0]["params"]),
             (&json!("item/approve"), &json!({"itemId": "c", "decision": word}))

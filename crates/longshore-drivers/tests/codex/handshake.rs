@@ -49,7 +49,7 @@ fn a_mode_that_changes_is_told_at_once_and_again_with_the_next_turn() {
         let mut desk = Desk::ready(Mode::Ask);
         let update = only_line(&desk.tell(AgentCommand::SetMode(mode)));
         assert_eq!(update["method"], "thread/settings/update");
-        let turn = only_line(&desk.prompt("go"));
+        let turn = only_line(&desk.say("go"));
         for said in [&update, &turn] {
             assert_eq!(said["params"]["approvalPolicy"], approval);
             assert_eq!(said["params"]["sandboxPolicy"], json!({"type": sandbox}));
@@ -67,7 +67,7 @@ fn planning_ends_when_the_mode_does() {
     let mut desk = Desk::in_turn(Mode::Plan);
     desk.note("turn/completed", json!({"turn": {"id": "turn-1", "status": "completed"}}));
     desk.tell(AgentCommand::SetMode(Mode::Ask));
-    let turn = only_line(&desk.prompt("do it"));
+    let turn = only_line(&desk.say("do it"));
     assert_eq!(turn["params"]["collaborationMode"]["mode"], "default");
     assert_eq!(turn["params"]["collaborationMode"]["settings"]["model"], "gpt-5.5");
 }
@@ -78,13 +78,13 @@ fn a_story_goes_before_the_first_prompt_and_no_other() {
     desk.open(Mode::Ask, Start::Told { story: "once upon a time".to_owned() });
     greet(&mut desk);
     desk.answer_ok("thread/start", json!({"thread": {"id": THREAD}}));
-    let first = only_line(&desk.prompt("go on"));
+    let first = only_line(&desk.say("go on"));
     assert_eq!(
         first["params"]["input"],
         json!([{"type": "text", "text": "once upon a time"}, {"type": "text", "text": "go on"}])
     );
     desk.answer_ok("turn/start", json!({"turn": {"id": "a"}}));
-    let second = only_line(&desk.prompt("more"));
+    let second = only_line(&desk.say("more"));
     assert_eq!(second["params"]["input"], json!([{"type": "text", "text": "more"}]));
 }
 
@@ -176,9 +176,9 @@ fn another_configuration_warning_is_only_a_notice() {
 #[test]
 fn what_is_not_answered_in_30_seconds_has_failed() {
     let mut desk = Desk::new();
-    assert_eq!(desk.driver_deadline(), None);
+    assert_eq!(desk.deadline(), None);
     desk.open(Mode::Ask, Start::New);
-    assert_eq!(desk.driver_deadline(), Some(desk.now.plus_millis(30_000)));
+    assert_eq!(desk.deadline(), Some(desk.now.plus_millis(30_000)));
     assert!(desk.wait(29).said.is_empty());
     let out = desk.wait(1);
     assert_eq!(only_draft(&out).body, Body::SessionError(SessionFault { code: FaultCode::Timeout }));
@@ -192,7 +192,7 @@ fn what_is_not_answered_in_30_seconds_has_failed() {
     assert!(out.finished.is_some());
 
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     let out = desk.wait(30);
     let Body::TurnFinished(end) = &only_draft(&out).body else { panic!("{out:?}") };
     assert_eq!(end.error.as_ref().unwrap().code, TurnErrorCode::Timeout);
@@ -209,5 +209,5 @@ fn what_is_not_answered_in_30_seconds_has_failed() {
     desk.tell(AgentCommand::Interrupt { turn: desk.turn });
     let out = desk.wait(30);
     assert_eq!(only_draft(&out).body, Body::SessionError(SessionFault { code: FaultCode::Timeout }));
-    assert_eq!(desk.driver_deadline(), None);
+    assert_eq!(desk.deadline(), None);
 }

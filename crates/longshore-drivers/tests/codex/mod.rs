@@ -12,12 +12,29 @@ mod turns;
 
 use std::path::PathBuf;
 
-pub(crate) use crate::hearing::read;
-use crate::hearing::recordings_of;
+use longshore_drivers::capture::Capture;
+use longshore_drivers::codex::{NAME, capabilities, name};
+
+use crate::hearing::{Heard, recordings_of};
 
 /// The recordings of the real codex, and the few that were written by hand where none is left.
-pub(crate) fn recordings() -> Vec<PathBuf> {
-    let paths = recordings_of("codex");
-    assert!(paths.len() > 50, "the recordings are gone");
-    paths
+pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
+    recordings_of(NAME, 50)
 }
+
+const HEARD: Heard = Heard {
+    driver: NAME,
+    recordings,
+    fragile: &[
+        "01_hello",
+        "c03_cmd_accept",
+        "c12_patch",
+        "c16_user",
+        "d01_interrupt",
+        "f07_cut",
+        "g02_mcp",
+        "k01",
+        "k02",
+    ],
+    agent: |_| (name(), capabilities()),
+};

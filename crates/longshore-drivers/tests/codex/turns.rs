@@ -83,7 +83,7 @@ fn a_network_that_stays_away_ends_the_turn() {
     let mut desk = Desk::in_turn(Mode::Ask);
     desk.note("error", waiting);
     desk.note("item/agentMessage/delta", json!({"turnId": TURN, "itemId": "m", "delta": "hi"}));
-    assert_eq!(desk.driver_deadline(), None);
+    assert_eq!(desk.deadline(), None);
 }
 
 #[test]
@@ -114,7 +114,7 @@ fn a_turn_that_will_not_be_steered_says_so() {
 #[test]
 fn what_is_told_to_a_turn_without_a_name_waits_for_it() {
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     assert!(desk.steer("quick").lines.is_empty());
     assert!(desk.tell(AgentCommand::Interrupt { turn: desk.turn }).lines.is_empty());
     let out = desk.answer_ok("turn/start", json!({"turn": {"id": TURN}}));
@@ -125,7 +125,7 @@ fn what_is_told_to_a_turn_without_a_name_waits_for_it() {
 #[test]
 fn a_turn_may_begin_before_it_is_answered() {
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     let out = desk.note("turn/started", json!({"turn": {"id": TURN}}));
     assert_eq!(
         (&only_draft(&out).body, only_draft(&out).turn),
@@ -153,7 +153,7 @@ fn a_thread_that_was_unloaded_is_resumed_before_it_hears_anything() {
     desk.note("thread/status/changed", json!({"status": {"type": "notLoaded"}}));
     assert!(matches!(only_draft(&desk.note("thread/archived", json!({}))).body, Body::Raw { .. }));
     desk.tell(AgentCommand::Archive(false));
-    let resume = only_line(&desk.prompt("again"));
+    let resume = only_line(&desk.say("again"));
     assert_eq!(
         (&resume["method"], &resume["params"]["approvalPolicy"]),
         (&json!("thread/resume"), &json!("never"))
@@ -163,7 +163,7 @@ fn a_thread_that_was_unloaded_is_resumed_before_it_hears_anything() {
 
     // Nobody may have said that it was.
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     let out = desk.answer_error("turn/start", "thread not found: thread-1");
     assert_eq!(only_line(&out)["method"], "thread/resume");
     let out = desk.answer_ok("thread/resume", json!({"thread": {"id": THREAD}}));
@@ -176,7 +176,7 @@ fn a_thread_that_was_unloaded_is_resumed_before_it_hears_anything() {
 fn a_title_waits_until_there_is_something_to_entitle() {
     let mut desk = Desk::ready(Mode::Ask);
     assert!(desk.tell(AgentCommand::Rename("mine".to_owned())).lines.is_empty());
-    desk.prompt("go");
+    desk.say("go");
     desk.answer_ok("turn/start", json!({"turn": {"id": TURN}}));
     let out = desk.note("turn/started", json!({"turn": {"id": TURN}}));
     let rename = only_line(&out);

@@ -1,5 +1,6 @@
 //! What the tests of every driver need to hear recordings again, whole and harmed.
 
+mod heard;
 mod hub;
 
 use std::fs::File;
@@ -11,6 +12,7 @@ use longshore_model::id::Ids;
 use longshore_model::time::Timestamp;
 use proptest::prelude::*;
 
+pub(crate) use heard::{Heard, compare_story, tell_everything};
 pub(crate) use hub::{Hub, nothing_dropped};
 
 /// One way to harm one line.
@@ -88,12 +90,13 @@ pub(crate) fn read(path: &Path) -> Capture {
     Capture::read(BufReader::new(File::open(path).unwrap())).unwrap()
 }
 
-/// All recordings of a driver.
-pub(crate) fn recordings_of(driver: &str) -> Vec<PathBuf> {
+/// All recordings of a driver, of which there are more than so many.
+pub(crate) fn recordings_of(driver: &str, more_than: usize) -> Vec<(PathBuf, Capture)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("captures").join(driver);
     let versions = folder.read_dir().unwrap().map(|entry| entry.unwrap().path());
     let mut paths: Vec<PathBuf> =
         versions.flat_map(|version| version.read_dir().unwrap()).map(|entry| entry.unwrap().path()).collect();
     paths.sort();
-    paths
+    assert!(paths.len() > more_than, "the recordings are gone");
+    paths.into_iter().map(|path| (path.clone(), read(&path))).collect()
 }

@@ -1,13 +1,13 @@
 //! What OpenCode asks, and how an answer reads in its words.
 
-use longshore_model::approval::{AnswerAction, Decision, QuestionAnswer, Subject};
+use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::event::Body;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, approval_in, only_body, question_in, requests};
+use super::desk::{Desk, approval_in, only_body, plain, question_in, requests};
 
 #[test]
 fn decisions_read_so_in_their_words() {
@@ -19,10 +19,11 @@ fn decisions_read_so_in_their_words() {
     ] {
         let mut desk = Desk::in_turn(Mode::Ask);
         let approval = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
-        let out = desk.decide(approval, decision, message);
+        let decision = ApprovalDecision { message: message.map(str::to_owned), ..plain(decision) };
+        let out = desk.decide_so(approval, decision.clone());
         assert_eq!(requests(&out), ["POST /permission/per_1/reply"]);
         assert_eq!(only_body(&out), expected);
-        assert!(desk.decide(approval, decision, message).requests.is_empty(), "once is enough");
+        assert!(desk.decide_so(approval, decision).requests.is_empty(), "once is enough");
     }
 }
 
@@ -31,7 +32,7 @@ fn decisions_read_so_in_their_words() {
 fn a_no_always_has_words_so_that_the_model_goes_on() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let approval = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
-    let body = only_body(&desk.decide(approval, Decision::Deny, None));
+    let body = only_body(&desk.decide(approval, Decision::Deny));
     assert!(body["message"].as_str().is_some_and(|words| !words.is_empty()));
 }
 
@@ -39,7 +40,7 @@ fn a_no_always_has_words_so_that_the_model_goes_on() {
 fn for_this_session_is_a_rule_of_the_session() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let approval = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
-    let out = desk.decide(approval, Decision::AllowSession, None);
+    let out = desk.decide(approval, Decision::AllowSession);
     assert_eq!(requests(&out), ["PATCH /session/ses_1", "POST /permission/per_1/reply"]);
     let rule: Value = serde_json::from_str(out.requests[0].body.as_deref().unwrap()).unwrap();
     let expected = json!([{"permission": "bash", "pattern": "ls *", "action": "allow"}]);
@@ -60,8 +61,8 @@ fn a_no_waits_until_nothing_else_does() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let first = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
     let second = approval_in(&desk.asked("per_2", "bash", json!({}))).approval;
-    assert!(desk.decide(first, Decision::Deny, None).requests.is_empty());
-    let out = desk.decide(second, Decision::AllowOnce, None);
+    assert!(desk.decide(first, Decision::Deny).requests.is_empty());
+    let out = desk.decide(second, Decision::AllowOnce);
     assert_eq!(requests(&out), ["POST /permission/per_2/reply", "POST /permission/per_1/reply"]);
 }
 
@@ -70,7 +71,7 @@ fn what_goes_with_another_one_needs_no_decision_any_more() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let first = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
     let second = approval_in(&desk.asked("per_2", "bash", json!({}))).approval;
-    desk.decide(first, Decision::Cancel, None);
+    desk.decide(first, Decision::Cancel);
     let out = desk.event("permission.replied", json!({"requestID": "per_1", "reply": "reject"}));
     assert!(matches!(out.said[0].1.body, Body::Raw { .. }));
     let out = desk.event("permission.replied", json!({"requestID": "per_2", "reply": "reject"}));
@@ -85,12 +86,12 @@ fn what_goes_with_another_one_needs_no_decision_any_more() {
 fn an_answer_that_comes_too_late_is_no_fault() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let approval = approval_in(&desk.asked("per_1", "bash", json!({}))).approval;
-    desk.decide(approval, Decision::AllowOnce, None);
+    desk.decide(approval, Decision::AllowOnce);
     let gone = json!({"_tag": "PermissionNotFoundError", "message": "Permission request not found: per_1"});
     let out = desk.answer("POST /permission/per_1/reply", 404, gone);
     assert!(matches!(out.said[0].1.body, Body::Raw { .. }), "{:?}", out.said);
     let approval = approval_in(&desk.asked("per_2", "bash", json!({}))).approval;
-    desk.decide(approval, Decision::AllowOnce, None);
+    desk.decide(approval, Decision::AllowOnce);
     let out = desk.no_answer("POST /permission/per_2/reply");
     assert!(matches!(out.said[0].1.body, Body::SessionError(_)), "{:?}", out.said);
 }

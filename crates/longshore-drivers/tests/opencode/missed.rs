@@ -76,7 +76,7 @@ fn a_turn_that_goes_on_goes_on() {
 #[test]
 fn a_prompt_that_was_not_heard_of_is_found_again() {
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     reconnect(&mut desk);
     let out = desk.answer("GET /session/ses_1/message", 200, messages(true));
     assert!(matches!(bodies(&out)[0], Body::MessageDone { .. }), "{:?}", out.said);
@@ -96,10 +96,7 @@ fn what_waits_is_found_and_what_no_longer_waits_is_dropped() {
         panic!("{told:?}")
     };
     assert_eq!(*approval, gone);
-    assert_eq!(
-        requests(&desk.decide(found.approval, Decision::AllowOnce, None)),
-        ["POST /permission/per_2/reply"]
-    );
+    assert_eq!(requests(&desk.decide(found.approval, Decision::AllowOnce)), ["POST /permission/per_2/reply"]);
     let asked = json!([{"id": "que_1", "sessionID": CHAT, "questions": [{"question": "Why?"}]}]);
     let out = desk.answer("GET /question", 200, asked);
     assert!(matches!(bodies(&out).as_slice(), [Body::QuestionAsked(_)]));
@@ -113,7 +110,7 @@ fn an_ask_of_a_turn_that_is_over_is_not_shown_again() {
     desk.step_done();
     desk.idle();
     desk.turn = TurnId(desk.session.0);
-    desk.prompt("next");
+    desk.say("next");
     desk.event("message.updated", json!({"info": {"id": "msg_5", "role": "user", "sessionID": CHAT}}));
     reconnect(&mut desk);
     let old = json!([{"id": "per_1", "sessionID": CHAT, "permission": "bash",

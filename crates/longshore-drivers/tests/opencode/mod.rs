@@ -10,11 +10,19 @@ mod turns;
 
 use std::path::PathBuf;
 
-use crate::hearing::recordings_of;
+use longshore_drivers::capture::Capture;
+use longshore_drivers::opencode::{NAME, capabilities, name};
+
+use crate::hearing::{Heard, recordings_of};
 
 /// The recordings of the real one.
-pub(crate) fn recordings() -> Vec<PathBuf> {
-    let paths = recordings_of("opencode");
-    assert!(paths.len() > 40, "the recordings are gone");
-    paths
+pub(crate) fn recordings() -> Vec<(PathBuf, Capture)> {
+    recordings_of(NAME, 40)
 }
+
+const HEARD: Heard = Heard {
+    driver: NAME,
+    recordings,
+    fragile: &["04_", "05b", "07_", "08b", "09_", "10_", "11_", "11b", "12b", "18_", "27_"],
+    agent: |_| (name(), capabilities()),
+};

@@ -92,9 +92,9 @@ fn what_the_log_holds_is_told_with_the_first_prompt() {
         let parts = body["parts"].as_array().unwrap().iter();
         parts.map(|part| part["text"].as_str().unwrap().to_owned()).collect()
     };
-    assert_eq!(texts(&desk.prompt("go")), ["Once.", "go"]);
+    assert_eq!(texts(&desk.say("go")), ["Once.", "go"]);
     desk.idle();
-    assert_eq!(texts(&desk.prompt("on")), ["on"]);
+    assert_eq!(texts(&desk.say("on")), ["on"]);
 }
 
 #[test]
@@ -105,7 +105,7 @@ fn a_session_that_is_stopped_is_not_spoken_of_again() {
     assert!(desk.idle().said.is_empty());
     assert!(desk.delta("prt_1", "late").said.is_empty());
     assert!(desk.tell(AgentCommand::Archive(true)).requests.is_empty());
-    assert_eq!(desk.due(), None);
+    assert_eq!(desk.deadline(), None);
 }
 
 #[test]

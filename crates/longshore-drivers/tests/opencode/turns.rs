@@ -27,7 +27,7 @@ fn a_turn_ends_when_opencode_rests_and_says_what_it_used() {
     let usage = end.usage.unwrap();
     assert_eq!((usage.input, usage.cached_input), (Some(100), Some(40)));
     assert_eq!((usage.output, usage.reasoning), (Some(20), Some(3)));
-    assert_eq!(desk.due(), None);
+    assert_eq!(desk.deadline(), None);
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn a_turn_that_is_stopped_ends_once_and_after_its_last_words() {
     let end = end_in(&desk.step(json!({"time": {"completed": 1}, "error": error}))).unwrap();
     assert_eq!(end.outcome, TurnOutcome::Interrupted);
     // The next turn is asked for already when it rests for the second time.
-    desk.prompt("next");
+    desk.say("next");
     assert!(end_in(&desk.idle()).is_none());
-    assert!(desk.due().is_some(), "whether it is heard of is looked after");
+    assert!(desk.deadline().is_some(), "whether it is heard of is looked after");
 }
 
 #[test]
@@ -78,14 +78,14 @@ fn work_that_goes_on_is_no_rest() {
     let mut desk = Desk::in_turn(Mode::Ask);
     desk.idle();
     desk.event("session.status", json!({"status": {"type": "busy"}}));
-    assert_eq!(desk.due(), None);
+    assert_eq!(desk.deadline(), None);
     assert!(end_in(&desk.step_done()).is_none());
 }
 
 #[test]
 fn a_prompt_that_nothing_comes_of_fails() {
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     desk.answer("POST /session/ses_1/prompt_async", 204, Value::Null);
     assert_eq!(requests(&desk.wait(30)), ["GET /session/status"]);
     // A status that does not come is asked for again.
@@ -102,14 +102,14 @@ fn a_prompt_that_is_refused_fails_with_the_reason() {
         (500, json!("oops"), "status 500"),
     ] {
         let mut desk = Desk::ready(Mode::Ask);
-        desk.prompt("go");
+        desk.say("go");
         let end = end_in(&desk.answer("POST /session/ses_1/prompt_async", status, body)).unwrap();
         assert!(end.error.unwrap().message.ends_with(words));
     }
     let mut desk = Desk::ready(Mode::Ask);
-    desk.prompt("go");
+    desk.say("go");
     assert!(end_in(&desk.no_answer("POST /session/ses_1/prompt_async")).is_some());
-    assert_eq!(desk.due(), None);
+    assert_eq!(desk.deadline(), None);
 }
 
 #[test]
@@ -172,28 +172,28 @@ fn turns_that_others_begin_are_told_with_their_words() {
 #[test]
 fn slash_commands_that_it_knows_are_run_as_such() {
     let mut desk = Desk::ready(Mode::Ask);
-    let out = desk.prompt("/init the tests");
+    let out = desk.say("/init the tests");
     assert_eq!(requests(&out), ["POST /session/ses_1/command"]);
     assert!(out.requests[0].patient, "it is answered when the turn is over");
     let body = only_body(&out);
     assert_eq!((&body["command"], &body["arguments"]), (&json!("init"), &json!("the tests")));
     let mut desk = Desk::ready(Mode::Ask);
-    assert_eq!(requests(&desk.prompt("/unknown thing")), ["POST /session/ses_1/prompt_async"]);
+    assert_eq!(requests(&desk.say("/unknown thing")), ["POST /session/ses_1/prompt_async"]);
 }
 
 #[test]
 fn mode_and_model_go_with_the_prompt() {
     let mut desk = Desk::ready(Mode::Plan);
-    assert_eq!(only_body(&desk.prompt("plan"))["agent"], "plan");
+    assert_eq!(only_body(&desk.say("plan"))["agent"], "plan");
     desk.tell(AgentCommand::SetMode(Mode::Ask));
     desk.tell(AgentCommand::SetModel("scripted/script/1".to_owned()));
-    let body = only_body(&desk.prompt("do"));
+    let body = only_body(&desk.say("do"));
     assert_eq!(body["agent"], "build");
     assert_eq!(body["model"], json!({"providerID": "scripted", "modelID": "script/1"}));
-    assert_eq!(only_body(&desk.prompt("more"))["agent"], Value::Null);
+    assert_eq!(only_body(&desk.say("more"))["agent"], Value::Null);
     let out = desk.tell(AgentCommand::SetModel("nonsense".to_owned()));
     assert!(matches!(out.said[0].1.body, Body::Notice { .. }));
-    assert_eq!(only_body(&desk.prompt("on"))["model"], Value::Null);
+    assert_eq!(only_body(&desk.say("on"))["model"], Value::Null);
 }
 
 #[test]

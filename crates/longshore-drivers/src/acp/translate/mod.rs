@@ -52,6 +52,7 @@ use self::talks::Talk;
 use self::works::Works;
 use super::rows::Row;
 use super::wire::{AgentCapabilities, AuthMethod, Head, Place, RpcId, Tag, Updated};
+use crate::phase::Phase;
 
 /// A line that does not have the shape that its method promises.
 type Misshapen = serde_json::Error;
@@ -85,20 +86,6 @@ pub struct Acp {
     early: Vec<(String, Raw)>,
     /// Those of a session that has got its name.
     timely: VecDeque<Raw>,
-}
-
-/// How far the conversation with the process is.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing was said yet.
-    #[default]
-    Silent,
-    /// `initialize` is on its way.
-    Greeting,
-    /// It listens.
-    Listening,
-    /// It cannot be used, for this reason.
-    Refused(String),
 }
 
 impl Acp {

@@ -4,6 +4,7 @@ use longshore_model::item::{ToolOutcome, ToolStatus};
 use serde_json::Value;
 
 use crate::acp::wire::{Block, ToolContent};
+use crate::shell::line_of;
 
 /// What a call shows in words; none when it shows none.
 pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
@@ -77,14 +78,7 @@ pub(super) fn mcp_tool_in(input: &Value) -> Option<String> {
 pub(super) fn command_in(input: &Value) -> Option<String> {
     match &input["command"] {
         Value::String(line) => Some(line.clone()).filter(|line| !line.is_empty()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [] => None,
-                [shell, "-c" | "-lc", inner] if shell.ends_with("sh") => Some((*inner).to_owned()),
-                words => Some(words.join(" ")),
-            }
-        }
+        Value::Array(words) => line_of(words),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }

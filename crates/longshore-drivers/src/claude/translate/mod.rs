@@ -50,6 +50,7 @@ use self::talks::{MAIN, Talk, Tool};
 use self::turns::Running;
 use self::usage::Ledger;
 use super::wire::Line;
+use crate::phase::Phase;
 
 pub use modes::native_mode;
 
@@ -78,20 +79,6 @@ pub struct Claude {
     echoes: bool,
     tasks: Tasks,
     ledger: Ledger,
-}
-
-/// How far the conversation with the process is.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing was said yet.
-    #[default]
-    Silent,
-    /// `initialize` is on its way.
-    Greeting,
-    /// It listens.
-    Listening,
-    /// It cannot be used, for this reason.
-    Refused(String),
 }
 
 impl Claude {

@@ -20,6 +20,7 @@ use super::threads::What;
 use super::tools::unwrapped;
 use super::{Codex, Misshapen, diffs};
 use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};
+use crate::shell::line_of;
 
 impl Codex {
     #[allow(clippy::too_many_arguments)]
@@ -300,14 +301,7 @@ fn word_of(decision: Decision) -> &'static str {
 fn command_line(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => Some(unwrapped(line)),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            match words.as_slice() {
-                [] => None,
-                [shell, "-c" | "-lc", inner] if shell.ends_with("sh") => Some((*inner).to_owned()),
-                words => Some(words.join(" ")),
-            }
-        }
+        Value::Array(words) => line_of(words),
         _ => None,
     }
 }

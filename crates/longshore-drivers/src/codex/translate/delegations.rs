@@ -99,12 +99,7 @@ impl Codex {
             self.expect_child(native, &spawn);
         }
         for (child, state) in &call.agents_states {
-            let outcome = match state.status.as_str() {
-                "completed" | "shutdown" => TurnOutcome::Completed,
-                "interrupted" => TurnOutcome::Interrupted,
-                "errored" | "notFound" => TurnOutcome::Failed,
-                _ => continue,
-            };
+            let Some(outcome) = end_of(&state.status) else { continue };
             self.delegated_turn_ended(child, outcome, state.message.clone().unwrap_or_default(), out);
         }
     }
@@ -229,5 +224,15 @@ impl Codex {
         let mut draft = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
         draft.text = Some(result).filter(|result| !result.is_empty());
         out.say(parent.session, draft);
+    }
+}
+
+/// How the work of a child ended, if it did.
+pub(crate) fn end_of(status: &str) -> Option<TurnOutcome> {
+    match status {
+        "completed" | "shutdown" => Some(TurnOutcome::Completed),
+        "interrupted" => Some(TurnOutcome::Interrupted),
+        "errored" | "notFound" => Some(TurnOutcome::Failed),
+        _ => None,
     }
 }

@@ -226,17 +226,9 @@ impl Codex {
                 let body = Body::MessageDone { phase: phase_of(item.phase.as_deref()), partial: false };
                 Draft::new(body).text(item.text)
             }
-            "exitedReviewMode" => {
-                let body = Body::MessageDone { phase: Some(MessagePhase::FinalAnswer), partial: false };
-                Draft::new(body).text(item.review.unwrap_or_default())
-            }
+            "exitedReviewMode" => review(item),
             "plan" => Draft::new(Body::PlanUpdated { steps: Vec::new() }).text(item.text),
-            "reasoning" => {
-                let content = item.content.iter().filter_map(Value::as_str).collect::<Vec<_>>();
-                let text =
-                    if item.summary.is_empty() { content.join("\n\n") } else { item.summary.join("\n\n") };
-                Draft::new(Body::ReasoningDone { partial: false }).text(text)
-            }
+            "reasoning" => thought(&item),
             "fileChange" => {
                 let diff = FileDiff {
                     status: status_of(&item, false),
@@ -284,6 +276,19 @@ pub(crate) fn phase_of(phase: Option<&str>) -> Option<MessagePhase> {
         Some("final_answer") => Some(MessagePhase::FinalAnswer),
         Some(_) | None => None,
     }
+}
+
+/// What came of a review.
+pub(crate) fn review(item: wire::Item) -> Draft {
+    let body = Body::MessageDone { phase: Some(MessagePhase::FinalAnswer), partial: false };
+    Draft::new(body).text(item.review.unwrap_or_default())
+}
+
+/// A whole thought.
+pub(crate) fn thought(item: &wire::Item) -> Draft {
+    let content = item.content.iter().filter_map(Value::as_str).collect::<Vec<_>>();
+    let text = if item.summary.is_empty() { content.join("\n\n") } else { item.summary.join("\n\n") };
+    Draft::new(Body::ReasoningDone { partial: false }).text(text)
 }
 
 /// What somebody else than our session said to the agent.

@@ -20,7 +20,7 @@
 mod approvals;
 mod calls;
 mod commands;
-mod delegations;
+pub(crate) mod delegations;
 pub(crate) mod diffs;
 mod handshake;
 pub(crate) mod items;
@@ -47,6 +47,7 @@ use self::calls::Calls;
 use self::requests::Asked;
 use self::threads::Thread;
 use super::wire::{Head, Place};
+use crate::phase::Phase;
 
 /// A line that does not have the shape that its method promises.
 type Misshapen = serde_json::Error;
@@ -71,20 +72,6 @@ pub struct Codex {
     asked: Asked,
     /// Allowances as they were told last, by name.
     limits: HashMap<String, (f64, Option<i64>)>,
-}
-
-/// How far the conversation with the process is.
-#[derive(Debug, Default, PartialEq, Eq)]
-enum Phase {
-    /// Nothing was said yet.
-    #[default]
-    Silent,
-    /// `initialize` is on its way.
-    Greeting,
-    /// It listens.
-    Listening,
-    /// It cannot be used, for this reason.
-    Refused(String),
 }
 
 impl Codex {

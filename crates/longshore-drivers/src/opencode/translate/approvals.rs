@@ -5,17 +5,16 @@
 //! back to the model, which goes on. Either rejects all else that the session waits for, so a no is held back until
 //! nothing else waits for a decision. An approval whose turn is stopped is never settled there, so it is dropped here.
 
-use std::collections::BTreeMap;
-
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{ApprovalId, Context, SessionId, TurnId};
+use longshore_model::id::{ApprovalId, Context};
 use longshore_model::item::FileChange;
 use serde_json::{Value, json};
 
 use super::calls::{Ask, Call};
 use super::modes::{Verdict, verdict};
+use super::waiting::{Waiting, Waits};
 use super::{OpenCode, diffs};
 use crate::opencode::wire::{Permission, Replied};
 
@@ -25,16 +24,11 @@ const NO: &str = "The user does not want this. Go on without it, or ask what to 
 const PLANNING: &str = "You are planning: change nothing, and say what you would change.";
 
 /// What waits for a decision.
-#[derive(Debug, Default)]
-pub(super) struct Approvals(BTreeMap<ApprovalId, Waiting>);
+pub(super) type Approvals = Waits<ApprovalId, Wanted>;
 
+/// What is to be allowed.
 #[derive(Debug)]
-struct Waiting {
-    /// Their name of the question, and of the conversation.
-    id: String,
-    native: String,
-    session: SessionId,
-    turn: Option<TurnId>,
+pub(super) struct Wanted {
     permission: String,
     always: Vec<String>,
     /// Denied with these words, which are said when nothing else waits.
@@ -44,13 +38,13 @@ struct Waiting {
 impl Approvals {
     /// Whether a conversation waits for a decision.
     fn is_open(&self, native: &str) -> bool {
-        self.0.values().any(|waiting| waiting.native == native && waiting.denied.is_none())
+        self.0.values().any(|waiting| waiting.native == native && waiting.about.denied.is_none())
     }
 
     /// What was denied in a conversation and is still to be said.
     fn take_denied(&mut self, native: &str) -> Vec<(String, String)> {
         let mut denied = Vec::new();
-        self.0.retain(|_, waiting| match waiting.denied.take_if(|_| waiting.native == native) {
+        self.0.retain(|_, waiting| match waiting.about.denied.take_if(|_| waiting.native == native) {
             Some(words) => {
                 denied.push((waiting.id.clone(), words));
                 false
@@ -58,28 +52,6 @@ impl Approvals {
             None => true,
         });
         denied
-    }
-
-    /// A session no longer waits for anything.
-    pub(super) fn forget(&mut self, session: SessionId) {
-        self.0.retain(|_, waiting| waiting.session != session);
-    }
-
-    pub(super) fn knows(&self, id: &str) -> bool {
-        self.0.values().any(|waiting| waiting.id == id)
-    }
-
-    fn take(&mut self, id: &str) -> Option<(ApprovalId, Waiting)> {
-        let approval = self.0.iter().find(|(_, waiting)| waiting.id == id).map(|(approval, _)| *approval)?;
-        self.0.remove(&approval).map(|waiting| (approval, waiting))
-    }
-
-    /// Those of a set of conversations that are not among `listed`.
-    pub(super) fn missing(&self, natives: &[String], listed: &[Permission]) -> Vec<String> {
-        let gone = |waiting: &&Waiting| {
-            natives.contains(&waiting.native) && !listed.iter().any(|permission| permission.id == waiting.id)
-        };
-        self.0.values().filter(gone).map(|waiting| waiting.id.clone()).collect()
     }
 }
 
@@ -120,7 +92,8 @@ impl OpenCode {
                 let draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
                 out.say(session, draft.raw(raw.cloned()));
                 let Permission { id, session_id: native, permission, always, .. } = asked;
-                let waiting = Waiting { id, native, session, turn, permission, always, denied: None };
+                let about = Wanted { permission, always, denied: None };
+                let waiting = Waiting { id, native, session, turn, about };
                 self.approvals.0.insert(approval, waiting);
                 return;
             }
@@ -145,11 +118,11 @@ impl OpenCode {
         let Some(waiting) = self.approvals.0.get_mut(&approval) else { return };
         if decision.decision == Decision::Deny {
             let native = waiting.native.clone();
-            waiting.denied = Some(message.to_owned());
+            waiting.about.denied = Some(message.to_owned());
             return self.say_denied(&native, out);
         }
         let Some(waiting) = self.approvals.0.remove(&approval) else { return };
-        let Waiting { id, native, turn, permission, always, .. } = waiting;
+        let Waiting { id, native, turn, about: Wanted { permission, always, .. }, .. } = waiting;
         match decision.decision {
             Decision::AllowOnce => self.reply(&native, &id, "once", None, out),
             Decision::AllowSession => {
@@ -198,7 +171,7 @@ impl OpenCode {
 
     pub(super) fn withdrawn(&mut self, id: &str, text: &str, raw: Option<&Raw>, out: &mut Output) {
         let Some((approval, waiting)) = self.approvals.take(id) else { return };
-        if waiting.denied.is_none() {
+        if waiting.about.denied.is_none() {
             let draft = Draft::new(Body::ApprovalExpired { approval }).turn(waiting.turn).text(text);
             out.say(waiting.session, draft.raw(raw.cloned()));
         }

@@ -8,7 +8,7 @@
 //! | `commands` | what a session tells its agent |
 //! | `turns`, `failures` | turns begin, rest and end, and why they fail |
 //! | `parts`, `tools`, `diffs` | what messages are made of |
-//! | `approvals`, `questions` | what OpenCode asks us |
+//! | `approvals`, `questions`, `waiting` | what OpenCode asks us |
 //! | `children` | conversations that other conversations begin |
 //! | `past` | conversations that were held elsewhere |
 //! | `remarks` | words about a whole conversation |
@@ -36,6 +36,7 @@ mod remarks;
 mod resync;
 mod tools;
 mod turns;
+mod waiting;
 
 use std::collections::{BTreeMap, HashMap};
 

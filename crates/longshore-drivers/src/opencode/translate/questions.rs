@@ -1,50 +1,18 @@
 //! What OpenCode wants to know.
 
-use std::collections::BTreeMap;
-
 use longshore_model::approval::{AnswerAction, Choice, Field, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, QuestionId, SessionId, TurnId};
+use longshore_model::id::{Context, QuestionId};
 use serde_json::{Value, json};
 
 use super::OpenCode;
 use super::calls::{Ask, Call};
+use super::waiting::{Waiting, Waits};
 use crate::opencode::wire::{Asked, Question, Replied};
 
-/// What waits for an answer.
-#[derive(Debug, Default)]
-pub(super) struct Questions(BTreeMap<QuestionId, Waiting>);
-
-#[derive(Debug)]
-struct Waiting {
-    /// Their name of the question, and of the conversation.
-    id: String,
-    native: String,
-    session: SessionId,
-    turn: Option<TurnId>,
-    /// How many things it asks.
-    count: usize,
-}
-
-impl Questions {
-    /// A session no longer waits for anything.
-    pub(super) fn forget(&mut self, session: SessionId) {
-        self.0.retain(|_, waiting| waiting.session != session);
-    }
-
-    fn knows(&self, id: &str) -> bool {
-        self.0.values().any(|waiting| waiting.id == id)
-    }
-
-    /// Those of a set of conversations that are not among `listed`.
-    pub(super) fn missing(&self, natives: &[String], listed: &[Asked]) -> Vec<String> {
-        let gone = |waiting: &&Waiting| {
-            natives.contains(&waiting.native) && !listed.iter().any(|asked| asked.id == waiting.id)
-        };
-        self.0.values().filter(gone).map(|waiting| waiting.id.clone()).collect()
-    }
-}
+/// What waits for an answer, and how many things each asks.
+pub(super) type Questions = Waits<QuestionId, usize>;
 
 impl OpenCode {
     pub(super) fn asks_user(
@@ -65,13 +33,13 @@ impl OpenCode {
         let request = QuestionRequest { question, source: None, fields };
         let draft = Draft::new(Body::QuestionAsked(request)).turn(turn).text(text);
         out.say(session, draft.raw(raw.cloned()));
-        let waiting = Waiting { id: asked.id, native: asked.session_id, session, turn, count };
+        let waiting = Waiting { id: asked.id, native: asked.session_id, session, turn, about: count };
         self.questions.0.insert(question, waiting);
     }
 
     /// Somebody answered. A question that is gone by now is left alone.
     pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
-        let Some(Waiting { id, native, turn, count, .. }) = self.questions.0.remove(&question) else {
+        let Some(Waiting { id, native, turn, about: count, .. }) = self.questions.0.remove(&question) else {
             return;
         };
         let Some(chat) = self.chats.get_mut(&native) else { return };
@@ -99,9 +67,7 @@ impl OpenCode {
     }
 
     pub(super) fn question_withdrawn(&mut self, id: &str, raw: Option<&Raw>, out: &mut Output) {
-        let found = self.questions.0.iter().find(|(_, waiting)| waiting.id == id).map(|(found, _)| *found);
-        let Some(question) = found else { return };
-        if let Some(waiting) = self.questions.0.remove(&question) {
+        if let Some((question, waiting)) = self.questions.take(id) {
             let draft = Draft::new(Body::QuestionExpired { question }).turn(waiting.turn);
             out.say(waiting.session, draft.text("OpenCode no longer waits for it").raw(raw.cloned()));
         }

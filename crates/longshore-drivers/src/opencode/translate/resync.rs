@@ -82,7 +82,8 @@ impl OpenCode {
     ) {
         let read = answer.ok().and_then(|body| serde_json::from_str::<Vec<Permission>>(&body).ok());
         let Some(listed) = read else { return };
-        for id in self.approvals.missing(&self.natives_in(directory), &listed) {
+        let ids: Vec<&str> = listed.iter().map(|asked| asked.id.as_str()).collect();
+        for id in self.approvals.missing(&self.natives_in(directory), &ids) {
             self.withdrawn(&id, "OpenCode no longer waits for it", None, out);
         }
         for asked in listed {
@@ -103,7 +104,8 @@ impl OpenCode {
     ) {
         let read = answer.ok().and_then(|body| serde_json::from_str::<Vec<Asked>>(&body).ok());
         let Some(listed) = read else { return };
-        for id in self.questions.missing(&self.natives_in(directory), &listed) {
+        let ids: Vec<&str> = listed.iter().map(|asked| asked.id.as_str()).collect();
+        for id in self.questions.missing(&self.natives_in(directory), &ids) {
             self.question_withdrawn(&id, None, out);
         }
         for asked in listed {

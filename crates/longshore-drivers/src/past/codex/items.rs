@@ -3,16 +3,17 @@
 use std::collections::BTreeMap;
 
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::event::{Body, Draft, MessagePhase, Raw};
+use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::SessionId;
 use longshore_model::item::FileDiff;
-use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
+use longshore_model::lifecycle::{Delegation, DelegationEnd};
 use serde_json::{Map, Value};
 
 use super::super::Told;
 use super::reader::Rollout;
+use crate::codex::translate::delegations::end_of;
 use crate::codex::translate::diffs;
-use crate::codex::translate::items::{COMPACTED, phase_of, user_message};
+use crate::codex::translate::items::{COMPACTED, phase_of, review, thought, user_message};
 use crate::codex::translate::tools::{call_of, outcome_of, status_of, title_of};
 use crate::codex::wire::snake::item_of;
 use crate::codex::wire::{Item, OldChange};
@@ -41,17 +42,9 @@ impl Rollout {
                 let body = Body::MessageDone { phase: phase_of(item.phase.as_deref()), partial: false };
                 Draft::new(body).text(text)
             }
-            "exitedReviewMode" => {
-                let body = Body::MessageDone { phase: Some(MessagePhase::FinalAnswer), partial: false };
-                Draft::new(body).text(item.review.unwrap_or_default())
-            }
+            "exitedReviewMode" => review(item),
             "plan" => Draft::new(Body::PlanUpdated { steps: Vec::new() }).text(item.text),
-            "reasoning" => {
-                let content = item.content.iter().filter_map(Value::as_str).collect::<Vec<_>>();
-                let text =
-                    if item.summary.is_empty() { content.join("\n\n") } else { item.summary.join("\n\n") };
-                Draft::new(Body::ReasoningDone { partial: false }).text(text)
-            }
+            "reasoning" => thought(&item),
             "fileChange" => {
                 let changes: BTreeMap<String, OldChange> =
                     serde_json::from_value(changes.unwrap_or_default())?;
@@ -100,12 +93,7 @@ impl Rollout {
             }
         }
         for (child, state) in &call.agents_states {
-            let outcome = match state.status.as_str() {
-                "completed" | "shutdown" => TurnOutcome::Completed,
-                "interrupted" => TurnOutcome::Interrupted,
-                "errored" | "notFound" => TurnOutcome::Failed,
-                _ => continue,
-            };
+            let Some(outcome) = end_of(&state.status) else { continue };
             if self.children.remove(child) {
                 let end = DelegationEnd { child: of(child), outcome };
                 let mut draft = Draft::new(Body::DelegationFinished(end));

@@ -28,7 +28,7 @@ fn a_session_is_ready_without_a_process_and_named_by_its_first() {
     assert!(out.run.is_none());
     let (turn, out) = desk.prompt("hail");
     assert_eq!((arguments(&out).as_str(), input(&out)), ("-s read-only -", "hail"));
-    let out = desk.line(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
+    let out = desk.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
     let [(_, draft)] = &out.said[..] else { panic!("{out:?}") };
     assert!(matches!(&draft.body, Body::SessionReady(ready) if ready.native.as_deref() == Some(THREAD)));
     assert_eq!(draft.turn, Some(turn));
@@ -39,8 +39,8 @@ fn the_command_line_says_what_is_so_at_the_moment() {
     let mut desk = Desk::ready(Mode::AutoEdit, Start::New);
     let (_, out) = desk.prompt("one");
     assert_eq!(arguments(&out), "-s workspace-write -");
-    desk.line(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
-    desk.line(&serde_json::json!({"type": "turn.completed"}));
+    desk.kept(&serde_json::json!({"type": "thread.started", "thread_id": THREAD}));
+    desk.kept(&serde_json::json!({"type": "turn.completed"}));
     desk.ends(0, "");
     desk.tell(AgentCommand::SetMode(Mode::Full));
     desk.tell(AgentCommand::SetModel("gpt-5.5".to_owned()));

@@ -44,14 +44,14 @@ fn every_shape_of_a_call_and_its_result_is_one_call() {
                     (arguments, json!({"command": ["ls", "-la"]})),
                 ]);
                 let call = line(place, container, "tool_call", call);
-                let out = desk.line(&call);
+                let out = desk.kept(&call);
                 let [Body::ToolStarted(started)] = bodies(&out)[..] else { panic!("{call}: {out:?}") };
                 assert_eq!((started.name.as_str(), started.kind), ("Bash", ToolKind::Execute), "{call}");
                 assert_eq!(started.command.as_deref(), Some("ls -la"), "{call}");
                 let item = out.said[0].1.item;
                 let result =
                     fields(&[(id, "tool_abc123".into()), ("ok", true.into()), ("output", "a\nb".into())]);
-                let out = desk.line(&line(place, container, "tool_result", result));
+                let out = desk.kept(&line(place, container, "tool_result", result));
                 let [(_, draft)] = &out.said[..] else { panic!("{out:?}") };
                 assert!(
                     matches!(&draft.body, Body::ToolFinished(end) if end.status == ToolStatus::Completed)
@@ -112,15 +112,15 @@ fn results_are_words_or_data() {
     let (mut desk, _) = Desk::in_turn();
     let result = |id: &str, output: Value, error: Value| json!({"type": "tool_result", "item": {"id": id, "output": output, "error": error}});
     // One that nobody called is begun when it ends.
-    let out = desk.line(&result("a", json!({"rows": 3}), json!(null)));
+    let out = desk.kept(&result("a", json!({"rows": 3}), json!(null)));
     let [Body::ToolStarted(_), Body::ToolFinished(end)] = bodies(&out)[..] else { panic!("{out:?}") };
     assert_eq!((end.status, &end.result), (ToolStatus::Completed, &json!({"rows": 3})));
-    let out = desk.line(&result("b", json!("half"), json!("broken off")));
+    let out = desk.kept(&result("b", json!("half"), json!("broken off")));
     let (_, draft) = out.said.last().unwrap();
     assert!(matches!(&draft.body, Body::ToolFinished(end) if end.status == ToolStatus::Failed));
     assert_eq!(draft.text.as_deref(), Some("half\nbroken off"));
     // And one that has ended has ended.
-    let out = desk.line(&result("b", json!("again"), json!(null)));
+    let out = desk.kept(&result("b", json!("again"), json!(null)));
     assert!(matches!(bodies(&out)[..], [Body::Raw { .. }]));
 }
 
@@ -129,8 +129,8 @@ fn calls_without_a_name_are_not_taken_for_one_another() {
     let (mut desk, _) = Desk::in_turn();
     let mut items = Vec::new();
     for tool in ["one", "two"] {
-        let started = desk.line(&json!({"type": "tool_call", "item": {"tool": tool}}));
-        let ended = desk.line(&json!({"type": "tool_result", "item": {"output": tool}}));
+        let started = desk.kept(&json!({"type": "tool_call", "item": {"tool": tool}}));
+        let ended = desk.kept(&json!({"type": "tool_result", "item": {"output": tool}}));
         assert_eq!(started.said[0].1.item, ended.said[0].1.item);
         items.push(started.said[0].1.item);
     }
@@ -147,13 +147,13 @@ fn lines_that_say_nothing_to_us_are_kept_by_their_names() {
         (json!({}), "line"),
     ] {
         let (mut desk, _) = Desk::in_turn();
-        let out = desk.line(&line);
+        let out = desk.kept(&line);
         assert!(matches!(bodies(&out)[..], [Body::Raw { kind: of, fault: None }] if of == kind), "{out:?}");
     }
     let (mut desk, _) = Desk::in_turn();
     for line in [json!([]), json!(null), json!({"type": "turn.completed", "usage": {"input_tokens": "many"}})]
     {
-        let out = desk.line(&line);
+        let out = desk.kept(&line);
         assert!(matches!(bodies(&out)[..], [Body::Raw { fault: Some(RawFault::Malformed), .. }]), "{out:?}");
     }
     let out = desk.item("completed", json!({"id": "f", "type": "file_change", "changes": 3}));

@@ -3,7 +3,7 @@
 use longshore_model::anchor::Start;
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::{Driver, Input, Output};
+use longshore_model::driver::{Input, Output};
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::id::TurnId;
 use longshore_model::item::{FileChangeKind, PlanStatus, ToolKind, ToolStatus};
@@ -36,7 +36,7 @@ fn usage_is_that_of_the_turn_and_unknown_where_it_is() {
     assert_eq!(used(&desk.whole_turn(250)), Some(Some((Some(150), None))));
     // A turn that does not tell takes its part of the next one's total with it.
     desk.prompt("fail");
-    desk.line(&json!({"type": "turn.failed", "error": {"message": "no"}}));
+    desk.kept(&json!({"type": "turn.failed", "error": {"message": "no"}}));
     desk.ends(1, "");
     assert_eq!(used(&desk.whole_turn(400)), Some(None));
     assert_eq!(used(&desk.whole_turn(500)), Some(Some((Some(100), None))));
@@ -49,12 +49,12 @@ fn usage_is_that_of_the_turn_and_unknown_where_it_is() {
 #[test]
 fn an_error_that_fails_the_turn_is_told_once() {
     let (mut desk, turn) = Desk::in_turn();
-    let out = desk.line(&json!({"type": "error", "message": "Reconnecting... 1/1 (no route)"}));
+    let out = desk.kept(&json!({"type": "error", "message": "Reconnecting... 1/1 (no route)"}));
     assert!(matches!(bodies(&out)[..], [Body::Notice { level: NoticeLevel::Warning }]));
-    let out = desk.line(&json!({"type": "error", "message": "stream closed before response.completed"}));
+    let out = desk.kept(&json!({"type": "error", "message": "stream closed before response.completed"}));
     assert!(matches!(bodies(&out)[..], [Body::Raw { .. }]));
     let message = "stream closed before response.completed";
-    let out = desk.line(&json!({"type": "turn.failed", "error": {"message": message}}));
+    let out = desk.kept(&json!({"type": "turn.failed", "error": {"message": message}}));
     assert_eq!(out.said.len(), 1);
     let (ended, text) = end(&out, turn);
     assert_eq!((ended.outcome, text), (TurnOutcome::Failed, message));
@@ -65,7 +65,7 @@ fn an_error_that_fails_the_turn_is_told_once() {
 #[test]
 fn an_error_that_fails_nothing_is_told_as_well() {
     let (mut desk, _) = Desk::in_turn();
-    desk.line(&json!({"type": "error", "message": "the model was rerouted"}));
+    desk.kept(&json!({"type": "error", "message": "the model was rerouted"}));
     let out = desk.item("completed", json!({"id": "i", "type": "agent_message", "text": "Hello."}));
     assert!(matches!(
         bodies(&out)[..],
@@ -83,7 +83,7 @@ fn a_process_that_ends_before_its_turn_fails_it() {
     assert!(out.finished.is_none(), "the session stays");
     // Its own words are better than ours.
     let (turn, _) = desk.prompt("again");
-    desk.line(&json!({"type": "error", "message": "out of memory"}));
+    desk.kept(&json!({"type": "error", "message": "out of memory"}));
     assert_eq!(end(&desk.ends(1, ""), turn).1, "out of memory");
 }
 
@@ -110,7 +110,7 @@ fn a_thread_that_is_not_found_is_forgotten() {
 #[test]
 fn what_is_said_while_a_process_lingers_waits_for_its_end() {
     let (mut desk, _) = Desk::in_turn();
-    desk.line(&json!({"type": "turn.completed"}));
+    desk.kept(&json!({"type": "turn.completed"}));
     let (_, out) = desk.prompt("next");
     assert!(out.run.is_none());
     let out = desk.ends(0, "");
@@ -120,11 +120,11 @@ fn what_is_said_while_a_process_lingers_waits_for_its_end() {
 #[test]
 fn a_process_that_does_not_end_with_its_turn_is_stopped() {
     let (mut desk, _) = Desk::in_turn();
-    assert_eq!(desk.driver.deadline(), None);
-    desk.line(&json!({"type": "turn.completed"}));
-    desk.now = desk.driver.deadline().unwrap();
+    assert_eq!(desk.deadline(), None);
+    desk.kept(&json!({"type": "turn.completed"}));
+    desk.now = desk.deadline().unwrap();
     assert!(desk.handle(Input::Tick).halt);
-    assert_eq!(desk.driver.deadline(), None);
+    assert_eq!(desk.deadline(), None);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn an_interrupted_turn_ends_with_its_process() {
     assert_eq!(end(&desk.ends(1, ""), turn).0.outcome, TurnOutcome::Interrupted);
     // One that waits for a process, or is over.
     let (turn, _) = desk.prompt("again");
-    desk.line(&json!({"type": "turn.completed"}));
+    desk.kept(&json!({"type": "turn.completed"}));
     let (waiting, _) = desk.prompt("and again");
     for turn in [waiting, turn] {
         let out = desk.tell(AgentCommand::Interrupt { turn });
@@ -148,7 +148,7 @@ fn an_interrupted_turn_ends_with_its_process() {
 fn what_a_command_left_running_ends_with_the_process() {
     let (mut desk, turn) = Desk::in_turn();
     desk.item("started", json!({"id": "c", "type": "command_execution", "command": "sleep 9"}));
-    desk.line(&json!({"type": "turn.completed"}));
+    desk.kept(&json!({"type": "turn.completed"}));
     let out = desk.ends(0, "");
     let [(_, draft)] = &out.said[..] else { panic!("{out:?}") };
     assert!(matches!(&draft.body, Body::ToolFinished(end) if end.status == ToolStatus::Cancelled));
