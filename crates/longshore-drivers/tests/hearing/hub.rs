@@ -89,8 +89,13 @@ impl Hub {
     }
 }
 
-/// What the agent said, and what was kept of it.
+/// What the agent said, and what was kept of it. A server for many sessions may have lost them all, and then there is
+/// none that could keep what it says.
 pub(crate) fn nothing_dropped(capture: &Capture, steps: &[Step]) {
+    let gave_up = |step: &Step| matches!(step, Step::Finished(_));
+    if capture.driver == longshore_drivers::opencode::NAME && steps.iter().any(gave_up) {
+        return;
+    }
     let mut kept: HashMap<&str, i64> = HashMap::new();
     for step in steps {
         if let Step::Said { draft, .. } = step
