@@ -3,6 +3,10 @@
 # tests that fail are tried once more, one at a time. A test that fails twice fails the run, as does any test of another
 # crate at once; what passed only at the second go is named at the end, to be looked into.
 set -euo pipefail
+# Properties are tried with the same cases every time, as the fuzzers are; another seed looks for new ones.
+export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-1}
+# Agents wait more than they work.
+export RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(nproc)))}
 heard=$(mktemp)
 trap 'rm -f "$heard"' EXIT
 
