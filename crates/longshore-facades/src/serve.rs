@@ -47,10 +47,14 @@ pub async fn serve(
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> std::io::Result<()> {
     let tls = app.tls.as_ref().map(|tls| tls.acceptor.clone());
+    let push = Arc::clone(&app.push);
     tokio::select! {
         never = accept(listener, tls, router(app)) => match never {},
         // Streams would hold a graceful end back for ever, and every client can resume: so the end is prompt.
-        () = stop => Ok(()),
+        () = stop => {
+            push.stop();
+            Ok(())
+        }
     }
 }
 

@@ -17,13 +17,14 @@ mod vapid;
 mod watch;
 mod words;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use longshore_model::device::{PushSubscription, StoredPush};
 use longshore_model::id::DeviceId;
 use longshore_session::{Hub, HubError};
 use tokio::sync::{Semaphore, mpsc};
+use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
 
 pub use post::Outlet;
@@ -81,6 +82,8 @@ pub(crate) struct Push {
     outlet: Outlet,
     post: Post,
     queue: mpsc::Sender<(StoredPush, Words)>,
+    /// The tasks that look on and send.
+    tasks: OnceLock<[AbortHandle; 2]>,
 }
 
 impl Push {
@@ -94,10 +97,19 @@ impl Push {
     ) -> Result<Arc<Self>, PushError> {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let changes = hub.changes();
-        let push = Arc::new(Self { hub, keys, presence, vapid, outlet, post: Post::new(outlet)?, queue });
-        tokio::spawn(watch::Watch::new(Arc::clone(&push)).run(changes));
-        tokio::spawn(Arc::clone(&push).send_all(waiting));
+        let (post, tasks) = (Post::new(outlet)?, OnceLock::new());
+        let push = Arc::new(Self { hub, keys, presence, vapid, outlet, post, queue, tasks });
+        let watching = tokio::spawn(watch::Watch::new(Arc::clone(&push)).run(changes));
+        let sending = tokio::spawn(Arc::clone(&push).send_all(waiting));
+        push.tasks.get_or_init(|| [watching.abort_handle(), sending.abort_handle()]);
         Ok(push)
+    }
+
+    /// Looks on no longer: the hub ends, and its log with it.
+    pub(crate) fn stop(&self) {
+        for task in self.tasks.get().into_iter().flatten() {
+            task.abort();
+        }
     }
 
     /// What browsers subscribe with.

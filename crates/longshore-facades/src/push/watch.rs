@@ -95,8 +95,8 @@ impl Watch {
             due.push(Words::question(info, open));
         }
         if let Some(before) = before.as_ref().filter(|seen| info.turn.is_none() && info.head > seen.head) {
-            // Work that was delegated is told by who delegated it.
-            if info.parent.is_none() {
+            // Work that was delegated is told by who delegated it, and nothing is told when nobody listens.
+            if info.parent.is_none() && !self.push.hub.pushes().await?.is_empty() {
                 due.extend(self.ended(info, before.head).await?);
             }
         }
@@ -176,6 +176,8 @@ impl Watch {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::OnceLock;
+
     use longshore_log::MemoryLog;
     use longshore_model::anchor::{Answer, FromAnchor, ToAnchor};
     use longshore_model::capability::{AgentInfo, Capabilities};
@@ -241,6 +243,7 @@ mod tests {
             outlet: Outlet::Loopback,
             post: Post::new(Outlet::Loopback).unwrap(),
             queue,
+            tasks: OnceLock::new(),
         });
         let keys = PushKeys { p256dh: String::new(), auth: String::new() };
         let subscription = PushSubscription { endpoint: "http://127.0.0.1/".to_owned(), keys };
