@@ -3,7 +3,7 @@
 //! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
 //! started for the first session or question, and ends a little after the last; its death is the end of all of them.
 //! Those that end with their turn get one for each turn ([`Channel::Turns`]); between turns there is only their driver.
-//! Of each agent one process goes first, and the others wait for its first word ([`home`]).
+//! Of each agent one process goes first, and the others wait for its first word (`home.rs`).
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
