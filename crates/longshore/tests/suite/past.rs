@@ -199,7 +199,7 @@ async fn what_opencode_was_told_elsewhere_is_read_here_and_goes_on_here() {
     let turn = talk.prompt("and then?").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert_eq!(talk.messages(), ["It was a grey heron.", "It was by the lake.", "It flew away."]);
-    assert!(rig.last_heard_by_model().contains("It was a grey heron."));
+    assert!(rig.model_heard(&["and then?", "It was a grey heron."]));
     let info = talk.info().await;
     assert_eq!((info.native.as_deref(), info.imported), (Some(native.as_str()), None));
     // It is the same conversation, and is not found again.

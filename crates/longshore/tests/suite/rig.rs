@@ -168,6 +168,13 @@ impl Rig {
         serde_json::to_string(&self.model.requests().requests.last().unwrap().body).unwrap()
     }
 
+    /// Whether the model was told all of these words in one request. Agents also ask it for titles and the like, at any time.
+    pub(crate) fn model_heard(&self, words: &[&str]) -> bool {
+        let requests = self.model.requests().requests;
+        let mut bodies = requests.iter().map(|request| request.body.to_string());
+        bodies.any(|body| words.iter().all(|word| body.contains(word)))
+    }
+
     /// Waits until some agent has written these words into a file of its own.
     pub(crate) async fn until_on_disk(&self, words: &str) {
         let homes = ["home", "codex", "codex-acp", "claude"].map(|name| self.folder.path().join(name));

@@ -358,7 +358,7 @@ pub(super) async fn revive(cast: &Cast) {
         assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     }
     assert_eq!(talk.messages().last(), Some(&"It was heron."));
-    assert!(rig.last_heard_by_model().contains("The word is heron."), "it remembers, or is told");
+    assert!(rig.model_heard(&["what was the word?", "The word is heron."]), "it remembers, or is told");
 }
 
 pub(super) async fn cancel(cast: &Cast) {
