@@ -140,7 +140,7 @@ class Hub {
     try {
       told = await this.call<{ models: ModelInfo[] }>("models", { agent: name });
     } catch (error) {
-      told = { remark: `Its models are not known: ${error instanceof Error ? error.message : String(error)}` };
+      told = { models: [], remark: `Its models are not known: ${error instanceof Error ? error.message : String(error)}` };
     }
     const tell = (agents: AgentInfo[]) => agents.map((one) => (one.name === name ? { ...one, ...told } : one));
     this.agents = tell(this.agents);
