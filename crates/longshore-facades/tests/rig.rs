@@ -95,6 +95,10 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
+        Query::WorkTree { path } => {
+            let fault = (path == "/nowhere").then(|| "it does not exist".to_owned());
+            Ok(Answer::WorkTree { fault })
+        }
         Query::Folders { path } => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))

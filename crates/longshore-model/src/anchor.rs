@@ -195,6 +195,11 @@ pub enum Query {
     },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
+    /// Can an agent work in this folder?
+    WorkTree {
+        /// An absolute path.
+        path: String,
+    },
     /// Which folders are in this one?
     Folders {
         /// An absolute path; none for the folder where people begin.
@@ -243,6 +248,11 @@ pub enum Answer {
         found: u64,
         /// How many of them are yet to be read, or read on.
         unread: u64,
+    },
+    /// To [`Query::WorkTree`].
+    WorkTree {
+        /// Why not, for people; none when it can.
+        fault: Option<String>,
     },
     /// To [`Query::Folders`].
     Folders(Folders),

@@ -100,6 +100,7 @@ impl Hub {
             | Answer::Git { .. }
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
+            | Answer::WorkTree { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }

@@ -65,7 +65,11 @@ impl Queries {
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => return None,
+            Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::WorkTree { .. }
+            | Query::Folders { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let known = match query {
@@ -79,6 +83,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::Folders { .. } => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
@@ -92,7 +97,7 @@ impl Queries {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past => "the search for past conversations".to_owned(),
-            Query::Folders { .. } => "the disk".to_owned(),
+            Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
             }
@@ -121,6 +126,7 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
+            Query::WorkTree { path } => return (Ok(folders::work_tree(path).await), None),
             Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
@@ -135,6 +141,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::Folders { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()
