@@ -11,6 +11,7 @@ mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
 mod past;
