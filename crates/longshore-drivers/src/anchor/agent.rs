@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::ending::{Cause, Ending};
 use super::home::Home;
-use super::interrupts::{Interrupts, Unheeded};
+use super::interrupts::{Interrupts, UnheededInterrupt};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
 use super::process::{News, Process};
@@ -380,7 +380,7 @@ impl Agent {
 
     /// It was interrupted and goes on: its process is ended.
     fn end_unheeded(&mut self) {
-        let Some(Unheeded { session, turn, within }) = self.interrupts.overdue() else { return };
+        let Some(UnheededInterrupt { session, turn, within }) = self.interrupts.overdue() else { return };
         let cause = Cause::Unheeded { within };
         let text = Ending::of(&self.title, Ended::default(), Some(cause.clone()), true).reason;
         tracing::warn!(agent = self.title, within_s = within.as_secs(), "an interrupt was not heeded");

@@ -19,7 +19,7 @@ use super::job::{Job, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
-use crate::leash::{self, Record};
+use crate::leash::{self, LeashRecord};
 use crate::past::{Errand, Watcher};
 use crate::spec::Agent;
 
@@ -141,9 +141,9 @@ impl Dispatch {
 
     /// Ends what an earlier hub left that was killed. Before anything is started: an agent that is still there holds on to
     /// its conversations.
-    async fn end_what_was_left(&self) -> Option<Record> {
+    async fn end_what_was_left(&self) -> Option<LeashRecord> {
         let folder = self.config.leashes.clone()?;
-        tokio::task::spawn_blocking(move || Record::begin(&folder)).await.ok()
+        tokio::task::spawn_blocking(move || LeashRecord::begin(&folder)).await.ok()
     }
 
     fn take(&mut self, message: ToAnchor) {

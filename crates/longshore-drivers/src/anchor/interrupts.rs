@@ -17,7 +17,7 @@ use crate::transport::Limits;
 
 /// An interrupt that was not heeded in time.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Unheeded {
+pub(crate) struct UnheededInterrupt {
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
     pub(crate) within: Duration,
@@ -98,14 +98,14 @@ impl Interrupts {
     }
 
     /// One that is overdue.
-    pub(crate) fn overdue(&mut self) -> Option<Unheeded> {
+    pub(crate) fn overdue(&mut self) -> Option<UnheededInterrupt> {
         let now = Instant::now();
         let late =
             |(session, (_, at)): &(&SessionId, &(TurnId, Instant))| *at + self.patience(**session) <= now;
         let session = *self.told.iter().find(late)?.0;
         let within = self.patience(session);
         let (turn, _) = self.told.remove(&session)?;
-        Some(Unheeded { session, turn, within })
+        Some(UnheededInterrupt { session, turn, within })
     }
 }
 
@@ -150,7 +150,7 @@ mod tests {
         assert_eq!(interrupts.overdue(), None);
         finish(&mut interrupts, other);
         let within = limits.interrupt;
-        assert_eq!(interrupts.overdue(), Some(Unheeded { session: one.0, turn: one.1, within }));
+        assert_eq!(interrupts.overdue(), Some(UnheededInterrupt { session: one.0, turn: one.1, within }));
         assert_eq!((interrupts.overdue(), interrupts.due()), (None, None));
     }
 

@@ -43,9 +43,9 @@ use tokio::task::JoinHandle;
 
 use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
-use crate::leash::Mark;
 #[cfg(doc)]
-use crate::leash::Record;
+use crate::leash::LeashRecord;
+use crate::leash::Mark;
 use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
@@ -82,7 +82,7 @@ pub struct AnchorConfig {
     pub tape: Option<Tape>,
     /// To which all belong that it starts.
     pub mark: Mark,
-    /// Where it is written down that something runs, so that the next hub can end it; see [`Record`].
+    /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
     pub leashes: Option<PathBuf>,
     /// How long a question may take.
     pub query_deadline: Duration,

@@ -7,15 +7,15 @@ use super::mark::{Mark, VARIABLE};
 
 /// The number of a process and when it began, in ticks since the machine did. A number is used again; both are not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) struct Who {
+pub(super) struct ProcessKey {
     pub(super) pid: i32,
     pub(super) start: u64,
 }
 
 /// A process as it was seen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    pub(super) who: Who,
+pub(super) struct ProcessEntry {
+    pub(super) who: ProcessKey,
     pub(super) parent: i32,
     pub(super) group: i32,
     pub(super) session: i32,
@@ -24,23 +24,23 @@ pub(super) struct Seen {
 }
 
 /// All processes that can be seen.
-pub(super) fn all() -> Vec<Seen> {
+pub(super) fn all() -> Vec<ProcessEntry> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     pids.filter_map(look).collect()
 }
 
 /// One process; none when it is gone.
-pub(super) fn look(pid: i32) -> Option<Seen> {
+pub(super) fn look(pid: i32) -> Option<ProcessEntry> {
     parse(pid, &fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// A line of `/proc/PID/stat`. The name of the program, in brackets, may hold anything.
-fn parse(pid: i32, stat: &str) -> Option<Seen> {
+fn parse(pid: i32, stat: &str) -> Option<ProcessEntry> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |at: usize| fields.get(at)?.parse().ok();
-    Some(Seen {
-        who: Who { pid, start: fields.get(19)?.parse().ok()? },
+    Some(ProcessEntry {
+        who: ProcessKey { pid, start: fields.get(19)?.parse().ok()? },
         parent: number(1)?,
         group: number(2)?,
         session: number(3)?,
@@ -64,7 +64,7 @@ fn marked(environment: &[u8]) -> Option<&str> {
 }
 
 /// Those below these processes, without them.
-pub(super) fn below(above: impl IntoIterator<Item = i32>, all: &[Seen]) -> HashSet<i32> {
+pub(super) fn below(above: impl IntoIterator<Item = i32>, all: &[ProcessEntry]) -> HashSet<i32> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for seen in all {
         children.entry(seen.parent).or_default().push(seen.who.pid);
@@ -83,7 +83,12 @@ pub(super) fn below(above: impl IntoIterator<Item = i32>, all: &[Seen]) -> HashS
 
 /// Those who belong to a mark: who carries it, whoever `known` names, the groups and sessions that those of them lead, and all
 /// that are below. Looks among `among`, and never at this process or at those above it.
-pub(super) fn of(mark: &Mark, known: &HashSet<Who>, among: &[Seen], all: &[Seen]) -> Vec<Seen> {
+pub(super) fn of(
+    mark: &Mark,
+    known: &HashSet<ProcessKey>,
+    among: &[ProcessEntry],
+    all: &[ProcessEntry],
+) -> Vec<ProcessEntry> {
     let above = ancestors(all);
     let mut found: HashSet<i32> = among
         .iter()
@@ -93,7 +98,7 @@ pub(super) fn of(mark: &Mark, known: &HashSet<Who>, among: &[Seen], all: &[Seen]
         })
         .map(|seen| seen.who.pid)
         .collect();
-    let led = |seen: &&Seen| found.contains(&seen.group) || found.contains(&seen.session);
+    let led = |seen: &&ProcessEntry| found.contains(&seen.group) || found.contains(&seen.session);
     let led: Vec<i32> = among.iter().filter(led).map(|seen| seen.who.pid).collect();
     found.extend(led);
     found.extend(below(found.clone(), all));
@@ -104,7 +109,7 @@ pub(super) fn of(mark: &Mark, known: &HashSet<Who>, among: &[Seen], all: &[Seen]
 }
 
 /// This process and those above it.
-fn ancestors(all: &[Seen]) -> HashSet<i32> {
+fn ancestors(all: &[ProcessEntry]) -> HashSet<i32> {
     let parents: HashMap<i32, i32> = all.iter().map(|seen| (seen.who.pid, seen.parent)).collect();
     let own = i32::try_from(std::process::id()).unwrap_or_default();
     let mut above = HashSet::from([own]);

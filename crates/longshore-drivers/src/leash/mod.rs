@@ -6,7 +6,7 @@
 //! | what it started, in its group | the group |
 //! | what left the group (`setsid`) | the [`Mark`] that all of them inherit in their environment, and whose child each is (`kin`) |
 //! | what also changed its environment | orphans become our children (`reaper`), and who was seen once is remembered (`memory`) |
-//! | what a hub left that was killed | the mark of that hub is written down, and looked for at the next start ([`Record`]) |
+//! | what a hub left that was killed | the mark of that hub is written down, and looked for at the next start ([`LeashRecord`]) |
 //!
 //! All of it but the group and the thread is Linux's; elsewhere there are process groups only.
 
@@ -29,7 +29,7 @@ use tokio::process::Command;
 
 pub(crate) use group::Group;
 pub use mark::Mark;
-pub use record::Record;
+pub use record::LeashRecord;
 pub(crate) use sweep::end;
 
 /// A thread that holds a process. The system ends the process with the thread that started it, and threads of the

@@ -7,16 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
-use super::kin::Who;
+use super::kin::ProcessKey;
 use super::mark::Mark;
 
 /// This run, written down.
 #[derive(Debug)]
-pub struct Record {
+pub struct LeashRecord {
     file: PathBuf,
 }
 
-impl Record {
+impl LeashRecord {
     /// Ends what earlier runs left, and writes this one down. Blocks: for as long as those take to end that can be asked
     /// to. Where nothing can be written, a warning says what that means.
     pub fn begin(folder: &Path) -> Self {
@@ -51,7 +51,7 @@ impl Record {
 
 /// Writes down who carries no mark.
 #[cfg(target_os = "linux")]
-pub(super) fn write(file: &Path, unmarked: &[Who]) -> io::Result<()> {
+pub(super) fn write(file: &Path, unmarked: &[ProcessKey]) -> io::Result<()> {
     let mut text = linux::boot();
     for who in unmarked {
         text.push_str(&format!("\n{} {}", who.pid, who.start));
@@ -69,7 +69,7 @@ mod linux {
 
     use rustix::process::Signal;
 
-    use crate::leash::kin::{self, Seen, Who};
+    use crate::leash::kin::{self, ProcessEntry, ProcessKey};
     use crate::leash::mark::Mark;
     use crate::leash::sweep;
 
@@ -98,21 +98,21 @@ mod linux {
     }
 
     /// Those of a record; none when the machine was started since.
-    fn read(text: &str) -> HashSet<Who> {
+    fn read(text: &str) -> HashSet<ProcessKey> {
         let mut lines = text.lines();
         if lines.next() != Some(boot().as_str()) {
             return HashSet::new();
         }
         let who = |line: &str| {
             let (pid, start) = line.split_once(' ')?;
-            Some(Who { pid: pid.parse().ok()?, start: start.parse().ok()? })
+            Some(ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? })
         };
         lines.filter_map(who).collect()
     }
 
     /// Asks those of a run to end, and ends those that do not.
-    fn end(mark: &Mark, unmarked: &HashSet<Who>) {
-        let find = || -> Vec<Seen> {
+    fn end(mark: &Mark, unmarked: &HashSet<ProcessKey>) {
+        let find = || -> Vec<ProcessEntry> {
             let all = kin::all();
             kin::of(mark, unmarked, &all, &all)
         };
@@ -135,7 +135,7 @@ mod linux {
 
         #[test]
         fn who_was_written_down_before_the_machine_was_started_again_is_nobody() {
-            let who = Who { pid: 7, start: 4711 };
+            let who = ProcessKey { pid: 7, start: 4711 };
             let folder = tempfile::tempdir().unwrap();
             let file = folder.path().join("record");
             super::super::write(&file, &[who]).unwrap();

@@ -20,7 +20,7 @@ mod linux {
     use rustix::process::{Pid, PidfdFlags, Signal};
 
     use super::Mark;
-    use crate::leash::kin::{self, Seen, Who};
+    use crate::leash::kin::{self, ProcessEntry, ProcessKey};
     use crate::leash::{memory, reaper};
 
     /// How long it may take: whoever makes processes faster than we stop them is not waited for.
@@ -34,7 +34,7 @@ mod linux {
             let known = memory::memory().known(mark, &all);
             if reaper::adopts() {
                 let below = kin::below([own], &all);
-                let among: Vec<Seen> =
+                let among: Vec<ProcessEntry> =
                     all.iter().filter(|seen| below.contains(&seen.who.pid)).copied().collect();
                 return kin::of(mark, &known, &among, &all);
             }
@@ -44,11 +44,11 @@ mod linux {
 
     /// Ends all that is found. First they are stopped, and looked for again, until nobody is found that runs: whoever is
     /// stopped starts nobody.
-    pub(in crate::leash) fn all_of(find: impl Fn() -> Vec<Seen>) {
+    pub(in crate::leash) fn all_of(find: impl Fn() -> Vec<ProcessEntry>) {
         let until = Instant::now() + WITHIN;
-        let mut stopped: HashSet<Who> = HashSet::new();
+        let mut stopped: HashSet<ProcessKey> = HashSet::new();
         loop {
-            let running: Vec<Who> =
+            let running: Vec<ProcessKey> =
                 find().iter().map(|seen| seen.who).filter(|who| !stopped.contains(who)).collect();
             if running.is_empty() {
                 break;
@@ -69,7 +69,7 @@ mod linux {
     }
 
     /// Sends a signal to a process, and to no other that has its number by now.
-    pub(in crate::leash) fn signal(who: Who, signal: Signal) {
+    pub(in crate::leash) fn signal(who: ProcessKey, signal: Signal) {
         let Some(pid) = Pid::from_raw(who.pid) else { return };
         let same = || kin::look(who.pid).is_some_and(|seen| seen.who == who);
         let sent = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {

@@ -5,7 +5,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use longshore_drivers::discover::AgentSettings;
-use longshore_drivers::leash::Record;
+use longshore_drivers::leash::LeashRecord;
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::lifecycle::SleepCause;
 use serde_json::json;
@@ -184,7 +184,7 @@ async fn what_a_hub_left_that_was_killed_is_ended_by_the_next_and_nobody_else_is
     std::fs::write(folder.path().join("notes.txt"), "not a record").unwrap();
     let at = folder.path().to_owned();
     let record =
-        soon("the end of what was left", tokio::task::spawn_blocking(move || Record::begin(&at))).await;
+        soon("the end of what was left", tokio::task::spawn_blocking(move || LeashRecord::begin(&at))).await;
     for child in [&mut marked, &mut bare] {
         let status = soon("its end", child.wait()).await.unwrap();
         assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(9), "it ignores SIGTERM");

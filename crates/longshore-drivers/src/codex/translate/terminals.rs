@@ -79,8 +79,9 @@ impl Codex {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let listed = answer.ok().and_then(|list| serde_json::from_str::<wire::Terminals>(list).ok());
-        let wire::Terminals { data, next_cursor } = listed.unwrap_or_default();
+        let listed =
+            answer.ok().and_then(|list| serde_json::from_str::<wire::BackgroundTerminals>(list).ok());
+        let wire::BackgroundTerminals { data, next_cursor } = listed.unwrap_or_default();
         let Some(thread) = self.threads.get_mut(native) else { return };
         let of_others = |item: &str| {
             thread.turns.iter().any(|(other, turn)| other != name && turn.items.contains_key(item))

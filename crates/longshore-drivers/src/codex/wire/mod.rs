@@ -229,9 +229,9 @@ pub struct Turn {
 /// The answer to `thread/backgroundTerminals/list`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Terminals {
+pub struct BackgroundTerminals {
     /// A page of them.
-    pub data: Vec<Terminal>,
+    pub data: Vec<BackgroundTerminal>,
     /// Where the next page begins.
     pub next_cursor: Option<String>,
 }
@@ -239,7 +239,7 @@ pub struct Terminals {
 /// A command that runs on after its turn.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Terminal {
+pub struct BackgroundTerminal {
     /// The item that it is in its turn.
     pub item_id: String,
     /// What it is called among those that run.
