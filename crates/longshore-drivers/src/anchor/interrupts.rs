@@ -57,6 +57,7 @@ impl Interrupts {
             | AgentCommand::Answer { .. }
             | AgentCommand::SetMode(_)
             | AgentCommand::SetModel(_)
+            | AgentCommand::SetEffort(_)
             | AgentCommand::Rename(_)
             | AgentCommand::Archive(_)
             | AgentCommand::Child { .. } => None,
