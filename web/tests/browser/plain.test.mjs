@@ -37,5 +37,5 @@ scene("the shell opens without a network", async ({ open }) => {
   await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
   await page.context().setOffline(true);
   await page.reload();
-  await page.getByText(/No answer from the hub|Waiting for the hub/).first().waitFor();
+  await page.getByText(/Can't reach the hub|Waiting for the hub/).first().waitFor();
 }, { anywhere: true });

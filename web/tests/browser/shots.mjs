@@ -54,7 +54,7 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
   ["help", "/sessions", (page) => page.keyboard.press("?")],
   ["offline", `/sessions/${rename}`, async (page) => {
     await page.context().setOffline(true);
-    await page.getByText("Not connected").waitFor();
+    await page.getByText("Offline").waitFor();
     await page.getByRole("button", { name: "Allow once" }).click();
   }],
   ["welcome", "/pair"],

@@ -6,10 +6,14 @@ import { safeHref } from "./links.ts";
 /** Told of a block of code, which may be coloured later. */
 export type OnCode = (code: HTMLElement, language: string, text: string) => void;
 
+/** Each has the direction of its own words. A list has one for all of its lines, so that its marks stand on one side. */
+const DIRECTED = /^(p|ul|ol|th|td|h[1-6])$/;
+
 type Names = keyof HTMLElementTagNameMap;
 
 function element<K extends Names>(name: K, children: (Node | string)[] = [], className?: string): HTMLElementTagNameMap[K] {
   const node = document.createElement(name);
+  if (DIRECTED.test(name)) node.dir = "auto";
   if (className) node.className = className;
   node.append(...children);
   return node;
