@@ -26,13 +26,16 @@ export class Drafts {
   /** Nothing, or an empty text, forgets it. */
   keep(name: string, what: unknown, at = Date.now()): void {
     if (what === undefined || what === "") return this.forget(name);
+    // A disk that is full or not ours: then it lasts as long as the page.
+    this.memory.set(name, what);
     try {
-      this.disk()?.setItem(PREFIX + name, JSON.stringify({ at, what }));
+      const disk = this.disk();
+      if (!disk) return;
+      disk.setItem(PREFIX + name, JSON.stringify({ at, what }));
       this.memory.delete(name);
       this.prune();
     } catch {
-      // The disk is full or not ours: then it lasts as long as the page.
-      this.memory.set(name, what);
+      // It is in memory.
     }
   }
 

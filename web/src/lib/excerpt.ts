@@ -28,15 +28,29 @@ function reach(text: string, rows: number, back: boolean): number {
   return at;
 }
 
+/** What is around a place, on its line and one beside it. */
+function around(text: string, { from, to }: Span): Span {
+  const before = text.slice(Math.max(0, from - AROUND), from);
+  const after = text.slice(to, to + AROUND);
+  const back = before.lastIndexOf("\n", before.lastIndexOf("\n") - 1);
+  const on = after.indexOf("\n", after.indexOf("\n") + 1);
+  return { from: from - (back < 0 || !before.includes("\n") ? before.length : before.length - back - 1), to: to + (on < 0 || !after.includes("\n") ? after.length : on) };
+}
+
+/** Whether leaving that out would save no room. */
+const isSmall = (text: string, from: number, to: number): boolean => to - from <= SMALL && text.slice(Math.max(0, from), to).split("\n").length <= 3;
+
 /** The pieces of a text; one when it is short enough. `dangerous` spans are always seen. */
 export function excerpt(text: string, head: number, tail: number, dangerous: Span[] = []): Piece[] {
-  const [begin, end] = [reach(text, head, false), reach(text, tail, true)];
-  if (begin >= end - SMALL) return [{ text }];
+  let [begin, end] = [reach(text, head, false), reach(text, tail, true)];
+  if (isSmall(text, begin, end)) return [{ text }];
+  // Emptiness belongs to what is left out.
+  begin = text.slice(0, begin).trimEnd().length;
+  end = text.length - text.slice(end).trimStart().length;
   const seen: Span[] = [{ from: 0, to: begin }];
-  const around = dangerous.map(({ from, to }) => ({ from: Math.max(0, from - AROUND), to: Math.min(text.length, to + AROUND) }));
-  for (const span of [...around, { from: end, to: text.length }].sort((a, b) => a.from - b.from)) {
+  for (const span of [...dangerous.map((danger) => around(text, danger)), { from: end, to: text.length }].sort((a, b) => a.from - b.from)) {
     const last = seen.at(-1) as Span;
-    if (span.from <= last.to + SMALL) last.to = Math.max(last.to, span.to);
+    if (isSmall(text, last.to, span.from)) last.to = Math.max(last.to, span.to);
     else seen.push({ ...span });
   }
   return seen.flatMap(({ from, to }, at): Piece[] => {

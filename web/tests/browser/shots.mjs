@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { client, DESKTOP, launch, open, PHONE, quiet } from "./browser.mjs";
+import { serveDist } from "./dist.mjs";
 import { BIN, ROOT } from "./stage.mjs";
 
 const [folder = "shots", word = ""] = process.argv.slice(2);
@@ -19,7 +20,10 @@ async function startDemo() {
   const told = {};
   for await (const line of createInterface({ input: demo.stdout })) {
     Object.assign(told, JSON.parse(line));
-    if (told.ready) return { ...told, stop: () => new Promise((done) => (demo.once("exit", done), demo.kill("SIGINT"))) };
+    if (!told.ready) continue;
+    const front = process.env.LONGSHORE_DIST ? await serveDist(process.env.LONGSHORE_DIST, () => told.url) : undefined;
+    const stop = () => new Promise((done) => (demo.once("exit", done), demo.kill("SIGINT"), void front?.stop()));
+    return { ...told, url: front?.url ?? told.url, stop };
   }
   throw new Error("the demo ended before it stood");
 }
