@@ -83,6 +83,12 @@ export function decidedWord(decision: Decision, subject?: Subject): string {
   return (subject?.kind === "plan" ? ofPlan[decision] : undefined) ?? words[decision] ?? decision;
 }
 
+/** The same on a chip, where the rest is a touch away. */
+export function shortDecision(decision: Decision): string {
+  const words: Record<Decision, string> = { allow_once: "allowed", allow_session: "allowed for session", allow_always: "always allowed", deny: "denied", cancel: "denied" };
+  return words[decision] ?? decision;
+}
+
 export const allows = (decision: Decision): boolean => decision.startsWith("allow");
 
 /** The question that an approval puts. */
@@ -99,6 +105,13 @@ export function approvalTitle(subject: Subject): string {
     case "permissions":
       return "Grant extra permissions?";
   }
+}
+
+/** The agent's reason, without what is said beside it already: the file that a change names, the risks that have marks. */
+export function plainReason(reason: string | null | undefined, subject: Subject, marks: { word: string }[]): string {
+  const bare = marks.reduce((words, { word }) => words.replace(` (${word})`, ""), reason?.trim() ?? "");
+  const named = subject.kind === "edit" && subject.changes.some((change) => change.path === bare || change.path.endsWith(`/${bare}`));
+  return named ? "" : bare;
 }
 
 /** One line of what would happen. */

@@ -41,7 +41,7 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
     await quiet(page);
     await page.evaluate(() => document.querySelectorAll(".timeline .fold [aria-expanded=false]").forEach((fold) => fold.click()));
   }],
-  ["working", `/sessions/${soak}`, (page) => page.getByLabel("Prompt").fill("and then the rest")],
+  ["working", `/sessions/${soak}`, (page) => page.getByRole("textbox", { name: "Prompt", exact: true }).fill("and then the rest")],
   ["approval", `/sessions/${rename}`, undefined, ["phone-dark"]],
   ["risky", `/sessions/${cleanup}`],
   ["question", `/sessions/${button}`, undefined, ["phone-light"]],

@@ -7,7 +7,7 @@ import { matchingCommands, typedCommand } from "../../src/lib/commands.ts";
 import type { ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, sessionTitle, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -69,6 +69,14 @@ test("a plan is gone ahead with, and sent back with words", () => {
   assert.deepEqual((["allow_once", "allow_session", "deny"] as const).map((one) => decisionWord(one, plan)), ["Go ahead", "Go ahead, edit without asking", "Keep planning…"]);
   assert.equal(decisionWord("allow_once", { kind: "command", command: "ls" }), "Allow once");
   assert.deepEqual([decidedWord("allow_once", plan), decidedWord("deny", plan), decidedWord("deny")], ["plan approved", "asked to keep planning", "denied"]);
+});
+
+test("a reason does not say again what stands beside it", () => {
+  const edit: Subject = { kind: "edit", changes: [{ path: "/w/cart.py", kind: "update", diff: "" }] };
+  assert.equal(plainReason("cart.py", edit, []), "");
+  assert.equal(plainReason("art.py", edit, []), "art.py");
+  assert.equal(plainReason("It may change something. (deletes)", { kind: "command", command: "rm x" }, [{ word: "deletes" }]), "It may change something.");
+  assert.deepEqual([shortDecision("allow_once"), shortDecision("cancel")], ["allowed", "denied"]);
 });
 
 let seq = 0;
