@@ -24,7 +24,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByRole("button", { name: /^Start/ }).click();
 
       // What would change is seen before it is allowed.
-      const asked = page.getByRole("region", { name: "Change this file?" });
+      const asked = page.getByRole("group", { name: "Change this file?" });
       await asked.waitFor();
       for (const [line, sign] of [[PRICE[0], ".gone"], [PRICE[1], ".add"]]) await asked.locator(sign, { hasText: line.trim() }).first().waitFor();
       assert.ok(readFileSync(file, "utf8").includes(PRICE[0]), "nothing has changed yet");

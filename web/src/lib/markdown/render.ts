@@ -23,8 +23,8 @@ export function renderBlock(token: Token, onCode: OnCode): Node {
   switch (token.type) {
     case "heading": {
       const { depth, tokens } = token as Tokens.Heading;
-      // Below the title of the screen, whatever the agent thinks of itself.
-      return element(`h${Math.min(6, depth + 2)}` as "h3", inline(tokens));
+      // Below the title of the screen, whatever the agent thinks of itself, and never two steps at once.
+      return element(depth <= 3 ? "h2" : "h3", inline(tokens), `depth-${depth}`);
     }
     case "paragraph":
       return element("p", inline((token as Tokens.Paragraph).tokens));
