@@ -152,6 +152,7 @@ const TURN_ERRORS: Record<TurnErrorCode, string> = {
   timeout: "It took too long",
   agent_gone: "The agent exited during the turn",
   agent_unavailable: "The agent could not be started",
+  hub_restarted: "The hub was restarted in the middle of the turn",
   other: "The turn failed",
 };
 

@@ -262,7 +262,8 @@ class Hub {
     for (const session of page.sessions) this.known(session);
     this.dropGone(page);
     // An approval may wait in a session that is too old for the first page.
-    const { approvals, questions } = await this.call<Waiting>("approvals");
+    const { approvals, questions, interrupted } = await this.call<Waiting>("approvals");
+    for (const session of interrupted) this.known(session);
     const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));
     // One that was waiting when the connection broke may be over by now, and too old for the page as well.
     for (const session of this.sessions.values()) if (session.status === "active" && !this.changed.has(session.sessionId)) missing.add(session.sessionId);

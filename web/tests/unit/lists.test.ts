@@ -13,7 +13,7 @@ import { bars, ceiling, totals } from "../../src/lib/usage.ts";
 const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: false, fork: true, interrupt: true, listSessions: true, models: true, modes: ["ask", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true } as Session["capabilities"];
 
 function session(id: string, more: Partial<Session> = {}): Session {
-  return { sessionId: id, provider: "a", title: id, status: "idle", activity: "idle", cwd: "/p", createdAt: "", updatedAt: id, mode: "ask", capabilities: CAPABILITIES, head: 1, usage: {}, archived: false, ...more };
+  return { sessionId: id, provider: "a", title: id, status: "idle", activity: "idle", cwd: "/p", createdAt: "", updatedAt: id, mode: "ask", capabilities: CAPABILITIES, head: 1, usage: {}, archived: false, queueHeld: false, cutByRestart: false, ...more };
 }
 
 test("sessions stand by project, newest first, delegated ones with their parent", () => {
