@@ -152,7 +152,7 @@ const TURN_ERRORS: Record<TurnErrorCode, string> = {
   timeout: "It took too long",
   agent_gone: "The agent exited during the turn",
   agent_unavailable: "The agent could not be started",
-  hub_restarted: "The hub was restarted in the middle of the turn",
+  hub_restarted: "Interrupted: the hub restarted",
   other: "The turn failed",
 };
 
@@ -174,6 +174,9 @@ export function turnFigures(end: TurnEnd): string[] {
 export function turnWord(end: TurnEnd): string {
   return { completed: "Done", failed: "Failed", interrupted: "Stopped" }[end.outcome];
 }
+
+/** A reason of the hub, where it stands alone on the timeline. */
+export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
 
 /** Why an ask is over without an answer. */
 export const withdrawn = (why: string | null | undefined): string => (why ? `Withdrawn: ${why}` : "Withdrawn");

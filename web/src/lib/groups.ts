@@ -74,8 +74,9 @@ function plainSnippet(snippet: string): string {
   return plainText(snippet.replaceAll("\u241b", "\x1b").replace(/^…?\[?[\d;]*m(?=\S)/, "…"))
     .replace(/\x1b?\[[\d;]*m?$/, "")
     .replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, "")
+    .replace(/\|[\s:|-]{3,}\|/g, " ")
     .replace(/\*\*|__|~~|`+/g, "")
-    .replace(/\s*\n\s*/g, " ");
+    .replace(/\s*\n\s*|\s{2,}/g, " ");
 }
 
 /** A snippet of a search: what matched stands between two marks that show as nothing. */

@@ -204,6 +204,21 @@ export function varied(cwd) {
   return log.events;
 }
 
+/** Two by two, all red. */
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4r6AARAwQCgAmbgT90I7UiAAAAABJRU5ErkJggg==";
+
+/** A session whose tool answered with a picture. */
+export function pictured(cwd) {
+  const log = new Script("claude", cwd, "A session with a picture");
+  const turn = log.turn("look at the dot");
+  const item = id();
+  log.add("tool_started", "tool_command", { turn, item, payload: { name: "Read", kind: "read", input: { file_path: `${cwd}/dot.png` } } });
+  log.add("tool_finished", "tool_command", { turn, item, payload: { status: "completed", attachments: [{ name: "dot.png", mediaType: "image/png", data: DOT }] } });
+  log.say(turn, "It is red.");
+  log.end(turn);
+  return log.events;
+}
+
 /** Sessions that look like a week of work. */
 export function week(work) {
   const hour = 3_600_000;

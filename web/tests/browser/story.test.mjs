@@ -33,7 +33,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByText(/^Done ·/).waitFor();
       assert.ok(readFileSync(file, "utf8").includes(PRICE[1]));
 
-      // Words come one by one, and a turn is stopped. What waited is said then.
+      // Words come one by one, and a turn is stopped. What waited is held, and said when it is sent on.
       await prompt(page).fill("speak endlessly");
       await page.getByRole("button", { name: "Send" }).click();
       await word(page, 3);
@@ -43,6 +43,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByLabel("Queued prompts").getByText("hail after that").waitFor();
       await page.getByRole("button", { name: "Stop the turn" }).click();
       await page.getByText(/^Stopped ·/).waitFor();
+      await page.getByRole("button", { name: "Send next" }).click();
       await page.getByText("Hail to you.").waitFor();
 
       // The change of the whole session.
@@ -126,6 +127,7 @@ scene("words that wait are put in another order and taken back", async ({ open, 
   await page.getByRole("button", { name: "Remove" }).last().click();
   await until("one prompt", async () => (await waiting.locator("li").count()) === 1);
   await page.getByRole("button", { name: "Stop the turn" }).click();
+  await page.getByRole("button", { name: "Send next" }).click();
   await page.getByText("Hail to you.").waitFor();
   assert.deepEqual(page.complaints, []);
 });

@@ -158,6 +158,7 @@ test("efforts are those of the model, or of the one that is taken without asking
 test("a snippet has neither colours nor marks", () => {
   const words = (snippet: string) => marked(snippet).map((part) => (part.hit ? `[${part.text}]` : part.text)).join("");
   assert.equal(words("…\u241b[32m1 \u2068passed\u2069\u241b[0m, **all** `well`"), "…1 [passed], all well");
+  assert.equal(words("a | b |\n|---|---:|\n| \u20681\u2069"), "a | b [1]");
   assert.equal(words("\x1b[1mbold\x1b[0m \u2068hit\u2069"), "bold [hit]");
 });
 
