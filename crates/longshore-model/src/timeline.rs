@@ -417,11 +417,11 @@ fn unknown_tool() -> Content {
 
 fn notice_text(body: &Body) -> &'static str {
     if matches!(body, Body::SessionRevived { from_log: true }) {
-        "Resumed from Longshore's log"
+        "the agent was told what the log holds"
     } else if matches!(body, Body::SessionRevived { .. }) {
-        "Resumed"
+        "the agent is back"
     } else if matches!(body, Body::SessionClosed) {
-        "Ended"
+        "closed"
     } else {
         ""
     }
