@@ -9,6 +9,7 @@ import { announcePresence } from "./state/presence.svelte.ts";
 import { hub } from "./state/hub.svelte.ts";
 import { nav } from "./state/nav.svelte.ts";
 import { settings } from "./state/settings.svelte.ts";
+import { update } from "./state/update.svelte.ts";
 
 /** A link may bring the owner's token. It is taken out of the address before anything else sees it. */
 async function takeToken(): Promise<void> {
@@ -43,6 +44,7 @@ if (nav.route.screen !== "pair") hub.start();
 announcePresence();
 
 if ("serviceWorker" in navigator && import.meta.env.PROD) {
+  update.watch(navigator.serviceWorker);
   void navigator.serviceWorker.register("/sw.js").catch(() => {});
   navigator.serviceWorker.addEventListener("message", ({ data }) => {
     if (typeof data?.go === "string") nav.go(parseRoute(new URL(data.go, location.origin)));
