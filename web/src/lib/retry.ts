@@ -1,0 +1,16 @@
+// Agents that are told to wait say so again and again: of a row of such notices the last is the news.
+import type { TimelineItem } from "./contract.ts";
+
+export type Retry = { why: string; at: number; of: number; seconds: number };
+
+const TOLD = /^(.*?)[,;:.(]?\s*(?:this is\s+)?retry (\d+) of (\d+)(?: (?:comes )?in ([\d.]+) ?s)?[.)]*$/is;
+
+/** What a notice says about trying again, if that is what it is about. */
+export function retryOf(item: TimelineItem | undefined): Retry | undefined {
+  if (item?.kind !== "notice") return undefined;
+  const told = TOLD.exec((item.text ?? "").trim());
+  if (!told) return undefined;
+  const [, words = "", at, of, seconds] = told;
+  const why = /\b429\b|rate.?limit/i.test(words) ? "Rate limited" : /\b(5\d\d)\b|overload/i.test(words) ? "The model provider is overloaded" : words.trim().replace(/[.;,]$/, "") || "No answer from the model provider";
+  return { why, at: Number(at), of: Number(of), seconds: Number(seconds ?? 0) };
+}
