@@ -5,6 +5,7 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::process::ChildStdin;
 
 #[cfg(target_os = "linux")]
 use super::kin::ProcessKey;
@@ -14,6 +15,8 @@ use super::mark::Mark;
 #[derive(Debug)]
 pub struct LeashRecord {
     file: PathBuf,
+    /// What the warden waits for the end of.
+    _warden: Option<ChildStdin>,
 }
 
 impl LeashRecord {
@@ -24,11 +27,19 @@ impl LeashRecord {
         let file = folder.join(own);
         if let Err(error) = std::fs::create_dir_all(folder) {
             tracing::warn!(folder = %folder.display(), %error, "what agents leave if the hub is killed will not be found");
-            return Self { file };
+            return Self { file, _warden: None };
         }
+        #[cfg_attr(not(target_os = "linux"), allow(unused_mut))]
+        let mut warden = None;
         #[cfg(target_os = "linux")]
         {
             linux::end_earlier(folder, own);
+            match super::warden::begin(own) {
+                Ok(begun) => warden = begun,
+                Err(error) => {
+                    tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start")
+                }
+            }
             match write(&file, &[]) {
                 Ok(()) => super::memory::write_to(file.clone()),
                 Err(error) => {
@@ -36,7 +47,7 @@ impl LeashRecord {
                 }
             }
         }
-        Self { file }
+        Self { file, _warden: warden }
     }
 
     /// Nothing is left.
