@@ -90,7 +90,7 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   assert.ok(await sure.isDisabled());
   await page.getByLabel(/to confirm/).fill("delete");
   await sure.click();
-  await page.getByText("Deleted").waitFor();
+  await page.getByText("Deleted", { exact: true }).waitFor();
   await other.getByText(/No such session|can't be shown/).first().waitFor();
   await assert.rejects(hub.session(session), /unknown_session/);
   assert.deepEqual(page.complaints, []);
