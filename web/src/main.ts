@@ -3,7 +3,7 @@ import { mount } from "svelte";
 import "./theme.css";
 import "./prose.css";
 import App from "./app.svelte";
-import { ask, token } from "./lib/http.ts";
+import { ask, http, isDenied, token } from "./lib/http.ts";
 import { parseRoute } from "./lib/route.ts";
 import { announcePresence } from "./state/presence.svelte.ts";
 import { hub } from "./state/hub.svelte.ts";
@@ -23,8 +23,22 @@ async function takeToken(): Promise<void> {
   await ask("POST", "/pair/token", { token: given }).then(() => token.forget(), () => {});
 }
 
+/** A link of `longshore open` signs this browser in without a form; a browser that is in already stays the device that it is. */
+async function enterByLink(): Promise<void> {
+  if (location.pathname !== "/pair" || !new URLSearchParams(location.search).has("enter")) return;
+  const code = location.hash.slice(1);
+  try {
+    if (await isDenied()) await http("POST", "/pair/consume", { code });
+  } catch {
+    // The form tells what is wrong with the code.
+    return;
+  }
+  nav.go({ screen: "inbox" }, true);
+}
+
 settings.apply();
 await takeToken();
+await enterByLink();
 mount(App, { target: document.getElementById("app") as HTMLElement });
 if (nav.route.screen !== "pair") hub.start();
 announcePresence();

@@ -61,6 +61,11 @@ impl Places {
         self.data.join("hub.json")
     }
 
+    /// What was typed into `attach`.
+    pub fn history(&self) -> PathBuf {
+        self.data.join("history")
+    }
+
     /// What a hub that runs in the background prints.
     pub fn hub_log(&self) -> PathBuf {
         self.data.join("hub.log")

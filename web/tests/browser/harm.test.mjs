@@ -100,3 +100,19 @@ scene("a device is paired by its link, watches, and is out when it is revoked", 
   await page.getByLabel("Pairing code").waitFor();
   assert.deepEqual(page.complaints, []);
 }, { anywhere: true });
+
+scene("a link of the hub's own computer signs in without a form, once, and a browser that is in stays who it is", async ({ open, hub, stage }) => {
+  const count = async () => (await hub.call("GET", "/devices")).devices.length;
+  const before = await count();
+  const first = await hub.admin("POST", "/admin/pair/new", { mode: "full", label: "browser here" });
+  const page = await open({ signedIn: false, path: `/pair?enter#${first.code}` });
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  assert.ok(!page.url().includes(first.code));
+  assert.equal(await count(), before + 1);
+  const second = await hub.admin("POST", "/admin/pair/new", { mode: "full" });
+  await page.goto(`${stage.url}/pair?enter#${second.code}`);
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  assert.equal(await count(), before + 1);
+  const late = await open({ signedIn: false, path: `/pair?enter#${first.code}` });
+  await late.getByLabel("Pairing code").waitFor();
+}, { anywhere: true });

@@ -183,6 +183,12 @@ impl Tool {
         let output = output.trim_end().trim_start_matches('\n');
         let folded = outcome.status == ToolStatus::Completed && is_bulk(self.kind);
         let mut lines = if folded { Vec::new() } else { tail(output, style) };
+        let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+        for attachment in &outcome.attachments {
+            let name = attachment.name.as_deref().unwrap_or("attachment");
+            let named = clean(&format!("+ {name} ({})", attachment.media_type)).into_owned();
+            lines.extend(text_behind(&named, ink::DIM, style.columns(), &gutter, &gutter));
+        }
 
         let (sign, ink) = sign(outcome.status, style);
         let mut words = Vec::new();

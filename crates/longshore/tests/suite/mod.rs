@@ -1,6 +1,7 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
@@ -25,4 +26,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;

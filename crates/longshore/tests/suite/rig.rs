@@ -156,6 +156,12 @@ impl Rig {
         hub.kill().await.unwrap();
     }
 
+    /// The hub was told to stop by a verb: waits until it has.
+    pub(crate) async fn gone(&mut self) {
+        let mut hub = self.hub.take().unwrap();
+        tokio::time::timeout(WITHIN, hub.wait()).await.expect("the hub did not stop").unwrap();
+    }
+
     /// What the model was told in its `count`th request, once that has come.
     pub(crate) async fn heard_by_model(&self, count: usize) -> String {
         let waiting = self.model.requests_when(|heard| heard.requests.len() >= count);
