@@ -152,3 +152,33 @@ scene("more sessions come while one scrolls, without a button", async ({ open, h
   });
   assert.deepEqual(page.complaints, []);
 });
+
+scene("somebody without a session is shown the way to the first", async ({ open, stage }) => {
+  const page = await open({ path: "/machines" });
+  await page.getByRole("heading", { name: "Machines and devices" }).waitFor();
+  // The hub of the stage has sessions; to this page it says that it has none.
+  await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const hub = socket.connectToServer();
+    const lists = new Set();
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(message);
+      if (method === "sessions") lists.add(id);
+      hub.send(message);
+    });
+    hub.onMessage((message) => {
+      const told = JSON.parse(message);
+      if (lists.has(told.id)) told.result = { sessions: [], next: null };
+      else if (told.result?.approvals) told.result = { approvals: [], questions: [], interrupted: [] };
+      else if (told.method === "session") return;
+      socket.send(JSON.stringify(told));
+    });
+  });
+  await page.evaluate(() => new Promise((done) => {
+    const request = indexedDB.deleteDatabase("longshore");
+    request.onsuccess = request.onerror = request.onblocked = done;
+  }));
+  await page.goto(`${stage.url}/`);
+  await page.getByText("Start your first session").waitFor();
+  await page.getByRole("link", { name: "Codex", exact: true }).click();
+  await page.waitForURL("**/new?agent=codex");
+});

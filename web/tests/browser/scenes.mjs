@@ -76,6 +76,7 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "plan it, claude" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Look at the cart\n2. Mend the sum" } }], repeat: "forever" },
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
   { when: { contains: "fix the total" }, do: [plan(3)] },
