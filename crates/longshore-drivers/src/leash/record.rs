@@ -5,7 +5,6 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::ChildStdin;
 
 #[cfg(target_os = "linux")]
 use super::kin::ProcessKey;
@@ -15,8 +14,8 @@ use super::mark::Mark;
 #[derive(Debug)]
 pub struct LeashRecord {
     file: PathBuf,
-    /// What the warden waits for the end of.
-    _warden: Option<ChildStdin>,
+    #[cfg(target_os = "linux")]
+    warden: Option<super::warden::Warden>,
 }
 
 impl LeashRecord {
@@ -27,31 +26,38 @@ impl LeashRecord {
         let file = folder.join(own);
         if let Err(error) = std::fs::create_dir_all(folder) {
             tracing::warn!(folder = %folder.display(), %error, "what agents leave if the hub is killed will not be found");
-            return Self { file, _warden: None };
+            return Self {
+                file,
+                #[cfg(target_os = "linux")]
+                warden: None,
+            };
         }
-        #[cfg_attr(not(target_os = "linux"), allow(unused_mut))]
-        let mut warden = None;
         #[cfg(target_os = "linux")]
-        {
-            linux::end_earlier(folder, own);
-            match super::warden::begin(own) {
-                Ok(begun) => warden = begun,
-                Err(error) => {
-                    tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start")
-                }
-            }
-            match write(&file, &[]) {
-                Ok(()) => super::memory::write_to(file.clone()),
-                Err(error) => {
-                    tracing::warn!(file = %file.display(), %error, "what agents leave if the hub is killed will not be found");
-                }
+        linux::end_earlier(folder, own);
+        #[cfg(target_os = "linux")]
+        let warden = super::warden::begin(own).inspect_err(|error| {
+            tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
+        });
+        #[cfg(target_os = "linux")]
+        match write(&file, &[]) {
+            Ok(()) => super::memory::write_to(file.clone()),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "what agents leave if the hub is killed will not be found");
             }
         }
-        Self { file, _warden: warden }
+        Self {
+            file,
+            #[cfg(target_os = "linux")]
+            warden: warden.ok(),
+        }
     }
 
     /// Nothing is left.
     pub fn end(self) {
+        #[cfg(target_os = "linux")]
+        if let Some(warden) = self.warden {
+            warden.dismiss();
+        }
         if let Err(error) = std::fs::remove_file(&self.file)
             && error.kind() != io::ErrorKind::NotFound
         {
