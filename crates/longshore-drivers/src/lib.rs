@@ -26,6 +26,7 @@ pub mod claude;
 mod clock;
 pub mod codex;
 pub mod discover;
+mod edits;
 mod folders;
 mod form;
 mod git;

@@ -180,7 +180,7 @@ fn changes_are_diffs_on_the_item_of_their_tool() {
             json!({"notebook_path": "/w/n", "new_source": "x = 1\n"}),
             json!({"new_source": "x = 1\n"}),
             FileChangeKind::Update,
-            "--- a/n\n+++ b/n\n@@ -0,0 +1,1 @@\n+x = 1\n",
+            "--- a/n\n+++ b/n\n@@ where in the file is not known\n+x = 1\n",
         ),
     ] {
         let mut desk = Desk::in_turn(Mode::Ask);

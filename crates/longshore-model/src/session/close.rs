@@ -13,10 +13,12 @@ impl Session {
         if self.closed {
             return;
         }
-        let was_starting = self.link == Link::Starting;
+        // An agent that was to remember, and has forgotten, is told what the log holds, for the same prompt.
+        let forgot = self.link == Link::Starting { from_log: false } && self.forgotten;
+        let was_starting = matches!(self.link, Link::Starting { .. });
         self.rest(&sleep, &reason, cx, out);
         self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
-        if was_starting {
+        if was_starting && !forgot {
             self.fail_first_waiting(&reason, cx, out);
         }
         self.pump(cx, out);

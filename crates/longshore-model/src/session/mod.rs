@@ -101,7 +101,10 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Asleep,
-    Starting,
+    Starting {
+        /// It is told what the log holds, and not left to remember by itself.
+        from_log: bool,
+    },
     Ready,
 }
 
@@ -312,7 +315,7 @@ impl Session {
         }
         let Some(next) = self.queue.front() else { return };
         match self.link {
-            Link::Starting => {}
+            Link::Starting { .. } => {}
             Link::Asleep => self.launch(out),
             Link::Ready => {
                 let next = next.clone();
@@ -331,7 +334,6 @@ impl Session {
     }
 
     fn launch(&mut self, out: &mut Outcome) {
-        self.link = Link::Starting;
         // An agent keeps no record of a conversation in which nothing was said.
         let native = self.native.as_ref().filter(|_| self.spoken);
         let origin = self.opened.forked_from.as_ref();
@@ -340,9 +342,11 @@ impl Session {
             (None, Some(native)) => Start::Fork { native: native.clone() },
             (None, None) => Start::New,
         };
-        let knows_nothing = start == Start::New && origin.is_some();
+        let from_log = self.forgotten || (start == Start::New && origin.is_some());
         let launch = self.launch_from(start);
-        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten || knows_nothing) {
+        let in_log = self.opened.capabilities.memory_in_log;
+        self.link = Link::Starting { from_log: from_log || in_log };
+        out.effects.push(match (in_log, from_log) {
             (true, _) => Effect::LaunchFromLines(launch),
             (false, true) => Effect::LaunchFromLog(launch),
             (false, false) => Effect::Launch(launch),
@@ -416,7 +420,7 @@ impl Session {
     pub fn info(&self) -> SessionInfo {
         let activity = match (self.closed, self.link, self.turn) {
             (true, _, _) => Activity::Closed,
-            (_, Link::Starting, _) => Activity::Starting,
+            (_, Link::Starting { .. }, _) => Activity::Starting,
             (_, _, Some(_)) if !(self.approvals.is_empty() && self.questions.is_empty()) => Activity::Waiting,
             (_, _, Some(_)) => Activity::Working,
             (_, Link::Ready, None) => Activity::Idle,

@@ -1,6 +1,7 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod approving;
 mod calling_back;
 mod cli;
 mod codex_control;

@@ -3,6 +3,7 @@
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use serde_json::Value;
 
+use super::tools::Tool;
 use crate::acp::wire::{Block, ToolContent};
 use crate::shell::line_of;
 
@@ -32,6 +33,14 @@ fn unfenced(text: &str) -> &str {
 /// Arguments that are shown as text.
 pub(super) fn arguments_in(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(Value::is_object)
+}
+
+/// What a command printed, out of the report that one agent makes of it for its model. The exit code is in there, too.
+pub(super) fn without_report(tool: &mut Tool, printed: String, raw: &Value) -> String {
+    let Some(output) = raw.as_str().filter(|_| printed.starts_with("Command: ")) else { return printed };
+    let code = printed.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "));
+    tool.exit_code = code.and_then(|code| code.trim().parse().ok()).or(tool.exit_code);
+    if output.is_empty() || printed.contains(output) { output.to_owned() } else { printed }
 }
 
 /// What a call handed to its model, in words.

@@ -9,6 +9,7 @@ use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::held::Held;
 use super::requests::{Ask, Request, cancelled, reply};
 use super::settings::Answers;
 use super::talks::Talk;
@@ -16,6 +17,7 @@ use super::tools::{Source, Tool};
 use super::{Acp, Misshapen, outputs};
 use crate::acp::rows::Quirks;
 use crate::acp::wire::{MayI, PermissionOption, RpcId};
+use crate::edits::READ_WITHIN_MS;
 
 impl Acp {
     pub(super) fn may_i(
@@ -43,11 +45,42 @@ impl Acp {
             return Ok(());
         }
         let approval = ApprovalId::mint(cx);
-        let request = ApprovalRequest {
+        let (session, turn, root) = (talk.session, talk.turn_id(), talk.cwd.clone());
+        let unplaced: Vec<String> = tool
+            .into_iter()
+            .flat_map(|tool| tool.edits.iter().filter(|edit| edit.is_unplaced()))
+            .map(|edit| edit.path().to_owned())
+            .collect();
+        let decisions = decisions(&options, &self.row.quirks);
+        let what = Ask::Permission { approval, options, tool: name.clone() };
+        self.asked.add(id.clone(), Request { session, turn, what });
+        let looks =
+            unplaced.into_iter().map(|path| (self.look_at(session, root.clone(), path.clone(), out), path));
+        let looks = looks.collect();
+        let due = cx.now.plus_millis(READ_WITHIN_MS);
+        self.held.push(Held {
             approval,
-            subject: talk.subject(tool),
-            options: decisions(&options, &self.row.quirks),
-        };
+            native: native.to_owned(),
+            tool: name,
+            decisions,
+            reason,
+            looks,
+            due,
+        });
+        self.ask_held(out);
+        Ok(())
+    }
+
+    /// Asks a person, now that all is known that can be.
+    pub(super) fn ask_person(&mut self, held: Held, out: &mut Output) {
+        let Held { approval, native, tool, decisions: options, reason, .. } = held;
+        // It may not wait any more by now.
+        if !self.asked.waits_for(approval) {
+            return;
+        }
+        let Some(talk) = self.talks.get(&native) else { return };
+        let tool = talk.tools.get(&tool);
+        let request = ApprovalRequest { approval, subject: talk.subject(tool), options };
         let title = tool.map(|tool| tool.title.clone()).unwrap_or_default();
         let said = match &request.subject {
             Subject::Command { command, .. } => *command == title,
@@ -56,13 +89,9 @@ impl Acp {
             Subject::Permissions { .. } => false,
         };
         let item = tool.map(|tool| tool.item);
-        let turn = talk.turn_id();
-        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(talk.turn_id()).item(item);
         draft.text = reason.or_else(|| Some(title).filter(|title| !said && !title.is_empty()));
         out.say(talk.session, draft);
-        let what = Ask::Permission { approval, options, tool: name };
-        self.asked.add(id.clone(), Request { session: talk.session, turn, what });
-        Ok(())
     }
 
     /// Somebody decided. An approval that is gone by now is left alone.

@@ -223,9 +223,10 @@ impl Claude {
                     }
                 }
                 // Nothing depends on them: an older one may not know them at all.
-                Call::Version | Call::TakeBack { .. } => {}
+                Call::Version | Call::Settle | Call::TakeBack { .. } => {}
             }
         }
+        self.give_up_reading(cx.now, out);
         let held = self.running.as_ref().and_then(|running| running.held_until);
         if held.is_some_and(|until| until <= cx.now) {
             self.finish_turn(None, None, out);

@@ -18,8 +18,8 @@ use super::calls::{Call, Pending};
 use super::modes::{mode_of, native_mode};
 use super::talks::{MAIN, Talk};
 use super::{Claude, Misshapen, Phase};
-use crate::claude::native_id;
 use crate::claude::wire::{Greeting, Line, Model, Response, System};
+use crate::claude::{flag_settings, native_id};
 
 /// How many modes may be wished for before one of them is acknowledged.
 const WISHES: usize = 16;
@@ -95,6 +95,10 @@ impl Claude {
         self.phase = Phase::Greeting;
         self.calls.send("get_binary_version", json!({}), Call::Version, cx, out);
         self.calls.send("initialize", json!({"forwardSubagentText": true}), Call::Greet, cx, out);
+        if self.home.is_some() {
+            let settings = json!({"settings": flag_settings()});
+            self.calls.send("apply_flag_settings", settings, Call::Settle, cx, out);
+        }
     }
 
     /// An answer to a request of ours. With repeated prompts our own answers come back too; those are nobody's.
@@ -145,8 +149,9 @@ impl Claude {
                 let text = format!("Claude Code refused {subtype}: {error}");
                 self.notice(MAIN, NoticeLevel::Warning, text, Some(raw), out);
             }
-            // An older one does not know its version, or how to take something back.
-            (Call::Version | Call::TakeBack { .. }, Some(_)) | (Call::Interrupt | Call::Set, None) => {}
+            // An older one does not know its version, settings that others set, or how to take something back.
+            (Call::Version | Call::Settle | Call::TakeBack { .. }, Some(_))
+            | (Call::Interrupt | Call::Set | Call::Settle, None) => {}
         }
         Ok(())
     }
