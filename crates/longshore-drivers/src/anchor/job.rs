@@ -216,6 +216,6 @@ fn password() -> Result<String, String> {
 fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
     match remark {
         Some(remark) => format!("{} cannot be started: {remark}", agent.title()),
-        None => format!("{} is not installed; install it with `{}`", agent.title(), agent.install()),
+        None => format!("{} is not installed. To set it up: {}", agent.title(), agent.install()),
     }
 }

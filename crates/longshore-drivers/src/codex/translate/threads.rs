@@ -88,6 +88,8 @@ pub(super) struct Turn {
     pub used: bool,
     /// When we stop waiting for the network to come back.
     pub network_due: Option<Timestamp>,
+    /// The line that tells how often the model's service was tried.
+    pub retrying: Option<ItemId>,
     /// The last thing that the agent said, which is what a delegation comes to.
     pub last_message: String,
 }

@@ -35,6 +35,10 @@ pub(super) struct Turn {
     pub(super) iterations: u32,
     /// How often asking has failed since it last worked.
     pub(super) retries: u32,
+    /// The line that tells so.
+    retrying: Option<ItemId>,
+    /// The item that the plan of this turn is.
+    pub(super) plan: Option<ItemId>,
     /// How often the model had been asked when the conversation was last summed up.
     pub(super) compacted_at: Option<u32>,
     /// It is there to sum up the conversation, and for nothing else.
@@ -69,6 +73,8 @@ impl Turn {
             wondering: Vec::new(),
             iterations: 0,
             retries: 0,
+            retrying: None,
+            plan: None,
             compacted_at: None,
             only_compacts: false,
             owes: true,
@@ -192,7 +198,12 @@ impl Machine {
             "{}; trying again in {seconds} s ({count} of {tries})",
             failure.message.trim_end_matches('.')
         );
-        self.notice(NoticeLevel::Warning, text, out);
+        // One line for all tries of one request: the newest takes the place of the one before.
+        let item = turn.retrying.filter(|_| count > 1).unwrap_or_else(|| ItemId::mint(cx));
+        turn.retrying = Some(item);
+        let draft =
+            Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn.id).item(item).text(text);
+        self.say(Said::draft(draft), out);
     }
 
     pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
