@@ -248,6 +248,7 @@ impl Timeline {
             Body::SessionSleeping(_)
             | Body::SessionRevived { .. }
             | Body::SessionHandedOff
+            | Body::QueueHeld
             | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
             Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
             Body::Notice { level } => {
@@ -259,15 +260,18 @@ impl Timeline {
                 }
             }
 
-            Body::TurnStarted { .. }
+            Body::DelegationWaiting { .. }
+            | Body::TurnStarted { .. }
             | Body::SessionOpened(_)
             | Body::SessionReady(_)
             | Body::PromptQueued { .. }
             | Body::PromptCancelled { .. }
             | Body::PromptEdited { .. }
             | Body::QueueReordered { .. }
+            | Body::QueueSent { .. }
             | Body::TitleChanged
             | Body::ModelChanged { .. }
+            | Body::EffortChanged { .. }
             | Body::ModeChanged { .. }
             | Body::GitChanged(_)
             | Body::CommandsListed { .. }

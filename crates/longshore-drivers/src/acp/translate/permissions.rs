@@ -86,7 +86,7 @@ impl Acp {
             Subject::Command { command, .. } => *command == title,
             Subject::Edit { .. } => true,
             Subject::Tool { name, .. } => *name == title,
-            Subject::Permissions { .. } => false,
+            Subject::Plan { .. } | Subject::Permissions { .. } => false,
         };
         let item = tool.map(|tool| tool.item);
         let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(talk.turn_id()).item(item);
