@@ -25,6 +25,7 @@ pub mod capture;
 pub mod claude;
 mod clock;
 pub mod codex;
+mod contents;
 pub mod discover;
 mod edits;
 mod folders;

@@ -243,7 +243,7 @@ static ROWS: [Row; 5] = [
 ///
 /// Claude Code may have a model decide what it may do while it plans, and then asks nobody. Here a person decides.
 pub(crate) fn aside_for(name: &str) -> Option<Value> {
-    let settings = crate::claude::flag_settings();
+    let settings = crate::claude::flag_settings(None);
     name.contains("claude").then(|| json!({"claudeCode": {"options": {"settings": settings}}}))
 }
 
@@ -309,7 +309,8 @@ impl Row {
             fork: self.forks,
             modes,
             models: self.models,
-            effort: false,
+            // Only where nobody knows what an agent can; those that are known offer no such thing.
+            effort: self.modes.is_empty(),
             memory_in_log: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }

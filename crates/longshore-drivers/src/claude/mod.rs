@@ -67,7 +67,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
-        effort: false,
+        effort: true,
         memory_in_log: false,
         custom: BTreeMap::new(),
     }
@@ -115,8 +115,12 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
 
 /// What it is to heed above a person's own settings: newer ones let a model decide what may be done while they plan, and
 /// then ask nobody.
-pub(crate) fn flag_settings() -> Value {
-    json!({"useAutoModeDuringPlan": false})
+pub(crate) fn flag_settings(effort: Option<&str>) -> Value {
+    let mut settings = json!({"useAutoModeDuringPlan": false});
+    if let Some(effort) = effort {
+        settings["effortLevel"] = json!(effort);
+    }
+    settings
 }
 
 /// Servers of tools, as a `.mcp.json` has them.

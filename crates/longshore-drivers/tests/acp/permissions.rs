@@ -7,7 +7,7 @@ use longshore_model::event::Body;
 use longshore_model::item::ToolStatus;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line};
+use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line, with_modes};
 
 fn options(kinds: &[&str]) -> Value {
     kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": kind, "kind": kind})).collect()
@@ -162,6 +162,41 @@ fn a_file_that_takes_too_long_is_not_waited_for_and_a_turn_that_ends_asks_nothin
     assert!(lines(&out).iter().any(|line| line["result"]["outcome"]["outcome"] == "cancelled"), "{out:?}");
     let out = desk.wait(6);
     assert!(!bodies(&out).iter().any(|body| matches!(body, Body::ApprovalRequested(_))), "{out:?}");
+}
+
+#[test]
+fn a_plan_is_asked_about_as_a_plan_and_may_go_ahead_with_edits_accepted() {
+    let modes = with_modes("plan", &["default", "acceptEdits", "plan"]);
+    let offered = json!([
+        {"optionId": "auto", "kind": "allow_always"}, {"optionId": "ask", "kind": "allow_once"},
+        {"optionId": "no", "kind": "reject_once"},
+    ]);
+    for (decision, mode) in
+        [(Decision::AllowOnce, None), (Decision::AllowSession, Some("acceptEdits")), (Decision::Deny, None)]
+    {
+        let mut desk = Desk::unknown().ready(Mode::Plan, modes.clone());
+        desk.prompt("go");
+        let call = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "status": "pending",
+            "rawInput": {"plan": "# Plan"}});
+        desk.update("tool_call", call);
+        let wish = json!({"toolCall": {"toolCallId": "p", "kind": "switch_mode", "rawInput": {}, "content": []}, "options": offered});
+        let asked = approval_in(&desk.request(json!(1), "session/request_permission", wish));
+        assert_eq!(asked.subject, Subject::Plan { plan: "# Plan".to_owned() });
+        let all = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny, Decision::Cancel];
+        assert_eq!(asked.options, all);
+        let out = desk.decide(asked.approval, decision);
+        let said = lines(&out);
+        let chosen = if decision.allows() { "ask" } else { "no" };
+        assert_eq!(said[0]["result"]["outcome"]["optionId"], chosen);
+        assert_eq!(
+            said.get(1).map(|line| line["params"]["modeId"].clone()),
+            mode.map(Value::from),
+            "{decision:?}"
+        );
+        let changed =
+            bodies(&out).iter().any(|body| matches!(body, Body::ModeChanged { mode: Mode::AutoEdit }));
+        assert_eq!(changed, mode.is_some());
+    }
 }
 
 #[test]

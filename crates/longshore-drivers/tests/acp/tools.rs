@@ -277,3 +277,22 @@ fn of_a_report_for_the_model_people_see_the_output() {
     let (_, text, code) = finished(&out);
     assert_eq!((text.as_deref(), code), (Some("hi"), Some(3)));
 }
+
+#[test]
+fn pictures_that_a_call_shows_are_attached_to_its_end() {
+    let mut desk = Desk::in_turn();
+    let shown = json!([
+        {"type": "content", "content": {"type": "text", "text": "a screenshot"}},
+        {"type": "content", "content": {"type": "image", "mimeType": "image/png", "data": "AAAA"}},
+    ]);
+    desk.update(
+        "tool_call",
+        json!({"toolCallId": "t", "kind": "other", "title": "shot", "status": "in_progress"}),
+    );
+    let out =
+        desk.update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": shown}));
+    let Body::ToolFinished(outcome) = &last_draft(&out).body else { panic!("{out:?}") };
+    assert_eq!(outcome.attachments.len(), 1);
+    assert_eq!(outcome.attachments[0].media_type, "image/png");
+    assert_eq!(last_draft(&out).text.as_deref(), Some("a screenshot"));
+}

@@ -47,7 +47,8 @@ fn rows() -> Vec<(Value, &'static [Decision], Value)> {
             once,
             Value::Null,
         ),
-        (json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}}), once, Value::Null),
+        // To go ahead with a plan and change files without asking.
+        (json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}}), all, edits),
     ]
 }
 
@@ -137,6 +138,32 @@ fn an_ask_says_what_it_is_about() {
         let Subject::Edit { changes, .. } = ask(&mut desk, id, tool, input) else { panic!("no edit") };
         assert_eq!((changes[0].kind, changes[0].diff.as_str()), (kind, diff));
     }
+}
+
+#[test]
+fn a_plan_is_asked_about_as_a_plan_wherever_it_is_told() {
+    let plan = |desk: &mut Desk, input: Value| {
+        let out = desk.may_i("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
+        let Subject::Plan { plan } = approval_in(&out).subject else { panic!("{out:?}") };
+        plan
+    };
+    let mut desk = Desk::in_turn(Mode::Plan);
+    assert_eq!(plan(&mut desk, json!({"plan": "# Plan"})), "# Plan");
+    // Newer ones do not repeat what they said when they called.
+    let mut desk = Desk::in_turn(Mode::Plan);
+    desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Called"}));
+    assert_eq!(plan(&mut desk, json!({})), "# Called");
+    // Or write it into a file of theirs.
+    let mut desk = Desk::in_turn(Mode::Plan);
+    desk.tool_use("w", "Write", json!({"file_path": "/c/plans/a.md", "content": "# Written, one"}));
+    desk.tool_use(
+        "e",
+        "Edit",
+        json!({"file_path": "/c/plans/a.md", "old_string": "one", "new_string": "two"}),
+    );
+    desk.tool_use("o", "Write", json!({"file_path": "/w/other.md", "content": "no plan"}));
+    desk.tool_use("p", "ExitPlanMode", json!({}));
+    assert_eq!(plan(&mut desk, json!({})), "# Written, two");
 }
 
 /// The change that a request asks for.
@@ -260,6 +287,8 @@ fn questions_are_answered_by_their_words() {
     let request = json!({"tool_name": "AskUserQuestion", "input": questions(), "tool_use_id": "q"});
     let out = desk.may_i("ask", request.clone());
     let asked = question_in(&out);
+    let told = out.said.iter().find(|(_, draft)| matches!(draft.body, Body::QuestionAsked(_))).unwrap();
+    assert_eq!(told.1.text, None, "every part has its own text");
     let kinds: Vec<_> =
         asked.fields.iter().map(|field| (field.id.as_str(), field.kind, field.open)).collect();
     assert_eq!(kinds, [("Which colour?", FieldKind::One, true), ("Which sizes?", FieldKind::Many, true)]);

@@ -238,3 +238,24 @@ fn lists_are_plans() {
     assert_eq!(run("TaskList", json!({}), listed), Some(vec![step("three", Completed)]));
     assert_eq!(run("Bash", json!({}), json!({})), None);
 }
+
+#[test]
+fn pictures_in_a_result_are_attached_and_not_told_as_data_once_more() {
+    let picture =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    for (tool, input, content, name, text) in [
+        ("Read", json!({"file_path": "/w/pic.png"}), json!([picture]), Some("pic.png"), ""),
+        ("mcp__browser__shot", json!({}), json!([{"type": "text", "text": "done"}, picture]), None, "done"),
+    ] {
+        let mut desk = Desk::in_turn(Mode::Ask);
+        desk.tool_use("t", tool, input);
+        let out = desk.tool_result("t", false, content, Value::Null);
+        let draft = only_draft(&out);
+        let Body::ToolFinished(outcome) = &draft.body else { panic!("{out:?}") };
+        assert_eq!(draft.text.as_deref(), Some(text));
+        assert_eq!(outcome.attachments.len(), 1, "{outcome:?}");
+        let attached = &outcome.attachments[0];
+        assert_eq!((attached.name.as_deref(), attached.media_type.as_str()), (name, "image/png"));
+        assert!(outcome.result.is_null(), "{outcome:?}");
+    }
+}

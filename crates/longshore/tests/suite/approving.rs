@@ -1,6 +1,7 @@
 //! What a person approves is what will happen: with the real agents, of every version that is pinned.
 
 use longshore_model::approval::Subject;
+use longshore_model::capability::Mode;
 use longshore_model::info::OpenApproval;
 use longshore_model::item::FileChange;
 use longshore_model::lifecycle::TurnOutcome;
@@ -113,4 +114,68 @@ async fn a_newer_claude_asks_while_it_plans() {
 #[tokio::test]
 async fn a_newer_claude_over_acp_asks_while_it_plans() {
     asks_while_it_plans(&CLAUDE_AGENT_ACP).await;
+}
+
+/// The plan of the story, and what follows it: a change of a file.
+fn plan_story(rig: &Rig) -> Value {
+    let path = rig.work().join("new.txt");
+    let write = json!({ "call": "Write", "args": { "file_path": path, "content": "grey heron\n" } });
+    steps(json!([
+        { "do": [{ "call": "ExitPlanMode", "args": { "plan": "# The plan\n\n1. Write it" } }] },
+        { "do": [write] },
+        { "do": [{ "say": "Done." }] },
+    ]))
+}
+
+async fn goes_ahead_with_its_plan(cast: &Cast) {
+    for (decision, mode) in [("allow_once", Mode::Ask), ("allow_session", Mode::AutoEdit)] {
+        let rig = Rig::with(json!([])).await;
+        rig.model.replace(longshore::script::Script::from_value(plan_story(&rig)).unwrap());
+        let mut talk = rig.open_with(cast.name, "plan").await;
+        let turn = talk.prompt("plan it").await;
+        let asked = talk.until_asked(1).await;
+        let plan = Subject::Plan { plan: "# The plan\n\n1. Write it".to_owned() };
+        assert_eq!(asked[0].request.subject, plan, "{}", talk.story());
+        talk.decide(&asked[0], decision).await.unwrap();
+        if mode == Mode::Ask {
+            let asked = talk.until_asked(2).await;
+            assert!(matches!(&asked.last().unwrap().request.subject, Subject::Edit { .. }), "{asked:?}");
+            talk.decide(asked.last().unwrap(), "allow_once").await.unwrap();
+        }
+        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+        assert!(rig.work().join("new.txt").exists(), "{}", talk.story());
+        assert_eq!(talk.info().await.mode, mode, "{decision}\n{}", talk.story());
+    }
+}
+
+#[tokio::test]
+async fn claude_goes_ahead_with_its_plan_and_asks_about_edits_or_not() {
+    goes_ahead_with_its_plan(&CLAUDE).await;
+}
+
+#[tokio::test]
+async fn a_newer_claude_goes_ahead_with_its_plan_and_asks_about_edits_or_not() {
+    goes_ahead_with_its_plan(&CLAUDE_NEXT).await;
+}
+
+#[tokio::test]
+async fn a_newer_claude_over_acp_goes_ahead_with_its_plan_and_asks_about_edits_or_not() {
+    goes_ahead_with_its_plan(&CLAUDE_AGENT_ACP).await;
+}
+
+#[tokio::test]
+async fn claude_goes_on_planning_after_a_no_and_hears_why() {
+    let story = json!([
+        { "do": [{ "call": "ExitPlanMode", "args": { "plan": "# The plan" } }] },
+        { "do": [{ "say": "I plan on." }] },
+    ]);
+    let rig = Rig::with(steps(story)).await;
+    let mut talk = rig.open_with(CLAUDE.name, "plan").await;
+    let turn = talk.prompt("plan it").await;
+    let asked = talk.until_asked(1).await;
+    let no = json!({ "approval": asked[0].request.approval, "decision": "deny", "message": "name the files first" });
+    talk.call("decide", no).await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    assert!(rig.model_heard(&["name the files first"]), "the words of the no reach the model");
+    assert_eq!(talk.info().await.mode, Mode::Plan);
 }

@@ -7,6 +7,7 @@ mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
+mod contents;
 mod crash;
 mod demo;
 mod devices;

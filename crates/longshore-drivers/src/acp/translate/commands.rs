@@ -53,7 +53,8 @@ impl Acp {
                 talk.title = Some(title);
                 talk.renamed = true;
             }
-            AgentCommand::SetEffort(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::SetEffort(effort) => self.settle_effort(&native, effort, cx, out),
+            AgentCommand::Archive(_) => {}
             // It delegates nothing through us.
             AgentCommand::Child { .. } => {}
         }

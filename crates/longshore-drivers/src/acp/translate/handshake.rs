@@ -280,6 +280,9 @@ impl Acp {
         if let Some(model) = launch.model {
             self.settle_model(&native, model, cx, out);
         }
+        if let Some(effort) = launch.effort {
+            self.settle_effort(&native, effort, cx, out);
+        }
         out.say(launch.session, Draft::new(Body::SessionReady(ready)));
         let (timely, early) = std::mem::take(&mut self.early).into_iter().partition(|(of, _)| *of == native);
         self.early = early;

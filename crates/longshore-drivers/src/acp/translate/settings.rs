@@ -19,6 +19,8 @@ use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
 const MODE: &str = "mode";
 /// The setting that is the model.
 const MODEL: &str = "model";
+/// The setting that is how hard the model thinks.
+const EFFORT: &str = "thought_level";
 
 /// Who answers when an agent asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -130,7 +132,8 @@ impl Settings {
             title: if name.is_empty() { id.to_owned() } else { name.to_owned() },
             description: description.to_owned(),
             default: now == Some(self.shown(id)),
-            efforts: Vec::new(),
+            // What another model could be told is not known before it is chosen.
+            efforts: if now == Some(self.shown(id)) { self.efforts() } else { Vec::new() },
         };
         match (self.option(MODEL), &self.models) {
             (Some(option), _) => flat(&option.options)
@@ -143,6 +146,12 @@ impl Settings {
                 .collect(),
             (None, None) => Vec::new(),
         }
+    }
+
+    /// How hard the model that is in use can be told to think.
+    fn efforts(&self) -> Vec<String> {
+        let all = self.values(EFFORT).into_iter();
+        all.filter(|effort| *effort != "default").map(str::to_owned).collect()
     }
 
     /// What has to be set for a mode; none when the agent does not have it.
@@ -194,6 +203,7 @@ impl Settings {
 /// Whether an option is this setting: by what it is for, or by its name.
 fn is(option: &ConfigOption, setting: &str) -> bool {
     match setting {
+        EFFORT => option.category == EFFORT,
         MODE | MODEL if !option.category.is_empty() => option.category == setting,
         _ => option.id == setting,
     }
@@ -257,6 +267,23 @@ impl Acp {
             Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
         } else if talk.settings.value(MODEL) != Some(&model) {
             self.set(native, MODEL, model, cx, out);
+        }
+    }
+
+    /// Has an agent think this hard.
+    pub(super) fn settle_effort(
+        &mut self,
+        native: &str,
+        effort: String,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        if talk.settings.option(EFFORT).is_none() {
+            let text = format!("{} does not let others choose how hard it thinks.", self.row.title);
+            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+        } else if talk.settings.value(EFFORT) != Some(&effort) {
+            self.set(native, EFFORT, effort, cx, out);
         }
     }
 

@@ -1,6 +1,7 @@
 //! Calls of tools. What is known of a call comes in pieces from three sources, in any order and more than once:
 //! `tool_call`, `tool_call_update`, and the wish for permission. Each piece is laid over what is known.
 
+use longshore_model::command::Attachment;
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, ItemId, SessionId, TurnId};
@@ -47,6 +48,12 @@ pub(super) struct Tool {
     pub exit_code: Option<i64>,
     /// The files that it is about.
     pub paths: Vec<String>,
+    /// Pictures and the like that it shows.
+    pub attachments: Vec<Attachment>,
+    /// It leaves a mode: it is done planning.
+    pub switches: bool,
+    /// The plan that it asks to carry out.
+    pub plan: Option<String>,
 }
 
 impl Talk {
@@ -85,6 +92,9 @@ impl Talk {
             terminals: Vec::new(),
             exit_code: None,
             paths: Vec::new(),
+            attachments: Vec::new(),
+            switches: false,
+            plan: None,
         });
         if !tool.open {
             return Some(tool.item);
@@ -128,6 +138,10 @@ impl Talk {
         let cwd = &self.cwd;
         // With the wish it is shown; and no piece is shown of which nobody knows where it stands.
         let shows = source != Source::Wish && tool.edits.iter().all(|edit| !edit.is_stray());
+        let attached = outputs::attachments_in(content);
+        if !attached.is_empty() {
+            tool.attachments = attached;
+        }
         if changed && ends.is_none() && shows {
             let diff = FileDiff { status: ToolStatus::Running, changes: tool.changes(cwd) };
             out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(item));
@@ -212,6 +226,13 @@ impl Tool {
         self.begun |= matches!(part.status.as_deref(), Some("in_progress" | "completed"));
         if let Some(kind) = part.kind.as_deref() {
             self.call.kind = kind_of(kind);
+            self.switches |= kind == "switch_mode";
+        }
+        if self.switches {
+            let told = part.raw_input.as_ref().and_then(|input| input["plan"].as_str()).map(str::to_owned);
+            let shown = || outputs::printed(part.content.as_deref().unwrap_or_default());
+            let shown = told.or_else(|| if source == Source::Update { None } else { shown() });
+            self.plan = shown.filter(|plan| !plan.is_empty()).or(self.plan.take());
         }
         if let Some(title) = part.title.as_deref() {
             // The question may be put in other words than the call.
@@ -283,6 +304,7 @@ impl Tool {
         out: &mut Output,
     ) {
         self.open = false;
+        let outcome = ToolOutcome { attachments: std::mem::take(&mut self.attachments), ..outcome };
         if !self.edits.is_empty() {
             let diff = FileDiff { status: outcome.status, changes: self.changes(cwd) };
             out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(self.item));

@@ -19,10 +19,11 @@ use longshore_model::time::Timestamp;
 use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use serde_json::{Value, json};
 
+use super::modes::native_mode;
 use super::talks::MAIN;
 use super::{Claude, Misshapen, diffs, tools};
 use crate::claude::wire::{Line, Request};
-use crate::edits::{Before, READ_WITHIN_MS};
+use crate::edits::{Before, READ_WITHIN_MS, Wish, carried_out};
 
 /// What it is told when a person said no and nothing else.
 const DENIED: &str = "The user said no to this.";
@@ -42,6 +43,8 @@ pub(super) struct Asked {
     held: BTreeMap<WorkId, Held>,
     /// How many files were wanted.
     reads: u64,
+    /// The file that it writes its plan into, and the plan.
+    plan: Option<(String, String)>,
 }
 
 /// A question whose file is being read.
@@ -194,6 +197,9 @@ impl Claude {
     fn subject(&self, request: &Request) -> Subject {
         let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
         let call = tools::call_of(&request.tool_name, &request.input, Some(cwd));
+        if request.tool_name == tools::EXIT_PLAN {
+            return Subject::Plan { plan: self.plan_in(request) };
+        }
         match (call.kind, call.command) {
             (ToolKind::Execute, Some(command)) => {
                 Subject::Command { command, cwd: call.cwd, always: Vec::new() }
@@ -202,14 +208,29 @@ impl Claude {
                 let changes = diffs::wanted(&request.input, cwd, self.unread(&request.input));
                 Subject::Edit { changes, grant_root: None }
             }
-            (_, _) => {
-                // What it does not repeat it said when it called: newer ones leave the plan out here.
-                let told = self.tools.get(&request.tool_use_id).map(|tool| &tool.call.input);
-                let silent = request.input.as_object().is_none_or(serde_json::Map::is_empty);
-                let input = told.filter(|_| silent).unwrap_or(&request.input).clone();
-                Subject::Tool { name: call.name, input }
-            }
+            (_, _) => Subject::Tool { name: call.name, input: request.input.clone() },
         }
+    }
+
+    /// The plan that is to be carried out. Newer ones do not repeat here what they said when they called, and may have
+    /// written it into a file of theirs instead.
+    fn plan_in(&self, request: &Request) -> String {
+        let tool = self.tools.get(&request.tool_use_id);
+        let told = request.input["plan"].as_str().or_else(|| tool?.call.input["plan"].as_str());
+        let written = || self.asked.plan.as_ref().map(|(_, plan)| plan.as_str());
+        told.filter(|plan| !plan.is_empty()).or_else(written).unwrap_or_default().to_owned()
+    }
+
+    /// A file is about to be written: the one with its plan is remembered.
+    pub(super) fn plan_written(&mut self, input: &Value) {
+        let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
+        let known = self.asked.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
+        let plan = match diffs::wish_of(input) {
+            Some(Wish::Write(plan)) => Some(plan),
+            Some(Wish::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
+            None => None,
+        };
+        self.asked.plan = plan.map(|plan| (path.to_owned(), plan));
     }
 
     /// A file that was not read. It writes over a file only when it has read it itself, so one that it knows is there.
@@ -333,10 +354,14 @@ impl Claude {
 
 /// What makes a yes last for the session; none where nothing was seen to.
 fn lasting(request: &Request) -> Option<Value> {
+    if request.tool_name == tools::EXIT_PLAN {
+        // It goes ahead, and changes files without asking.
+        return Some(
+            json!({"type": "setMode", "mode": native_mode(Mode::AutoEdit), "destination": "session"}),
+        );
+    }
     // In plan mode it goes on asking whatever it is told.
-    if request.decision_reason_type.as_deref() == Some("mode")
-        || matches!(request.tool_name.as_str(), tools::ASK_USER | tools::EXIT_PLAN)
-    {
+    if request.decision_reason_type.as_deref() == Some("mode") || request.tool_name == tools::ASK_USER {
         return None;
     }
     let of_mode = |one: &&Value| one["type"] == "setMode" && one["destination"] == "session";

@@ -35,6 +35,8 @@ pub(super) struct Home {
     /// The modes that they were told to work in and have not said that they do.
     wished: VecDeque<&'static str>,
     pub model: Option<String>,
+    /// How hard it shall think.
+    pub effort: Option<String>,
     pub version: Option<String>,
     /// Their name for the conversation.
     native: String,
@@ -78,6 +80,7 @@ impl Claude {
             mode: launch.mode,
             wished: VecDeque::new(),
             model: launch.model,
+            effort: launch.effort,
             version: None,
             native,
             story,
@@ -95,8 +98,8 @@ impl Claude {
         self.phase = Phase::Greeting;
         self.calls.send("get_binary_version", json!({}), Call::Version, cx, out);
         self.calls.send("initialize", json!({"forwardSubagentText": true}), Call::Greet, cx, out);
-        if self.home.is_some() {
-            let settings = json!({"settings": flag_settings()});
+        if let Some(home) = &self.home {
+            let settings = json!({"settings": flag_settings(home.effort.as_deref())});
             self.calls.send("apply_flag_settings", settings, Call::Settle, cx, out);
         }
     }
@@ -325,7 +328,7 @@ fn model_info(model: Model) -> ModelInfo {
     ModelInfo {
         title: if model.display_name.is_empty() { model.value.clone() } else { model.display_name },
         default: model.value == "default",
-        efforts: Vec::new(),
+        efforts: model.supported_effort_levels,
         id: model.value,
         description: model.description,
     }

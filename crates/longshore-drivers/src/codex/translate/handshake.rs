@@ -231,6 +231,7 @@ impl Codex {
         let mut thread = Thread::new(launch.session, cwd, launch.mode, model.clone());
         thread.planning = collaboration_mode.is_some_and(|mode| mode.mode == "plan");
         thread.title = told.name;
+        thread.effort = launch.effort;
         match launch.start {
             Start::New | Start::Lines { .. } => {}
             Start::Told { story } => thread.story = Some(story),

@@ -20,6 +20,8 @@ pub(super) struct Thread {
     pub cwd: String,
     pub mode: Mode,
     pub model: Option<String>,
+    /// How hard it shall think, which every turn says.
+    pub effort: Option<String>,
     /// Mode or model changed since the last turn began, so the next one says them.
     pub changed: bool,
     /// It was last told to plan, and would go on planning unless told otherwise.
@@ -131,6 +133,7 @@ impl Thread {
             cwd,
             mode,
             model,
+            effort: None,
             changed: false,
             planning: false,
             loaded: true,

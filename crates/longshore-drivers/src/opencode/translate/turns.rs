@@ -7,7 +7,7 @@
 
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, TurnId};
+use longshore_model::id::{Context, ItemId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;

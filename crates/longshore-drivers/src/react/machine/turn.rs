@@ -1,7 +1,7 @@
 //! A turn: from a prompt to its end, with as many answers of the model as it takes.
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
-use longshore_model::id::{Context, QuestionId, TurnId};
+use longshore_model::id::{Context, ItemId, QuestionId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -13,6 +13,7 @@ use super::told::Words;
 use super::{Effect, Effects, Machine, words};
 use crate::react::api::{Failure, Request};
 use crate::react::tools::ToolResult;
+use crate::react::wire::Said;
 
 /// The longest wait between two tries that nobody asked for.
 const LONGEST_WAIT_MS: u64 = 60_000;
