@@ -296,6 +296,7 @@ impl Row {
             modes,
             models: self.models,
             memory_in_log: false,
+            own_record: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }
     }

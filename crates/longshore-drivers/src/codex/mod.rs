@@ -50,6 +50,7 @@ pub fn capabilities() -> Capabilities {
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
         memory_in_log: false,
+        own_record: true,
         custom: BTreeMap::new(),
     }
 }

@@ -62,6 +62,7 @@ pub fn capabilities() -> Capabilities {
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
         memory_in_log: true,
+        own_record: false,
         custom: BTreeMap::new(),
     }
 }

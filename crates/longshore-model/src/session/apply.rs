@@ -1,13 +1,16 @@
 //! Remembering: how each event changes what a session knows of itself.
 
+// Only what an agent says itself is listened to; all else is nothing to it.
+#![allow(clippy::wildcard_enum_match_arm)]
+
 use super::{
     Asked, Link, OPEN_TEXT_LIMIT, OpenItem, OpenKind, PREVIEW_CHARS, Session, Taken, Turn, tail, title_of,
 };
-use crate::event::{Body, Event};
+use crate::event::{Body, Event, Growth};
 use crate::id::ItemId;
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::item::ToolStatus;
-use crate::lifecycle::FaultCode;
+use crate::lifecycle::{FaultCode, TurnEnd, TurnErrorCode, TurnOutcome};
 
 impl Session {
     /// Takes in one event of this session. An event that is known already changes nothing.
@@ -17,6 +20,7 @@ impl Session {
         }
         self.head = event.seq;
         self.updated_at = event.at;
+        self.listen(event);
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
@@ -187,6 +191,34 @@ impl Session {
         }
     }
 
+    /// Remembers when the agent was last heard in a turn. Only what an agent itself says counts, never the endings that
+    /// are written for an agent that is gone: they may come long after it.
+    fn listen(&mut self, event: &Event) {
+        match &event.body {
+            Body::TurnStarted { .. } => self.heard_at = event.at,
+            Body::UserMessage { prompt: Some(_), .. } => {
+                self.heard_at = event.at;
+                self.unheard = Some(event.text().to_owned());
+            }
+            Body::TurnFinished(end) if is_told_by_agent(end) => self.hear(event),
+            body if body.growth() == Growth::Delta => self.hear(event),
+            Body::MessageStarted
+            | Body::ReasoningStarted
+            | Body::PlanStarted
+            | Body::ToolStarted(_)
+            | Body::ApprovalRequested(_)
+            | Body::QuestionAsked(_) => self.hear(event),
+            _ => {}
+        }
+    }
+
+    fn hear(&mut self, event: &Event) {
+        if event.turn.is_some() {
+            self.heard_at = event.at;
+            self.unheard = None;
+        }
+    }
+
     /// An item that has ended stays ended: what its agent says of it later is recorded and changes nothing.
     fn begin(&mut self, event: &Event, kind: OpenKind) {
         if let Some(item) = event.item.filter(|item| !self.ended.contains(item)) {
@@ -216,5 +248,16 @@ impl Session {
 
     pub(super) fn is_open(&self, item: ItemId, kind: OpenKind) -> bool {
         self.open.get(&item).is_some_and(|open| open.kind == kind)
+    }
+}
+
+/// Whether the agent said itself that the turn ended; an end without it is an interruption, or the agent is gone.
+fn is_told_by_agent(end: &TurnEnd) -> bool {
+    match end.outcome {
+        TurnOutcome::Completed => true,
+        TurnOutcome::Failed => !end.error.as_ref().is_some_and(|error| {
+            matches!(error.code, TurnErrorCode::AgentGone | TurnErrorCode::AgentUnavailable)
+        }),
+        TurnOutcome::Interrupted => false,
     }
 }

@@ -16,6 +16,8 @@ mod close;
 mod past;
 mod wish;
 
+use past::RecordPiece;
+pub use past::RecordPlace;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
@@ -62,6 +64,8 @@ pub enum Input {
     Past {
         /// How much of that record comes before it.
         after: u64,
+        /// Only turns that began later were read: those before were told here.
+        since: Option<Timestamp>,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,
         /// Up to where of that record this is.
@@ -95,6 +99,8 @@ pub enum Effect {
     Stop,
     /// Look at the work tree.
     LookAtGit,
+    /// Read what the agent's own record tells of turns that began elsewhere since it was last heard here.
+    FollowRecord,
 }
 
 /// Where the agent's process stands.
@@ -103,6 +109,8 @@ enum Link {
     Asleep,
     Starting,
     Ready,
+    /// Told to stop; its end is awaited.
+    Leaving,
 }
 
 /// The turn that runs.
@@ -173,6 +181,10 @@ pub struct Session {
     spoken: bool,
     /// The agent no longer remembers; the next start tells it what the log holds.
     forgotten: bool,
+    /// When the agent was last heard in a turn: what its record tells of turns that began later was said elsewhere.
+    heard_at: Timestamp,
+    /// The last thing said to the agent, as long as nothing was heard of it.
+    unheard: Option<String>,
     turn: Option<Turn>,
     last_outcome: Option<TurnOutcome>,
     queue: VecDeque<QueuedPrompt>,
@@ -234,6 +246,8 @@ impl Session {
             woken: false,
             spoken: false,
             forgotten: false,
+            heard_at: at,
+            unheard: None,
             turn: None,
             last_outcome: None,
             queue: VecDeque::new(),
@@ -268,8 +282,8 @@ impl Session {
                 self.gone(sleep, reason, cx, out);
                 Ok(Reply::Done)
             }
-            Input::Past { after, drafts, until } => {
-                self.past(after, drafts, until, cx, out);
+            Input::Past { after, since, drafts, until } => {
+                self.past(RecordPiece { after, since, drafts, until }, cx, out);
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -312,7 +326,7 @@ impl Session {
         }
         let Some(next) = self.queue.front() else { return };
         match self.link {
-            Link::Starting => {}
+            Link::Starting | Link::Leaving => {}
             Link::Asleep => self.launch(out),
             Link::Ready => {
                 let next = next.clone();
@@ -397,6 +411,25 @@ impl Session {
         self.imported
     }
 
+    /// Where it stands beside the agent's own record; none when nothing of that record belongs here now.
+    pub fn record_place(&self) -> Option<RecordPlace> {
+        let follows = self.opened.capabilities.own_record && !self.closed;
+        let native = self.native.as_ref().filter(|_| follows)?;
+        let (agent, native) = (Arc::clone(&self.opened.agent), native.clone());
+        match (self.imported, self.turn, self.link) {
+            (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), since: None }),
+            (None, None, Link::Asleep | Link::Ready | Link::Leaving) => {
+                Some(RecordPlace { agent, native, taken: None, since: Some(self.heard_at) })
+            }
+            (None, Some(_), _) | (None, None, Link::Starting) => None,
+        }
+    }
+
+    /// Whether its agent was told to stop and has not ended yet.
+    pub fn is_leaving(&self) -> bool {
+        self.link == Link::Leaving
+    }
+
     /// Its agent.
     pub fn agent(&self) -> &AgentName {
         &self.opened.agent
@@ -420,7 +453,7 @@ impl Session {
             (_, _, Some(_)) if !(self.approvals.is_empty() && self.questions.is_empty()) => Activity::Waiting,
             (_, _, Some(_)) => Activity::Working,
             (_, Link::Ready, None) => Activity::Idle,
-            (_, Link::Asleep, None) => Activity::Sleeping,
+            (_, Link::Asleep | Link::Leaving, None) => Activity::Sleeping,
         };
         let status = match (activity, self.last_outcome) {
             (Activity::Closed, _) => Status::Completed,

@@ -1,18 +1,52 @@
-//! What was said elsewhere: taken in from the agent's own record, for as long as nobody takes the conversation over.
+//! What was said elsewhere: taken in from the agent's own record, whenever the conversation is not held here.
+//!
+//! ```text
+//!  held elsewhere from the beginning   imported = Some(place)   the record is read on from that place
+//!  asleep here                         imported = None          turns that began after our agent was last heard are
+//!                                                               taken in; then it is held elsewhere, as above
+//!  an idle agent runs here             imported = None          the same, but first the agent ends: what it remembers
+//!                                                               is no longer the whole conversation
+//!  a turn runs here                    imported = None          our own driver tells; the record is left alone
+//! ```
 
 use super::agent::kept_raw;
-use super::{Outcome, Session};
-use crate::event::{Body, Draft};
-use crate::id::Context;
-use crate::lifecycle::TurnOutcome;
+use super::{Effect, Link, Outcome, Session};
+use crate::event::{AgentName, Body, Draft, NoticeLevel};
+use crate::id::{Context, SessionId};
+use crate::lifecycle::{NativeId, Opened, TurnOutcome};
 use crate::time::Timestamp;
+
+/// What people are told when an agent ends because the conversation went on without it.
+const WENT_ON_ELSEWHERE: &str = "The conversation went on in the agent's own terminal. \
+     The agent's process here ends, and resumes with all of it at the next prompt.";
+
+/// Where a session stands beside the agent's own record of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// Which agent.
+    pub agent: AgentName,
+    /// Its name for the conversation.
+    pub native: NativeId,
+    /// How much of the record was taken in, as long as the conversation is held elsewhere.
+    pub taken: Option<u64>,
+    /// Otherwise: turns that began later were held elsewhere.
+    pub since: Option<Timestamp>,
+}
+
+/// A piece of an agent's own record, as drafts.
+pub(super) struct RecordPiece {
+    pub(super) after: u64,
+    pub(super) since: Option<Timestamp>,
+    pub(super) drafts: Vec<(Timestamp, Draft)>,
+    pub(super) until: u64,
+}
 
 impl Session {
     /// A session of a conversation that was held elsewhere. Its agent is not started.
     pub fn open_past(
-        id: crate::id::SessionId,
-        opened: crate::lifecycle::Opened,
-        native: crate::lifecycle::NativeId,
+        id: SessionId,
+        opened: Opened,
+        native: NativeId,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Self {
@@ -21,18 +55,25 @@ impl Session {
         session
     }
 
-    /// Takes in what was said. It must follow on what was taken in before, so that nothing is there twice and nothing is
-    /// left out; and once the conversation goes on here, nothing changes it any more: from then on our own driver tells.
-    pub(super) fn past(
-        &mut self,
-        after: u64,
-        drafts: Vec<(Timestamp, Draft)>,
-        until: u64,
-        cx: &mut Context<'_>,
-        out: &mut Outcome,
-    ) {
-        if self.imported != Some(after) || until <= after {
-            return;
+    /// Takes in what was said. It must follow on what is here, so that nothing is there twice and nothing is left out: on
+    /// the place up to which the record was taken in, or on the moment when our own agent was last heard.
+    pub(super) fn past(&mut self, piece: RecordPiece, cx: &mut Context<'_>, out: &mut Outcome) {
+        let RecordPiece { after, since, mut drafts, until } = piece;
+        match self.imported {
+            Some(taken) if taken != after || until <= after => return,
+            Some(_) => {}
+            None if since != Some(self.heard_at) || self.turn.is_some() || self.closed => return,
+            None => {
+                self.drop_unheard(&mut drafts);
+                if drafts.is_empty() {
+                    return;
+                }
+                match self.link {
+                    Link::Asleep => {}
+                    Link::Ready => return self.leave(cx, out),
+                    Link::Starting | Link::Leaving => return,
+                }
+            }
         }
         for (at, mut draft) in drafts {
             if self.comes_too_late(&draft) {
@@ -47,6 +88,26 @@ impl Session {
         }
         let mut then = Context { now: self.updated_at, ids: cx.ids };
         self.record(Draft::new(Body::Imported { until }), &mut then, out);
+    }
+
+    /// An agent that was told something and went before anything was heard of it may have written it down, later than we
+    /// did: that turn is here already.
+    fn drop_unheard(&self, drafts: &mut Vec<(Timestamp, Draft)>) {
+        let Some(unheard) = &self.unheard else { return };
+        let first = drafts.iter().find(|(_, draft)| matches!(draft.body, Body::UserMessage { .. }));
+        let Some((_, first)) = first.filter(|(_, draft)| draft.text.as_ref() == Some(unheard)) else {
+            return;
+        };
+        let turn = first.turn;
+        drafts.retain(|(_, draft)| draft.turn != turn);
+    }
+
+    /// The agent here does not know what was said elsewhere since: it ends, and reads its own memory when it is back.
+    fn leave(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
+        let notice = Body::Notice { level: NoticeLevel::Info };
+        self.record(Draft::new(notice).text(WENT_ON_ELSEWHERE), cx, out);
+        self.link = Link::Leaving;
+        out.effects.push(Effect::Stop);
     }
 
     /// Somebody goes on here with what was held elsewhere: a turn that still ran there is no concern of ours.
