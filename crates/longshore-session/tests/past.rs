@@ -59,7 +59,9 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     let (session, after) = read(&mut rig).await;
     assert_eq!((session, after), (SessionId::of_past("codex", "thread-9"), 0));
     let drafts = a_turn(&mut rig);
-    rig.hub.deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts: drafts.clone(), until: 100 }).await;
+    rig.hub
+        .deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts: drafts.clone(), until: 100 })
+        .await;
     rig.hub.deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts, until: 100 }).await;
     rig.hub.settle().await;
     let timeline = rig.hub.timeline(session).await.unwrap();
@@ -95,7 +97,9 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     rig.hub.settle().await;
     let head = rig.hub.session(session).await.unwrap().head;
     let more = a_turn(&mut rig);
-    rig.hub.deliver(FromAnchor::ReadPast { session, after: 100, since: None, drafts: more, until: 300 }).await;
+    rig.hub
+        .deliver(FromAnchor::ReadPast { session, after: 100, since: None, drafts: more, until: 300 })
+        .await;
     rig.hub.settle().await;
     assert_eq!(rig.hub.session(session).await.unwrap().head, head);
     rig.left();

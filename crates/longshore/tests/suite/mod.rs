@@ -13,6 +13,7 @@ mod gateway;
 mod gateway_words;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;
