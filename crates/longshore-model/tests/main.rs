@@ -5,6 +5,8 @@ mod contract;
 mod describe;
 mod elsewhere;
 mod folds;
+mod handing;
+mod holding;
 mod machine;
 mod stage;
 mod typescript;

@@ -16,6 +16,7 @@ use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
+use crate::changes::Change;
 use crate::error::HubError;
 use crate::hub::{Hub, Inner};
 use crate::lines::lines_of;
@@ -57,6 +58,10 @@ pub(crate) enum FromClient {
     },
     /// The log holds more than it was told to: look there before anything else.
     Reread,
+    /// Go for good, with all that was ever recorded.
+    Erase {
+        reply: oneshot::Sender<Result<(), HubError>>,
+    },
     /// Nothing: just be awake, and set right what a crash left open.
     Wake,
 }
@@ -95,6 +100,13 @@ pub(crate) struct Actor {
     /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
     /// before a crash.
     agent: AgentHere,
+}
+
+/// Where a session stands after a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Here,
+    Erased,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -141,7 +153,9 @@ impl Actor {
             // Whoever did not wake us has a turn all the same, so that neither side can keep the other waiting.
             take_waiting(&mut clients, &mut wishes);
             take_waiting(&mut agent, &mut said);
-            self.step(wishes.drain(..), said.drain(..)).await;
+            if self.step(wishes.drain(..), said.drain(..)).await == After::Erased {
+                return;
+            }
         }
     }
 
@@ -158,11 +172,17 @@ impl Actor {
         &mut self,
         wishes: impl Iterator<Item = FromClient>,
         said: impl Iterator<Item = FromAgent>,
-    ) {
+    ) -> After {
         let mut out = Outcome::default();
         let mut owed: Owed = Vec::new();
+        let mut erase = None;
         for wish in wishes {
-            self.client(wish, &mut out, &mut owed).await;
+            match wish {
+                // Whoever wished something after that finds nobody.
+                FromClient::Erase { reply } => erase = erase.or(Some(reply)),
+                _ if erase.is_some() => {}
+                wish => self.client(wish, &mut out, &mut owed).await,
+            }
         }
         for message in said {
             self.agent(message, &mut out, &mut owed).await;
@@ -174,14 +194,37 @@ impl Actor {
             for answer in owed {
                 answer(Err(&error));
             }
-            return self.fail().await;
+            self.fail().await;
+        } else {
+            for answer in owed {
+                answer(Ok(self.session.as_ref()));
+            }
+            for effect in effects {
+                self.carry_out(effect).await;
+            }
         }
-        for answer in owed {
-            answer(Ok(self.session.as_ref()));
+        match erase {
+            Some(reply) => self.erase(reply).await,
+            None => After::Here,
         }
-        for effect in effects {
-            self.carry_out(effect).await;
+    }
+
+    /// The log is emptied here, where nothing else is written for this session meanwhile.
+    async fn erase(&mut self, reply: oneshot::Sender<Result<(), HubError>>) -> After {
+        if self.agent == AgentHere::Yes {
+            self.agent = AgentHere::Silenced;
+            self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
         }
+        let erased = self.hub.log.erase(self.id).await;
+        let after = if erased.is_ok() { After::Erased } else { After::Here };
+        if after == After::Erased {
+            self.hub.registry.remove(self.id);
+            self.tail.erase();
+            self.hub.folded.remove(self.id);
+            self.hub.told(Change::Erased(self.id));
+        }
+        drop(reply.send(erased.map(drop).map_err(HubError::from)));
+        after
     }
 
     async fn client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut Owed) {
@@ -208,6 +251,8 @@ impl Actor {
                 }
             }
             FromClient::Reread => self.session = None,
+            // Done when everything else is.
+            FromClient::Erase { .. } => {}
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
                     warn!(session = %self.id, %error, "cannot rebuild the session");
@@ -284,7 +329,7 @@ impl Actor {
                 let _ = self.handle(Input::Past { after, since, drafts, until }, out);
                 self.ask_for_what_is_left_out(until).await;
                 // An agent that has to end first is read on for when it is gone.
-                if !self.session.as_ref().is_some_and(Session::is_leaving) {
+                if !self.session.as_ref().is_some_and(Session::is_ending) {
                     let looked_at = self.looked_at.clone();
                     owed.push(Box::new(move |_| {
                         looked_at
@@ -368,7 +413,7 @@ impl Actor {
         self.hub.counters.recorded(frames.len());
         self.tail.push(frames);
         if let Some(info) = info {
-            self.hub.changed(info);
+            self.hub.told(Change::Row(info));
         }
         Ok(())
     }

@@ -3,10 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use longshore_log::WithRaw;
 use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
 use longshore_model::capability::Mode;
+use longshore_model::command::Command;
+use longshore_model::event::{Actor as By, Body};
 use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::SessionInfo;
+use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::Opened;
 use longshore_model::session::RecordPlace;
 use tokio::task::JoinSet;
@@ -16,6 +19,7 @@ use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
 use crate::registry::Entry;
+use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
 const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(10);
@@ -49,6 +53,21 @@ impl HandBack {
     }
 }
 
+/// How long whoever hands a session back waits for its agent to end.
+const ENDED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Until the session's agent is gone.
+async fn asleep(heard: &mut Subscription) -> Result<(), HubError> {
+    loop {
+        for frame in heard.next().await?.iter() {
+            let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
+            if matches!(event.body, Body::SessionSleeping(_) | Body::SessionClosed) {
+                return Ok(());
+            }
+        }
+    }
+}
+
 impl Hub {
     /// How a session goes on in the agent's own terminal; none when its agent has none, or has nothing to go on with.
     pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
@@ -58,6 +77,21 @@ impl Hub {
         let command = agent.and_then(|agent| agent.resume);
         let command = command.map(|command| command.replace("{native}", &quoted(&native)));
         Ok(command.map(|command| HandBack { cwd: info.cwd, command }))
+    }
+
+    /// Hands a session back: its agent's process ends, so that the agent's own terminal can go on. Says how, as
+    /// [`Hub::hand_back`] does; the process has ended when this returns, or will within moments.
+    pub async fn release(&self, session: SessionId, by: By) -> Result<Option<HandBack>, HubError> {
+        let back = self.hand_back(session).await?;
+        let before = self.session(session).await?;
+        let wish = Command::Release { hand_back: back.as_ref().map(HandBack::line) };
+        self.command(session, wish, by).await?;
+        let mut heard = self.subscribe(session, before.head, WithRaw::No).await?;
+        if before.activity != Activity::Sleeping {
+            // An agent that does not end in time is killed by its anchor; nobody needs to wait for that here.
+            let _ = tokio::time::timeout(ENDED_WITHIN, asleep(&mut heard)).await;
+        }
+        Ok(back)
     }
 
     /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
@@ -100,6 +134,7 @@ impl Hub {
         let (size, written) = (past.size, past.written);
         let session = match known {
             Some(known) => known,
+            None if self.inner.log.is_erased(Arc::clone(&agent), native.clone()).await? => return Ok(()),
             None => self.open_past(past).await?,
         };
         match session.imported {
@@ -179,6 +214,7 @@ impl Hub {
             cwd: past.cwd,
             mode: Mode::default(),
             model: None,
+            effort: None,
             title: past.title,
             mcp_servers: Vec::new(),
             capabilities: past.capabilities,

@@ -174,6 +174,7 @@ impl Driver for Parrot {
                     | Query::Agents
                     | Query::Git { .. }
                     | Query::Past
+                    | Query::RecordSize { .. }
                     | Query::Folders { .. } => {
                         panic!("agents are not asked for this")
                     }
@@ -219,6 +220,7 @@ impl Parrot {
                 title: String::new(),
                 description: String::new(),
                 default: true,
+                efforts: Vec::new(),
             };
             let answer = match raw.strip_prefix("no ") {
                 Some(why) => Err(why.to_owned()),
@@ -336,6 +338,7 @@ impl Rig {
             cwd: self.folder.path().display().to_string(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: Vec::new(),
             start: Start::New,
         }

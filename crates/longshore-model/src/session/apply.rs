@@ -1,16 +1,15 @@
 //! Remembering: how each event changes what a session knows of itself.
 
-// Only what an agent says itself is listened to; all else is nothing to it.
-#![allow(clippy::wildcard_enum_match_arm)]
-
+use super::past::is_told_by_agent;
+use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    Asked, Link, OPEN_TEXT_LIMIT, OpenItem, OpenKind, PREVIEW_CHARS, Session, Taken, Turn, tail, title_of,
+    Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, title_of,
 };
-use crate::event::{Body, Event, Growth};
+use crate::event::{Body, Event};
 use crate::id::ItemId;
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::item::ToolStatus;
-use crate::lifecycle::{FaultCode, TurnEnd, TurnErrorCode, TurnOutcome};
+use crate::lifecycle::{FaultCode, SleepCause, TurnErrorCode};
 
 impl Session {
     /// Takes in one event of this session. An event that is known already changes nothing.
@@ -20,7 +19,8 @@ impl Session {
         }
         self.head = event.seq;
         self.updated_at = event.at;
-        self.listen(event);
+        self.note_heard(event);
+        self.note_heard_at(event);
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
@@ -95,16 +95,38 @@ impl Session {
                 self.questions.remove(question);
                 self.questions_past.insert(*question, Asked::Expired(event.text().to_owned()));
             }
-            Body::DelegationStarted(_) | Body::DelegationFinished(_) => {}
+            Body::DelegationStarted(delegation) => {
+                let open = OpenDelegation { turn: event.turn, item: event.item, waiting: false };
+                self.delegations.insert(delegation.child, open);
+                self.delegated.insert(delegation.child);
+            }
+            Body::DelegationWaiting { child, waiting } => {
+                if let Some(open) = self.delegations.get_mut(child) {
+                    open.waiting = *waiting;
+                }
+            }
+            Body::DelegationFinished(end) => {
+                self.delegations.remove(&end.child);
+            }
 
             Body::TurnStarted { .. } => {
                 self.spoken |= self.native.is_some();
                 self.turn = event.turn.map(|id| Turn { id, started: event.at });
                 self.usage_before = self.usage;
+                self.cut = false;
+                self.unheard.clear();
+                self.reacted = false;
             }
             Body::TurnFinished(end) => {
                 if self.turn.map(|turn| turn.id) == event.turn {
                     self.turn = None;
+                }
+                let code = end.error.as_ref().map(|error| error.code);
+                self.cut = code == Some(TurnErrorCode::HubRestarted);
+                if self.cut {
+                    self.lost.extend(self.unheard.iter().map(|said| said.prompt));
+                } else if is_told_by_agent(end) {
+                    self.unheard.clear();
                 }
                 self.last_outcome = Some(end.outcome);
                 if let Some(usage) = &end.usage {
@@ -128,7 +150,11 @@ impl Session {
                 self.model = ready.model.clone().or(self.model.take());
             }
             Body::SessionSleeping(_) => self.link = Link::Asleep,
-            Body::SessionRevived { .. } | Body::SessionHandedOff => {}
+            Body::SessionRevived { .. } => {}
+            Body::SessionHandedOff => match self.link {
+                Link::Starting | Link::Ready => self.link = Link::Ending(SleepCause::Released),
+                Link::Asleep | Link::Ending(_) => {}
+            },
             Body::SessionClosed => {
                 self.closed = true;
                 self.link = Link::Asleep;
@@ -148,16 +174,15 @@ impl Session {
                     turn: *turn_id,
                     text: event.text().to_owned(),
                     attachments: attachments.clone(),
+                    held: false,
                     by: by.clone(),
                 };
+                self.cut = false;
                 if let Some(key) = key {
                     let taken = Taken { prompt: *prompt, turn: *turn_id, seq: event.seq };
                     self.keys.insert(key.clone(), taken);
                 }
-                match first {
-                    true => self.queue.push_front(queued),
-                    false => self.queue.push_back(queued),
-                }
+                self.enqueue(queued, *first);
             }
             Body::PromptCancelled { prompt } => self.queue.retain(|waiting| waiting.prompt != *prompt),
             Body::PromptEdited { prompt } => {
@@ -170,12 +195,19 @@ impl Session {
                     |waiting: &QueuedPrompt| order.iter().position(|prompt| *prompt == waiting.prompt);
                 self.queue.make_contiguous().sort_by_key(|waiting| place(waiting).unwrap_or(order.len()));
             }
+            Body::QueueHeld => self.queue.iter_mut().for_each(|waiting| waiting.held = true),
+            Body::QueueSent { prompts } => {
+                for waiting in self.queue.iter_mut().filter(|waiting| prompts.contains(&waiting.prompt)) {
+                    waiting.held = false;
+                }
+            }
 
             Body::TitleChanged => {
                 self.title = event.text().to_owned();
                 self.titled = true;
             }
             Body::ModelChanged { model } => self.model = Some(model.clone()),
+            Body::EffortChanged { effort } => self.effort = Some(effort.clone()),
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
             Body::CommandsListed { commands } => self.commands.clone_from(commands),
@@ -188,34 +220,6 @@ impl Session {
             }
             Body::ArchiveChanged { archived } => self.archived = *archived,
             Body::Raw { .. } => {}
-        }
-    }
-
-    /// Remembers when the agent was last heard in a turn. Only what an agent itself says counts, never the endings that
-    /// are written for an agent that is gone: they may come long after it.
-    fn listen(&mut self, event: &Event) {
-        match &event.body {
-            Body::TurnStarted { .. } => self.heard_at = event.at,
-            Body::UserMessage { prompt: Some(_), .. } => {
-                self.heard_at = event.at;
-                self.unheard = Some(event.text().to_owned());
-            }
-            Body::TurnFinished(end) if is_told_by_agent(end) => self.hear(event),
-            body if body.growth() == Growth::Delta => self.hear(event),
-            Body::MessageStarted
-            | Body::ReasoningStarted
-            | Body::PlanStarted
-            | Body::ToolStarted(_)
-            | Body::ApprovalRequested(_)
-            | Body::QuestionAsked(_) => self.hear(event),
-            _ => {}
-        }
-    }
-
-    fn hear(&mut self, event: &Event) {
-        if event.turn.is_some() {
-            self.heard_at = event.at;
-            self.unheard = None;
         }
     }
 
@@ -248,16 +252,5 @@ impl Session {
 
     pub(super) fn is_open(&self, item: ItemId, kind: OpenKind) -> bool {
         self.open.get(&item).is_some_and(|open| open.kind == kind)
-    }
-}
-
-/// Whether the agent said itself that the turn ended; an end without it is an interruption, or the agent is gone.
-fn is_told_by_agent(end: &TurnEnd) -> bool {
-    match end.outcome {
-        TurnOutcome::Completed => true,
-        TurnOutcome::Failed => !end.error.as_ref().is_some_and(|error| {
-            matches!(error.code, TurnErrorCode::AgentGone | TurnErrorCode::AgentUnavailable)
-        }),
-        TurnOutcome::Interrupted => false,
     }
 }

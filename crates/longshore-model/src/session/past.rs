@@ -9,11 +9,14 @@
 //!  a turn runs here                    imported = None          our own driver tells; the record is left alone
 //! ```
 
+// Only what an agent itself says is named; deltas come in many kinds.
+#![allow(clippy::wildcard_enum_match_arm)]
+
 use super::agent::kept_raw;
 use super::{Effect, Link, Outcome, Session};
-use crate::event::{AgentName, Body, Draft, NoticeLevel};
+use crate::event::{AgentName, Body, Draft, Event, Growth, NoticeLevel};
 use crate::id::{Context, SessionId};
-use crate::lifecycle::{NativeId, Opened, TurnOutcome};
+use crate::lifecycle::{NativeId, Opened, SleepCause, TurnEnd, TurnErrorCode, TurnOutcome};
 use crate::time::Timestamp;
 
 /// What people are told when an agent ends because the conversation went on without it.
@@ -71,7 +74,7 @@ impl Session {
                 match self.link {
                     Link::Asleep => {}
                     Link::Ready => return self.leave(cx, out),
-                    Link::Starting | Link::Leaving => return,
+                    Link::Starting | Link::Ending(_) => return,
                 }
             }
         }
@@ -82,7 +85,7 @@ impl Session {
             let mut then = Context { now: at.max(self.updated_at), ids: cx.ids };
             self.begin_first(&draft, &mut then, out);
             if let Body::TurnFinished(end) = &draft.body {
-                self.close_turn(draft.turn, end.outcome, &mut then, out);
+                self.close_turn(draft.turn, end.outcome, None, &mut then, out);
             }
             self.record(draft, &mut then, out);
         }
@@ -93,21 +96,35 @@ impl Session {
     /// An agent that was told something and went before anything was heard of it may have written it down, later than we
     /// did: that turn is here already.
     fn drop_unheard(&self, drafts: &mut Vec<(Timestamp, Draft)>) {
-        let Some(unheard) = &self.unheard else { return };
-        let first = drafts.iter().find(|(_, draft)| matches!(draft.body, Body::UserMessage { .. }));
-        let Some((_, first)) = first.filter(|(_, draft)| draft.text.as_ref() == Some(unheard)) else {
-            return;
-        };
-        let turn = first.turn;
-        drafts.retain(|(_, draft)| draft.turn != turn);
+        let said = |draft: &&(Timestamp, Draft)| matches!(draft.1.body, Body::UserMessage { .. });
+        let Some((_, first)) = drafts.iter().find(said) else { return };
+        if self.unheard.iter().any(|unheard| first.text.as_deref() == Some(unheard.text.as_str())) {
+            let turn = first.turn;
+            drafts.retain(|(_, draft)| draft.turn != turn);
+        }
     }
 
     /// The agent here does not know what was said elsewhere since: it ends, and reads its own memory when it is back.
     fn leave(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         let notice = Body::Notice { level: NoticeLevel::Info };
         self.record(Draft::new(notice).text(WENT_ON_ELSEWHERE), cx, out);
-        self.link = Link::Leaving;
+        self.link = Link::Ending(SleepCause::Released);
         out.effects.push(Effect::Stop);
+    }
+
+    /// Remembers when the agent was last heard in a turn. Only what an agent itself says counts, never the endings that
+    /// are written for an agent that is gone: they may come long after it.
+    pub(super) fn note_heard_at(&mut self, event: &Event) {
+        let is_heard = match &event.body {
+            Body::TurnStarted { .. } | Body::UserMessage { .. } => true,
+            Body::TurnFinished(end) => is_told_by_agent(end),
+            Body::ApprovalRequested(_) | Body::QuestionAsked(_) | Body::ToolStarted(_) => true,
+            Body::MessageStarted | Body::ReasoningStarted | Body::PlanStarted => true,
+            body => body.growth() == Growth::Delta,
+        };
+        if is_heard && event.turn.is_some() {
+            self.heard_at = event.at;
+        }
     }
 
     /// Somebody goes on here with what was held elsewhere: a turn that still ran there is no concern of ours.
@@ -115,5 +132,17 @@ impl Session {
         if let Some(turn) = self.turn.filter(|_| self.is_elsewhere()) {
             self.finish_unsaid(turn.id, TurnOutcome::Interrupted, None, cx, out);
         }
+    }
+}
+
+/// Whether the agent said itself that the turn ended. An interruption may have been written for it.
+pub(super) fn is_told_by_agent(end: &TurnEnd) -> bool {
+    let code = end.error.as_ref().map(|error| error.code);
+    match end.outcome {
+        TurnOutcome::Completed => true,
+        TurnOutcome::Failed => {
+            !matches!(code, Some(TurnErrorCode::AgentGone | TurnErrorCode::AgentUnavailable))
+        }
+        TurnOutcome::Interrupted => false,
     }
 }
