@@ -106,7 +106,7 @@ async fn a_released_codex_goes_on_in_its_own_terminal_and_comes_back() {
     // Codex refuses this as long as somebody else holds the conversation.
     codex_alone(&rig, &name, "second in the terminal").await;
     // Nobody says anything here: it is found all the same.
-    let found = talk.call("importPast", json!({})).await.unwrap();
+    let found: Value = rig.client().await.call("importPast", json!({})).await.unwrap();
     assert_eq!(found["found"], json!(1), "{found}");
     talk.until("it is read", |talk| talk.messages() == ["One.", "Two."]).await;
     assert_eq!(talk.info().await.activity, Activity::Sleeping);
