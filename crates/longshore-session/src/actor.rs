@@ -366,7 +366,7 @@ impl Actor {
         self.session = Some(session);
         if self.agent == AgentHere::No && left_open {
             let sleep = Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() };
-            let reason = "the hub was restarted, and the agent went with it".to_owned();
+            let reason = "the hub was restarted".to_owned();
             let _ = self.handle(Input::Gone { sleep, reason }, out);
         } else if self.agent == AgentHere::No && left_waiting {
             let _ = self.handle(revive(), out);

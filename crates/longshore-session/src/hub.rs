@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
+use longshore_log::{Compacted, Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Refusal, Reply};
@@ -313,7 +313,15 @@ impl Hub {
     /// Drops the deltas of items that have ended, of turns that ended before.
     pub async fn compact(&self, ended_before: Timestamp) -> Result<(), HubError> {
         let done = self.inner.log.compact(ended_before).await?;
-        info!(?done, "the log was compacted");
+        // Most of the time there is nothing to drop, and nothing to say.
+        if done != Compacted::default() {
+            info!(
+                sessions = done.sessions,
+                events = done.events,
+                blocks = done.blocks,
+                "the log was compacted"
+            );
+        }
         Ok(())
     }
 
