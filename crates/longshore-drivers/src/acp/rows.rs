@@ -312,6 +312,7 @@ impl Row {
             // Only where nobody knows what an agent can; those that are known offer no such thing.
             effort: self.modes.is_empty(),
             memory_in_log: false,
+            own_record: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }
     }

@@ -51,6 +51,7 @@ pub fn capabilities() -> Capabilities {
         models: true,
         effort: true,
         memory_in_log: false,
+        own_record: true,
         custom: BTreeMap::new(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod agents;
 mod approving;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
@@ -13,8 +14,10 @@ mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;
@@ -27,4 +30,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;
