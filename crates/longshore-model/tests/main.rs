@@ -4,6 +4,7 @@
 mod bounds;
 mod contract;
 mod describe;
+mod elsewhere;
 mod folds;
 mod handing;
 mod holding;

@@ -12,14 +12,14 @@ use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
-use longshore_model::session::{Effect, Input, Outcome, Session};
+use longshore_model::session::{Effect, Input, Outcome, RecordPlace, Session};
 use longshore_model::time::Timestamp;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use crate::changes::Change;
 use crate::error::HubError;
-use crate::hub::Inner;
+use crate::hub::{Hub, Inner};
 use crate::lines::lines_of;
 use crate::story::story_of;
 use crate::tail::Tail;
@@ -57,6 +57,9 @@ pub(crate) enum FromClient {
     Info {
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
+    RecordPlace {
+        reply: oneshot::Sender<Result<Option<RecordPlace>, HubError>>,
+    },
     /// The log holds more than it was told to: look there before anything else.
     Reread,
     /// Go for good, with all that was ever recorded.
@@ -84,6 +87,7 @@ pub(crate) enum FromAgent {
     /// What was said elsewhere.
     Past {
         after: u64,
+        since: Option<Timestamp>,
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
     },
@@ -101,6 +105,7 @@ pub(crate) struct Actor {
     id: SessionId,
     hub: Arc<Inner>,
     tail: Arc<Tail>,
+    looked_at: watch::Sender<u64>,
     ids: Ids,
     /// Rebuilt from the log when it is not there.
     session: Option<Session>,
@@ -131,12 +136,18 @@ enum AgentHere {
 }
 
 impl Actor {
-    pub(crate) fn new(id: SessionId, hub: Arc<Inner>, tail: Arc<Tail>) -> Self {
+    pub(crate) fn new(
+        id: SessionId,
+        hub: Arc<Inner>,
+        tail: Arc<Tail>,
+        looked_at: watch::Sender<u64>,
+    ) -> Self {
         let ids = Ids::seeded(crate::hub::random_seed());
         Self {
             id,
             hub,
             tail,
+            looked_at,
             ids,
             session: None,
             agent: AgentHere::No,
@@ -294,6 +305,12 @@ impl Actor {
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },
+            FromClient::RecordPlace { reply } => match self.awaken(out).await {
+                Ok(()) => owed.push(Box::new(move |done| {
+                    answer(reply, done.map(|session| session.and_then(Session::record_place)));
+                })),
+                Err(error) => drop(reply.send(Err(error))),
+            },
             FromClient::Wish { command, by, reply } => {
                 if let Err(error) = self.awaken(out).await {
                     drop(reply.send(Err(error)));
@@ -365,9 +382,17 @@ impl Actor {
                     let _ = self.handle(Input::ChildWaits { child, waiting }, out);
                 }
             }
-            FromAgent::Past { after, drafts, until } => {
-                let _ = self.handle(Input::Past { after, drafts, until }, out);
+            FromAgent::Past { after, since, drafts, until } => {
+                let _ = self.handle(Input::Past { after, since, drafts, until }, out);
                 self.ask_for_what_is_left_out(until).await;
+                // An agent that has to end first is read on for when it is gone.
+                if !self.session.as_ref().is_some_and(Session::is_ending) {
+                    let looked_at = self.looked_at.clone();
+                    owed.push(Box::new(move |_| {
+                        looked_at
+                            .send_if_modified(|place| std::mem::replace(place, until.max(*place)) < until);
+                    }));
+                }
             }
             FromAgent::Mark(_) => {}
         }
@@ -380,7 +405,8 @@ impl Actor {
             && after < until
         {
             let (agent, native) = (Arc::clone(session.agent()), native.clone());
-            self.hub.to_anchor(ToAnchor::ReadPast { session: self.id, agent, native, after }).await;
+            let read = ToAnchor::ReadPast { session: self.id, agent, native, after, since: None };
+            self.hub.to_anchor(read).await;
         }
     }
 
@@ -414,7 +440,7 @@ impl Actor {
             AgentHere::No if left_open => {
                 let (cause, reason) = match self.unrecorded {
                     true => (SleepCause::LogFailed, UNRECORDED),
-                    false => (SleepCause::HubRestarted, "the hub was restarted, and the agent went with it"),
+                    false => (SleepCause::HubRestarted, "the hub was restarted"),
                 };
                 let sleep = Sleep { cause, ..Sleep::default() };
                 let _ = self.handle(Input::Gone { sleep, reason: reason.to_owned() }, out);
@@ -516,6 +542,12 @@ impl Actor {
             }
             Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
             Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
+            Effect::FollowRecord => {
+                let hub = Hub { inner: Arc::clone(&self.hub) };
+                let session = self.id;
+                // On a task of its own: this session must be free to answer where it stands.
+                tokio::spawn(async move { hub.follow_record(session).await });
+            }
             Effect::LookAtGit => {
                 if let Some(session) = &self.session {
                     self.hub.look_at_git(self.id, session.cwd().to_owned());

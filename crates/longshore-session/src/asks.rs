@@ -30,6 +30,7 @@ impl Hub {
             | Answer::Messages { .. }
             | Answer::Past { .. }
             | Answer::WorkTree { .. }
+            | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }
@@ -70,6 +71,7 @@ impl Hub {
             | Answer::Messages { .. }
             | Answer::Past { .. }
             | Answer::WorkTree { .. }
+            | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }
@@ -84,7 +86,8 @@ impl Hub {
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
             | Answer::WorkTree { .. }
-            | Answer::Past { .. } => Err(mismatch()),
+            | Answer::Past { .. }
+            | Answer::RecordSize { .. } => Err(mismatch()),
         }
     }
 

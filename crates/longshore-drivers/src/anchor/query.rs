@@ -69,6 +69,7 @@ impl Queries {
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
@@ -84,6 +85,7 @@ impl Queries {
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
@@ -96,7 +98,7 @@ impl Queries {
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
-            Query::Past => "the search for past conversations".to_owned(),
+            Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
             Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
@@ -127,6 +129,10 @@ impl Queries {
             }
             Query::Past => return (Ok(self.past().await), None),
             Query::WorkTree { path } => return (Ok(folders::work_tree(path).await), None),
+            Query::RecordSize { agent, native } => {
+                let size = self.watcher.size(agent, native.clone()).await;
+                return (Ok(Answer::RecordSize { size }), None);
+            }
             Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
@@ -142,6 +148,7 @@ impl Queries {
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()

@@ -77,7 +77,8 @@ impl Driver for React {
                     | Query::Messages { .. }
                     | Query::WorkTree { .. }
                     | Query::Folders { .. }
-                    | Query::Past,
+                    | Query::Past
+                    | Query::RecordSize { .. },
             } => {
                 out.answers.push((id, Err("this agent cannot be asked that".to_owned())));
             }

@@ -175,6 +175,7 @@ impl Driver for Parrot {
                     | Query::Git { .. }
                     | Query::Past
                     | Query::WorkTree { .. }
+                    | Query::RecordSize { .. }
                     | Query::Folders { .. } => {
                         panic!("agents are not asked for this")
                     }

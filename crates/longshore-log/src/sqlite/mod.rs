@@ -44,6 +44,7 @@ use tidy::Tidy;
 use writer::{Counters, Job, Writer};
 
 mod batch;
+mod check;
 mod checkpoint;
 mod compact;
 mod devices;
@@ -58,6 +59,8 @@ mod search;
 mod sum;
 mod tidy;
 mod writer;
+
+pub use check::quick_check;
 
 /// A batch with more raw bytes than this is compressed on a thread that may block.
 const PREPARE_INLINE: usize = 1024 * 1024;

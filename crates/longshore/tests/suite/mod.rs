@@ -1,18 +1,23 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod approving;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
+mod contents;
 mod crash;
 mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;
@@ -25,4 +30,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;

@@ -54,6 +54,7 @@ impl Acp {
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);

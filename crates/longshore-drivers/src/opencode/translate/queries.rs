@@ -59,6 +59,7 @@ impl OpenCode {
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));
             }
