@@ -188,6 +188,7 @@ impl Hub {
         let size = match self.ask(query).await? {
             Answer::RecordSize { size } => size,
             Answer::Agents { .. }
+            | Answer::WorkTree { .. }
             | Answer::Models { .. }
             | Answer::Git { .. }
             | Answer::Sessions { .. }
