@@ -148,9 +148,15 @@ async fn no_more_than_four_work_at_once_and_none_too_deep() {
         rig.launched().await;
         rig.told().await;
     }
+    for waiting in 0..32 {
+        delegate(&rig, parent, &format!("w{waiting}"), DelegateWish::Begin(task("codex"))).await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
     delegate(&rig, parent, "e", DelegateWish::Begin(task("codex"))).await;
     let refused = news(&mut rig, parent, "e").await;
-    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("4")), "{refused:?}");
+    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("32")), "{refused:?}");
 }
 
 #[tokio::test]
