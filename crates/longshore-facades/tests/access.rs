@@ -180,7 +180,9 @@ async fn every_device_looks_and_an_approver_decides_what_was_asked_and_nothing_e
     assert_eq!(look.refused("decide", decide(json!({}))).await, "not_allowed");
     let other = decide(json!({ "input": { "command": "rm -rf /" } }));
     assert_eq!(approve.refused("decide", other).await, "not_allowed", "that would be another command");
-    let decided = approve.call("decide", decide(json!({ "message": "go on" }))).await.unwrap();
+    let words = decide(json!({ "message": "and then do this" }));
+    assert_eq!(approve.refused("decide", words).await, "not_allowed", "that would be a prompt");
+    let decided = approve.call("decide", decide(json!({}))).await.unwrap();
     assert_eq!(decided["decision"]["by"], "my approve phone");
 }
 

@@ -11,6 +11,7 @@
 mod actor;
 mod asks;
 mod counters;
+mod customs;
 mod delegation;
 mod devices;
 mod error;
@@ -30,6 +31,7 @@ pub use asks::Machine;
 pub use counters::Counters;
 pub use error::HubError;
 pub use hub::{Hub, OpenRequest};
+pub use import::ImportRequest;
 pub use inbox::Inbox;
 pub use longshore_log::{Hit, LogError, SessionFilter, SessionPage, Stats, WithRaw};
 pub use past::{HandBack, ImportedPast};

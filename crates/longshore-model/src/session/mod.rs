@@ -343,10 +343,17 @@ impl Session {
         let knows_nothing = start == Start::New && origin.is_some();
         let launch = self.launch_from(start);
         out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten || knows_nothing) {
+            // The lines of a file are nobody's memory.
+            (_, _) if self.is_only_read() => Effect::LaunchFromLog(launch),
             (true, _) => Effect::LaunchFromLines(launch),
             (false, true) => Effect::LaunchFromLog(launch),
             (false, false) => Effect::Launch(launch),
         });
+    }
+
+    /// Whether all that it has is what a file said.
+    pub fn is_only_read(&self) -> bool {
+        self.opened.from_file && !self.woken
     }
 
     /// What it takes to start this session's agent.
