@@ -155,7 +155,7 @@ mod tests {
         let server =
             read(r#"{"name":"docs","url":"https://docs.test","headers":{"x":"${DOCS_KEY}","y":"$z"}}"#);
         let allowed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
-        assert_eq!(check_variables(&[server.clone()], &allowed(&["DOCS_KEY"])), Ok(()));
+        assert_eq!(check_variables(std::slice::from_ref(&server), &allowed(&["DOCS_KEY"])), Ok(()));
         let refused = check_variables(&[server], &allowed(&["OTHER"]));
         assert_eq!(refused, Err(BadServers::Variable("DOCS_KEY".to_owned())));
         assert!(refused.unwrap_err().to_string().contains("`${DOCS_KEY}`"));

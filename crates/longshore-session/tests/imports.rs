@@ -5,7 +5,7 @@ use std::sync::Arc;
 use longshore_log::{MemoryLog, WithRaw};
 use longshore_model::anchor::Start;
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
-use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::capability::Mode;
 use longshore_model::command::{Attachment, AttachmentSource, Command};
 use longshore_model::event::{Body, Event, Raw};
 use longshore_model::id::{ApprovalId, ItemId, PromptId, Seq, SessionId, TurnId};
@@ -43,23 +43,20 @@ impl Forgery {
                 env: [("A".to_owned(), "${LONGSHORE_TOKEN}".to_owned())].into(),
             },
         };
-        let opened = Opened {
-            agent: agent.into(),
-            cwd: "/home/victim".to_owned(),
-            mode: Mode::Full,
-            model: Some("the-dearest".to_owned()),
-            title: Some("x\u{1b}]0;title\u{7}".repeat(500)),
-            mcp_servers: vec![evil],
-            capabilities: Capabilities { memory_in_log: true, attachments: true, ..agent_capabilities() },
-            parent: Some(SessionId::of_words(&["parent"])),
-            forked_from: Some(ForkPoint {
-                session: SessionId::of_words(&["origin"]),
-                seq: Seq(1),
-                native: Some("--dangerous".to_owned()),
-            }),
-            from_file: false,
-            ..Opened::clone(&blank())
-        };
+        let mut opened = blank();
+        opened.agent = agent.into();
+        opened.cwd = "/home/victim".to_owned();
+        opened.mode = Mode::Full;
+        opened.model = Some("the-dearest".to_owned());
+        opened.title = Some("x\u{1b}]0;title\u{7}".repeat(500));
+        opened.mcp_servers = vec![evil];
+        opened.capabilities.memory_in_log = true;
+        opened.parent = Some(SessionId::of_words(&["parent"]));
+        opened.forked_from = Some(ForkPoint {
+            session: SessionId::of_words(&["origin"]),
+            seq: Seq(1),
+            native: Some("--dangerous".to_owned()),
+        });
         let mut forgery = Self { session, agent, events: Vec::new() };
         forgery.add(Body::SessionOpened(Box::new(opened)), None);
         forgery
@@ -83,10 +80,6 @@ impl Forgery {
     }
 }
 
-fn agent_capabilities() -> Capabilities {
-    agent().capabilities
-}
-
 fn blank() -> Opened {
     Opened {
         agent: "codex".into(),
@@ -95,7 +88,7 @@ fn blank() -> Opened {
         model: None,
         title: None,
         mcp_servers: Vec::new(),
-        capabilities: agent_capabilities(),
+        capabilities: agent().capabilities,
         parent: None,
         forked_from: None,
         from_file: false,
