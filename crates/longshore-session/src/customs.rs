@@ -7,6 +7,7 @@
 //! | what was said and done | as it is; who did it is said to be so in the file |
 //! | approvals and questions | with names of their own, once it is known how they ended: none is open |
 //! | attachments that lie in files or elsewhere | left out: they would be read here |
+//! | work that other sessions did | kept as raw events: sessions of this hub are nobody's children in a file |
 //! | what went on around it: modes, models, the agent's own name for the conversation, prompts that waited | kept as raw events, which mean nothing |
 //! | lines of an agent whose memory is the log | left out: they would be its memory, with all that was ever allowed |
 
@@ -19,7 +20,7 @@ use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::event::{Actor, AgentName, Body, Event, NoticeLevel, Raw};
 use longshore_model::id::{ApprovalId, QuestionId, SessionId};
-use longshore_model::lifecycle::Opened;
+use longshore_model::lifecycle::{Opened, TurnErrorCode};
 use longshore_model::time::Timestamp;
 
 /// How many bytes of a title are taken over.
@@ -71,6 +72,7 @@ impl Customs {
             cwd,
             mode: Mode::Ask,
             model: None,
+            effort: None,
             title: opened.title.map(|title| tidy(&title)).filter(|title| !title.is_empty()),
             mcp_servers: Vec::new(),
             capabilities,
@@ -132,6 +134,18 @@ impl Customs {
                 attachments.retain(is_here);
                 *by = by.as_deref().map(as_told);
             }
+            // Nothing of it was cut off here, so that there is nothing to resume.
+            Body::TurnFinished(end) => {
+                if let Some(error) =
+                    end.error.as_mut().filter(|error| error.code == TurnErrorCode::HubRestarted)
+                {
+                    error.code = TurnErrorCode::AgentGone;
+                }
+            }
+            // Sessions of this hub are nobody's children in a file.
+            Body::DelegationStarted(_) | Body::DelegationWaiting { .. } | Body::DelegationFinished(_) => {
+                event.body = kept_raw();
+            }
             Body::TitleChanged => event.text = event.text.as_deref().map(tidy),
             Body::ArchiveChanged { .. }
             | Body::SessionClosed
@@ -140,7 +154,7 @@ impl Customs {
             | Body::UsageLimited(_)
             | Body::Raw { .. } => {}
             body if body.kind().conversation => {}
-            _ => event.body = Body::Raw { kind: "imported".to_owned(), fault: None },
+            _ => event.body = kept_raw(),
         }
         vec![(event, raw)]
     }
@@ -173,6 +187,10 @@ impl Customs {
     fn own_question(&self, named: QuestionId) -> QuestionId {
         QuestionId::of_words(&["imported", &self.session.to_string(), &named.to_string()])
     }
+}
+
+fn kept_raw() -> Body {
+    Body::Raw { kind: "imported".to_owned(), fault: None }
 }
 
 /// Whether an attachment is in the file itself.

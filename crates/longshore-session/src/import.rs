@@ -14,6 +14,7 @@ use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
 use crate::actor::FromClient;
+use crate::changes::Change;
 use crate::customs::{Customs, Told};
 use crate::error::HubError;
 use crate::hub::Hub;
@@ -98,7 +99,9 @@ impl Hub {
         let info = Arc::new(session.info());
         let frames: Arc<[Frame]> = frames.into();
         let batch = Batch { session: id, frames: Arc::clone(&frames), info: Some(Arc::clone(&info)) };
-        if let Err(error) = self.inner.log.append(batch).await {
+        if !frames.is_empty()
+            && let Err(error) = self.inner.log.append(batch).await
+        {
             // What is held here is ahead of the log now.
             importing.remove(&id);
             return Err(error.into());
@@ -108,7 +111,7 @@ impl Hub {
             entry.tail.push(frames);
             let _ = entry.clients.send(FromClient::Reread).await;
         }
-        self.inner.changed(Arc::clone(&info));
+        self.inner.told(Change::Row(Arc::clone(&info)));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };
             importing.remove(&other);

@@ -10,10 +10,12 @@
 
 mod actor;
 mod asks;
+mod changes;
 mod counters;
 mod customs;
 mod delegation;
 mod devices;
+mod erase;
 mod error;
 mod folded;
 mod fork;
@@ -28,6 +30,7 @@ mod subscription;
 mod tail;
 
 pub use asks::Machine;
+pub use changes::Change;
 pub use counters::Counters;
 pub use error::HubError;
 pub use hub::{Hub, OpenRequest};

@@ -10,7 +10,7 @@ use longshore_model::command::{Attachment, AttachmentSource, Command};
 use longshore_model::event::{Body, Event, Raw};
 use longshore_model::id::{ApprovalId, ItemId, PromptId, Seq, SessionId, TurnId};
 use longshore_model::info::Activity;
-use longshore_model::lifecycle::{ForkPoint, Opened, Ready};
+use longshore_model::lifecycle::{ForkPoint, Opened, Ready, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::mcp::{McpServer, McpTransport};
 use longshore_model::time::Timestamp;
 use longshore_model::timeline::Content;
@@ -86,6 +86,7 @@ fn blank() -> Opened {
         cwd: String::new(),
         mode: Mode::Ask,
         model: None,
+        effort: None,
         title: None,
         mcp_servers: Vec::new(),
         capabilities: agent().capabilities,
@@ -221,6 +222,14 @@ async fn a_file_starts_nothing_and_widens_nothing() {
             by: "owner".to_owned(),
         };
         forgery.add(Body::ApprovalDecided { approval: decided, decision }, None);
+        let error = TurnError {
+            code: TurnErrorCode::HubRestarted,
+            message: "cut".to_owned(),
+            details: serde_json::Value::Null,
+        };
+        let cut = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Interrupted) };
+        forgery.add(Body::TurnFinished(cut), None);
+        forgery.add(Body::TurnStarted { prompt: None }, None);
         forgery.add(Body::TitleChanged, Some("ho\u{1b}[2Jho"));
         let session = forgery.session;
 
@@ -234,6 +243,7 @@ async fn a_file_starts_nothing_and_widens_nothing() {
         assert!(info.mcp_servers.is_empty() && info.queue.is_empty());
         assert!(info.approvals.is_empty(), "nobody here is asked what a file asks");
         assert_eq!(info.activity, Activity::Sleeping, "no turn of a file runs here");
+        assert!(!info.cut_by_restart, "there is nothing to resume");
         assert_eq!(info.title, "ho [2Jho");
         assert_eq!(info.capabilities.memory_in_log, agent == "react", "as it is known here");
         assert!(!info.metadata.contains_key("transcript"));
