@@ -74,7 +74,8 @@ fn params_of(method: &str, session: SessionId) -> Value {
         "prompt" => json!({ "session": session, "content": "go" }),
         "editPrompt" => json!({ "session": session, "prompt": NOBODY, "text": "go" }),
         "cancelPrompt" => json!({ "session": session, "prompt": NOBODY }),
-        "interrupt" | "revive" | "close" | "fork" => json!({ "session": session }),
+        "interrupt" | "revive" | "close" | "fork" | "sendQueued" | "discardQueue" | "resume" | "release"
+        | "deleteHistory" => json!({ "session": session }),
         "decide" => json!({ "approval": NOBODY, "decision": "allow_once" }),
         "answer" => json!({ "question": NOBODY, "answers": {} }),
         "import" => json!({ "events": [] }),

@@ -91,6 +91,8 @@ export type Capabilities = {
   modes: Mode[];
   multiTurn: boolean;
   openSession: boolean;
+  /** It keeps a record of its conversations that is read: what was said in its own terminal comes into the log. */
+  ownRecord: boolean;
   pagination: boolean;
   sendPrompt: boolean;
   steer: boolean;

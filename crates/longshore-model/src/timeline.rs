@@ -417,11 +417,11 @@ fn unknown_tool() -> Content {
 
 fn notice_text(body: &Body) -> &'static str {
     if matches!(body, Body::SessionRevived { from_log: true }) {
-        "the agent was told what the log holds"
+        "Resumed from Longshore's log"
     } else if matches!(body, Body::SessionRevived { .. }) {
-        "the agent is back"
+        "Resumed"
     } else if matches!(body, Body::SessionClosed) {
-        "closed"
+        "Ended"
     } else {
         ""
     }

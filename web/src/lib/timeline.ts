@@ -360,7 +360,7 @@ function unknownTool(): Content {
 
 function noticeText(event: Event): string {
   if (event.type === "session_revived") {
-    return event.payload.fromLog ? "the agent was told what the log holds" : "the agent is back";
+    return event.payload.fromLog ? "Resumed from Longshore's log" : "Resumed";
   }
-  return event.type === "session_closed" ? "closed" : "";
+  return event.type === "session_closed" ? "Ended" : "";
 }

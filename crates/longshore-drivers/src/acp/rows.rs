@@ -297,6 +297,7 @@ impl Row {
             models: self.models,
             effort: false,
             memory_in_log: false,
+            own_record: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }
     }

@@ -49,7 +49,7 @@ impl Import {
             .cwd
             .map(|cwd| cwd.canonicalize().with_context(|| format!("there is no folder {}", cwd.display())));
         let cwd = cwd.transpose()?;
-        let mut client = reach::hub_or_start().await?;
+        let mut client = reach::hub().await?;
         let (mut count, mut taken) = (0, Value::Null);
         let mut part: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
@@ -87,7 +87,7 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
         new: u64,
         unread: u64,
     }
-    let mut client = reach::hub_or_start().await?;
+    let mut client = reach::hub().await?;
     let looked: Value = client.call("importPast", json!({})).await?;
     if as_json {
         put_line(&looked)?;

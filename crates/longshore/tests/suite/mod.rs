@@ -1,6 +1,7 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
@@ -11,8 +12,10 @@ mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;
@@ -25,4 +28,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;

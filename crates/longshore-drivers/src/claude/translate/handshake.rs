@@ -174,9 +174,11 @@ impl Claude {
                 Query::Sessions { .. } | Query::Messages { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
-                Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => {
-                    Err("this is not for an agent to answer".to_owned())
-                }
+                Query::Agents
+                | Query::Git { .. }
+                | Query::Past
+                | Query::RecordSize { .. }
+                | Query::Folders { .. } => Err("this is not for an agent to answer".to_owned()),
             };
             out.answers.push((id, answer));
         }
