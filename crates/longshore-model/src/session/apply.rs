@@ -152,7 +152,7 @@ impl Session {
             Body::SessionSleeping(_) => self.link = Link::Asleep,
             Body::SessionRevived { .. } => {}
             Body::SessionHandedOff => match self.link {
-                Link::Starting | Link::Ready => self.link = Link::Ending(SleepCause::Released),
+                Link::Starting { .. } | Link::Ready => self.link = Link::Ending(SleepCause::Released),
                 Link::Asleep | Link::Ending(_) => {}
             },
             Body::SessionClosed => {

@@ -13,7 +13,9 @@ impl Session {
         if self.closed {
             return;
         }
-        let was_starting = self.link == Link::Starting;
+        // An agent that was to remember, and has forgotten, is told what the log holds, for the same prompt.
+        let forgot = self.link == Link::Starting { from_log: false } && self.forgotten;
+        let was_starting = matches!(self.link, Link::Starting { .. });
         let (sleep, reason) = self.as_it_was_meant(sleep, reason);
         let cuts = self.turn.is_some() && sleep.cause == SleepCause::HubRestarted;
         self.rest(&sleep, &reason, cx, out);
@@ -21,7 +23,7 @@ impl Session {
         if self.opened.capabilities.own_record && self.native.is_some() && !self.is_elsewhere() {
             out.effects.push(Effect::FollowRecord);
         }
-        if was_starting {
+        if was_starting && !forgot {
             self.fail_first_waiting(&reason, cx, out);
         }
         if cuts {

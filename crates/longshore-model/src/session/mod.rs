@@ -110,7 +110,10 @@ pub enum Effect {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Asleep,
-    Starting,
+    Starting {
+        /// It is told what the log holds, and not left to remember by itself.
+        from_log: bool,
+    },
     Ready,
     /// It was told to end, for that reason, and has not ended yet.
     Ending(SleepCause),
@@ -355,7 +358,6 @@ impl Session {
     }
 
     fn launch(&mut self, out: &mut Outcome) {
-        self.link = Link::Starting;
         // An agent keeps no record of a conversation in which nothing was said.
         let native = self.native.as_ref().filter(|_| self.spoken);
         let origin = self.opened.forked_from.as_ref();
@@ -364,9 +366,11 @@ impl Session {
             (None, Some(native)) => Start::Fork { native: native.clone() },
             (None, None) => Start::New,
         };
-        let knows_nothing = start == Start::New && origin.is_some();
+        let from_log = self.forgotten || self.is_only_read() || (start == Start::New && origin.is_some());
         let launch = self.launch_from(start);
-        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten || knows_nothing) {
+        let in_log = self.opened.capabilities.memory_in_log;
+        self.link = Link::Starting { from_log: from_log || in_log };
+        out.effects.push(match (in_log, from_log) {
             // The lines of a file are nobody's memory.
             (_, _) if self.is_only_read() => Effect::LaunchFromLog(launch),
             (true, _) => Effect::LaunchFromLines(launch),
@@ -439,7 +443,7 @@ impl Session {
             (None, None, Link::Asleep | Link::Ready | Link::Ending(_)) => {
                 Some(RecordPlace { agent, native, taken: None, since: Some(self.heard_at) })
             }
-            (None, Some(_), _) | (None, None, Link::Starting) => None,
+            (None, Some(_), _) | (None, None, Link::Starting { .. }) => None,
         }
     }
 

@@ -74,7 +74,7 @@ impl Session {
                 match self.link {
                     Link::Asleep => {}
                     Link::Ready => return self.leave(cx, out),
-                    Link::Starting | Link::Ending(_) => return,
+                    Link::Starting { .. } | Link::Ending(_) => return,
                 }
             }
         }

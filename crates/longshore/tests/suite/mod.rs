@@ -1,12 +1,14 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod approving;
 mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
+mod contents;
 mod crash;
 mod demo;
 mod devices;

@@ -84,7 +84,7 @@ impl Codex {
             id: if model.model.is_empty() { model.id } else { model.model },
             description: model.description,
             default: model.is_default,
-            efforts: Vec::new(),
+            efforts: model.supported_reasoning_efforts.into_iter().map(|one| one.reasoning_effort).collect(),
         }));
         match page.next_cursor {
             Some(cursor) if pages + 1 < MODEL_PAGES => {
