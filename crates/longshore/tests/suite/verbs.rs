@@ -251,3 +251,22 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
     let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
 }
+
+#[tokio::test]
+async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
+    let rig = Rig::with(json!([{ "do": [{ "say": "Remember heron." }] }])).await;
+    assert!(longshore(&rig, &["run", "codex", "a word", "--mode", "full"]).await.status.success());
+    let released = longshore(&rig, &["release", "-"]).await;
+    let told = out(&released);
+    assert!(told.contains("released") && told.contains("codex resume"), "{told}{}", err(&released));
+    let nothing = longshore(&rig, &["resume", "-"]).await;
+    assert_eq!(nothing.status.code(), Some(5), "{}", err(&nothing));
+    assert!(out(&longshore(&rig, &["resume", "--all"]).await).contains("no session was interrupted"));
+    let unmeant = longshore(&rig, &["delete", "-"]).await;
+    assert!(unmeant.status.code() == Some(2) && err(&unmeant).contains("--yes"), "{}", err(&unmeant));
+    assert!(longshore(&rig, &["search", "heron"]).await.status.success());
+    let deleted = longshore(&rig, &["delete", "-", "--yes"]).await;
+    assert!(out(&deleted).contains("deleted"), "{}{}", out(&deleted), err(&deleted));
+    assert_eq!(out(&longshore(&rig, &["ls"]).await), "");
+    assert_eq!(longshore(&rig, &["search", "heron"]).await.status.code(), Some(1));
+}
