@@ -86,7 +86,7 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
     }
     let mut lines = signed(sign, &text, ink, style);
     if !on_purpose {
-        lines.extend(tool::tail(clean_output(&sleep.stderr).trim(), style));
+        lines.extend(tool::last_words(clean_output(&sleep.stderr).trim(), style));
     }
     if sleep.cause != SleepCause::LogFailed {
         lines.extend(signed(" ", "the next prompt wakes it", ink::DIM, style));

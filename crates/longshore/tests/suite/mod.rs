@@ -12,6 +12,7 @@ mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
 mod past;

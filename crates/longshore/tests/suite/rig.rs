@@ -250,6 +250,37 @@ impl Rig {
     }
 }
 
+/// The processes, other than those that have ended, whose command line names this file.
+pub(crate) fn processes_with(file: &Path) -> Vec<i32> {
+    let name = file.as_os_str().as_encoded_bytes();
+    processes(|at| {
+        let line = std::fs::read(at.join("cmdline")).unwrap_or_default();
+        line.windows(name.len()).any(|part| part == name)
+    })
+}
+
+/// The processes, other than those that have ended, of which this is so, given their folder in `/proc`.
+pub(crate) fn processes(fits: impl Fn(&Path) -> bool) -> Vec<i32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let lives = |at: &Path| std::fs::read_to_string(at.join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let found = all.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        (fits(&entry.path()) && lives(&entry.path())).then_some(pid)
+    });
+    found.collect()
+}
+
+/// Waits until something is so that nobody tells.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    let waiting = async {
+        while !is_so() {
+            pace.tick().await;
+        }
+    };
+    tokio::time::timeout(WITHIN, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
+}
+
 /// A gateway to the model at `root`, and where it listens.
 async fn start_gateway(root: &str, api: &str) -> (Child, String) {
     let mut gateway = Command::new(env!("CARGO_BIN_EXE_longshore"))

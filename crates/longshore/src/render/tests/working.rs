@@ -195,6 +195,17 @@ fn the_life_of_a_session() {
 }
 
 #[test]
+fn the_last_words_of_an_agent_are_shown_whole() {
+    let stderr = format!("Error: {}remove this setting", "it is no longer supported; ".repeat(6));
+    let sleeping = json!({"cause": "failed_to_start", "stderr": format!("{stderr}\n\n   5: <unknown>\n")});
+    let printed = plain(&[event(0, 0, "", body("session_sleeping", sleeping))]);
+    let told: Vec<&str> = printed.lines().filter_map(|line| line.trim_start().strip_prefix('│')).collect();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&told.join(" ")).starts_with(&words(&stderr)), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
+}
+
+#[test]
 fn an_agent_that_was_stopped_on_purpose_has_no_last_words() {
     let sleeping = json!({"cause": "hub_restarted", "stderr": "noise\n"});
     let printed = plain(&[event(0, 0, "shut down", body("session_sleeping", sleeping))]);
