@@ -60,7 +60,8 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
         eprintln!("{}", json!({ "error": { "code": stable, "message": message, "hint": hint } }));
     } else {
         eprintln!("error: {message}");
-        if let Some(hint) = hint {
+        // Some errors say what to do themselves.
+        if let Some(hint) = hint.filter(|hint| !message.contains(hint.as_str())) {
             eprintln!("hint: {hint}");
         }
     }
