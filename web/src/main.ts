@@ -3,7 +3,7 @@ import { mount } from "svelte";
 import "./theme.css";
 import "./prose.css";
 import App from "./app.svelte";
-import { ask, http, isDenied, token } from "./lib/http.ts";
+import { ask, denial, http, token } from "./lib/http.ts";
 import { parseRoute } from "./lib/route.ts";
 import { announcePresence } from "./state/presence.svelte.ts";
 import { hub } from "./state/hub.svelte.ts";
@@ -28,7 +28,7 @@ async function enterByLink(): Promise<void> {
   if (location.pathname !== "/pair" || !new URLSearchParams(location.search).has("enter")) return;
   const code = location.hash.slice(1);
   try {
-    if (await isDenied()) await http("POST", "/pair/consume", { code });
+    if (await denial()) await http("POST", "/pair/consume", { code });
   } catch {
     // The form tells what is wrong with the code.
     return;

@@ -56,9 +56,12 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   await stage.killHub();
   await stage.startHub();
   const page = await open({ size: PHONE });
-  await page.getByText("Interrupted by a restart (2)").waitFor();
+  // Other scenes leave things that were cut as well.
+  await page.getByText(/Interrupted by a restart \(\d+\)/).waitFor();
+  await page.getByRole("button", { name: "Resume all" }).waitFor();
+  await page.getByRole("button", { name: /^Resume .*cut two/ }).waitFor();
   await page.getByRole("button", { name: /^Resume .*cut one/ }).click();
-  await page.getByText("Interrupted by a restart (1)").waitFor();
+  await page.getByRole("button", { name: /^Resume .*cut one/ }).waitFor({ state: "detached" });
   await until("it goes on", async () => (await hub.session(ids[0])).status === "active");
   await hub.call("POST", `/sessions/${ids[0]}/interrupt`);
   await page.goto(`${stage.url}/sessions`);
@@ -90,8 +93,26 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   assert.ok(await sure.isDisabled());
   await page.getByLabel(/to confirm/).fill("delete");
   await sure.click();
-  await page.getByText("Deleted").waitFor();
+  await page.getByText("Deleted", { exact: true }).waitFor();
   await other.getByText(/No such session|can't be shown/).first().waitFor();
   await assert.rejects(hub.session(session), /unknown_session/);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a plan is approved as a plan, or sent back with words", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ agent: "claude", prompt: "plan it, claude", mode: "plan" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  const card = page.getByRole("group", { name: "Go ahead with this plan?" });
+  await card.waitFor();
+  await card.getByText("Look at the cart").waitFor();
+  assert.equal(await page.getByText("Look at the cart").count(), 1, "the plan is there once");
+  assert.equal(await card.getByText(/[{}]|\\\\n/).count(), 0, "no JSON");
+  for (const word of ["Go ahead", "Go ahead, edit without asking", "Keep planning…"]) await card.getByRole("button", { name: word, exact: true }).waitFor();
+  await card.getByRole("button", { name: "Keep planning…" }).click();
+  await card.getByLabel("Message to the agent").fill("mind the rounding");
+  await card.getByRole("button", { name: "Keep planning", exact: true }).click();
+  await page.getByText(/“mind the rounding”/).first().waitFor();
+  await page.getByText(/asked to keep planning/).first().waitFor();
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
   assert.deepEqual(page.complaints, []);
 });
