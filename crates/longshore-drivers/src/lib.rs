@@ -35,6 +35,7 @@ pub mod opencode;
 pub mod past;
 mod phase;
 pub mod react;
+mod sandbox;
 mod shell;
 pub mod spec;
 pub mod table;

@@ -20,6 +20,8 @@ pub(crate) struct Group {
     /// Says that some child of ours ended, or that several did.
     ended: SignalStream,
     reaped: bool,
+    /// What the leader left behind in its group when it ended.
+    left: Vec<String>,
 }
 
 impl Group {
@@ -27,7 +29,7 @@ impl Group {
     pub(crate) fn new(child: Child) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
-        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false })
+        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false, left: Vec::new() })
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -52,9 +54,15 @@ impl Group {
                 return Err(io::Error::other("the runtime no longer tells of ended processes"));
             }
         }
+        self.left = members(self.pid());
         self.signal(Signal::KILL);
         self.reaped = true;
         self.child.try_wait()?.ok_or_else(|| io::Error::other("the process ended and did not"))
+    }
+
+    /// The programs that the leader had left behind in its group when it ended, and that ended with it.
+    pub(crate) fn left_behind(&self) -> &[String] {
+        &self.left
     }
 
     fn has_ended(&self) -> io::Result<bool> {
@@ -68,4 +76,18 @@ impl Drop for Group {
         // The child is dropped after this; tokio reaps it in its own time.
         self.signal(Signal::KILL);
     }
+}
+
+/// The names of the programs that run in a group, but for its leader's. Only Linux tells.
+fn members(group: i32) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let name = |folder: std::path::PathBuf| {
+        let pid: i32 = folder.file_name()?.to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
+        let (state, of) = (fields.next()?, fields.nth(1)?);
+        (pid != group && of.parse() == Ok(group) && state != "Z").then(|| name.to_owned())
+    };
+    processes.filter_map(|process| name(process.path())).collect()
 }

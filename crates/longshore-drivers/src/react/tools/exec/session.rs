@@ -13,11 +13,11 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Patience, Setting};
+use super::Patience;
 use crate::react::tools::Progress;
 use crate::react::tools::bound::{Collected, Decoder, floor};
-use crate::react::tools::command::{Script, Surroundings};
-use crate::react::tools::sandbox::{Keeper, Sandbox};
+use crate::react::tools::command::{Script, Setting, Surroundings};
+use crate::sandbox::Sandbox;
 use crate::transport::group::Group;
 use crate::work::terminals::exit_of;
 
@@ -36,7 +36,6 @@ pub(super) struct Session {
     writer: tokio::sync::Mutex<OwnedWritePty>,
     shared: Arc<Shared>,
     task: AbortHandle,
-    _keeper: Option<Keeper>,
 }
 
 #[derive(Debug)]
@@ -77,12 +76,8 @@ impl Session {
         modes.output_modes.remove(rustix::termios::OutputModes::ONLCR);
         rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
-        let process = pty_process::Command::from(script.process(&setting.cwd, surroundings));
-        let start = move || process.spawn(pts).map_err(other);
-        let (child, keeper) = match &setting.sandbox {
-            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
-            None => (start()?, None),
-        };
+        let process = pty_process::Command::from(script.process(&setting, surroundings)?);
+        let child = process.spawn(pts).map_err(other)?;
         // The leader of a session leads its first process group, too.
         let group = Group::new(child)?;
         let (reader, writer) = pty.into_split();
@@ -94,14 +89,7 @@ impl Session {
         });
         let task = tokio::spawn(hold(group, reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
-        Ok(Self {
-            name,
-            sandbox: setting.sandbox,
-            writer,
-            shared,
-            task: task.abort_handle(),
-            _keeper: keeper,
-        })
+        Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
     }
 
     /// Types something into it.
