@@ -248,19 +248,23 @@ impl Timeline {
             Body::SessionSleeping(_)
             | Body::SessionRevived { .. }
             | Body::SessionHandedOff
+            | Body::QueueHeld
             | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
             Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
             Body::Notice { level } => self.push(event, Content::Notice { level: *level }),
 
-            Body::TurnStarted { .. }
+            Body::DelegationWaiting { .. }
+            | Body::TurnStarted { .. }
             | Body::SessionOpened(_)
             | Body::SessionReady(_)
             | Body::PromptQueued { .. }
             | Body::PromptCancelled { .. }
             | Body::PromptEdited { .. }
             | Body::QueueReordered { .. }
+            | Body::QueueSent { .. }
             | Body::TitleChanged
             | Body::ModelChanged { .. }
+            | Body::EffortChanged { .. }
             | Body::ModeChanged { .. }
             | Body::GitChanged(_)
             | Body::CommandsListed { .. }
@@ -413,11 +417,11 @@ fn unknown_tool() -> Content {
 
 fn notice_text(body: &Body) -> &'static str {
     if matches!(body, Body::SessionRevived { from_log: true }) {
-        "the agent was told what the log holds"
+        "Resumed from Longshore's log"
     } else if matches!(body, Body::SessionRevived { .. }) {
-        "the agent is back"
+        "Resumed"
     } else if matches!(body, Body::SessionClosed) {
-        "closed"
+        "Ended"
     } else {
         ""
     }

@@ -56,9 +56,19 @@ impl Places {
         self.data.join("push.key")
     }
 
+    /// What the running hub has on its leash.
+    pub fn leashes(&self) -> PathBuf {
+        self.data.join("leashes")
+    }
+
     /// What the running hub says of itself.
     pub fn running(&self) -> PathBuf {
         self.data.join("hub.json")
+    }
+
+    /// What was typed into `attach`.
+    pub fn history(&self) -> PathBuf {
+        self.data.join("history")
     }
 
     /// What a hub that runs in the background prints.

@@ -192,6 +192,7 @@ export class Timeline {
       case "session_sleeping":
       case "session_revived":
       case "session_handed_off":
+      case "queue_held":
       case "session_closed":
         return this.push(event, { kind: "notice", content: { level: "info" } });
       case "session_error":
@@ -359,7 +360,7 @@ function unknownTool(): Content {
 
 function noticeText(event: Event): string {
   if (event.type === "session_revived") {
-    return event.payload.fromLog ? "the agent was told what the log holds" : "the agent is back";
+    return event.payload.fromLog ? "Resumed from Longshore's log" : "Resumed";
   }
-  return event.type === "session_closed" ? "closed" : "";
+  return event.type === "session_closed" ? "Ended" : "";
 }

@@ -29,7 +29,7 @@ scene("a conversation is forked as a whole", async ({ open, hub }) => {
   await until("two answers", async () => (await page.getByText("Hail to you.").count()) === 2);
   await hub.rest(sessionId);
   await page.getByRole("button", { name: "More", exact: true }).click();
-  await page.getByRole("button", { name: /^Fork:/ }).click();
+  await page.getByRole("button", { name: "Fork into a new session" }).click();
   await page.waitForURL((url) => !url.pathname.endsWith(sessionId));
   await until("what was said", async () => (await page.getByText("Hail to you.").count()) === 2);
   assert.deepEqual(page.complaints, []);

@@ -21,6 +21,7 @@ mod dispatch;
 mod ending;
 mod files;
 mod home;
+mod interrupts;
 mod job;
 mod outbox;
 mod process;
@@ -30,6 +31,7 @@ mod translator;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,6 +43,9 @@ use tokio::task::JoinHandle;
 
 use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
+#[cfg(doc)]
+use crate::leash::LeashRecord;
+use crate::leash::Mark;
 use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
@@ -75,6 +80,10 @@ pub struct AnchorConfig {
     pub reception: Reception,
     /// Where all that passes between it and its agents is written down, if anywhere.
     pub tape: Option<Tape>,
+    /// To which all belong that it starts.
+    pub mark: Mark,
+    /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
+    pub leashes: Option<PathBuf>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -94,6 +103,8 @@ impl Default for AnchorConfig {
             past: WatchPast::default(),
             reception: Reception::default(),
             tape: None,
+            mark: Mark::of_this_process().under(),
+            leashes: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),
@@ -210,6 +221,7 @@ mod tests {
             cwd: "/work".to_owned(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: vec![server("files", "of the session")],
             start: Start::New,
         };

@@ -166,7 +166,7 @@ fn a_turn_that_is_stopped_has_10_seconds_to_stop() {
     desk.tell(AgentCommand::Interrupt { turn: desk.turn });
     desk.wait(5);
     desk.tell(AgentCommand::Interrupt { turn: desk.turn });
-    let out = desk.wait(5);
+    let out = desk.wait(25);
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
     assert!(out.finished.as_ref().unwrap().contains("did not stop"));
 

@@ -85,7 +85,13 @@ impl App {
         Ok(json!({ "code": code, "expiresAt": expires, "pairUrl": offer.url, "mode": mode }))
     }
 
-    /// A link with which the owner's own browser pairs, for whoever starts the hub at a terminal.
+    /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal.
+    pub fn first_code(&self) -> Option<String> {
+        let made = self.new_code(DeviceMode::Full, None, None, "").ok()?;
+        made["code"].as_str().map(str::to_owned)
+    }
+
+    /// A link with which a phone pairs, for whoever starts the hub at a terminal.
     pub fn first_link(&self, base: &str) -> Option<String> {
         let made = self.new_code(DeviceMode::Full, None, None, base).ok()?;
         made["pairUrl"].as_str().map(str::to_owned)

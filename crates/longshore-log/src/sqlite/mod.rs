@@ -43,6 +43,7 @@ use tidy::Tidy;
 use writer::{Counters, Job, Writer};
 
 mod batch;
+mod check;
 mod checkpoint;
 mod compact;
 mod devices;
@@ -56,6 +57,8 @@ mod schema;
 mod search;
 mod tidy;
 mod writer;
+
+pub use check::quick_check;
 
 /// A batch with more raw bytes than this is compressed on a thread that may block.
 const PREPARE_INLINE: usize = 1024 * 1024;
@@ -233,6 +236,20 @@ impl Log for SqliteLog {
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         Box::pin(self.tidy(move |tidy| forget::run(tidy, updated_before)))
+    }
+
+    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        Box::pin(self.readers.run("listing sessions that were cut", reader::cut))
+    }
+
+    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
+        let file = self.file.clone();
+        Box::pin(self.tidy(move |tidy| forget::erase(tidy, &file, session)))
+    }
+
+    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
+        let query = move |reader: &_| reader::is_erased(reader, &agent, &native);
+        Box::pin(self.readers.run("asking for an erased conversation", query))
     }
 
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {

@@ -11,8 +11,11 @@ use super::{Durability, Settings};
 use crate::LogError;
 
 /// One step per format; the format's number is how many steps made it. Steps are never edited once released.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_devices.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_devices.sql"),
+    include_str!("migrations/0003_cut_and_erased.sql"),
+];
 
 /// "LONG": tells our file from any other database.
 const APPLICATION_ID: i64 = 0x4C4F_4E47;
@@ -116,7 +119,10 @@ fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known)?;
     transaction.commit()?;
-    tracing::info!(from = found, to = known, "log format brought up to date");
+    // A log that was made just now is no news.
+    if found > 0 {
+        tracing::info!(from = found, to = known, "log format brought up to date");
+    }
     Ok(())
 }
 

@@ -73,7 +73,11 @@ impl House {
         };
         let called = door.as_ref().map_or(Ok(from_here(address)), TcpListener::local_addr)?;
         let reception = Reception::at(format!("ws://{called}/ws/cli"));
-        let settings = anchored(anchor_settings(config, reception.clone())?);
+        let mut settings = anchored(anchor_settings(config, reception.clone())?);
+        settings.leashes = match keep {
+            Keep::InMemory => None,
+            Keep::OnDisk => Some(places.leashes()),
+        };
         let callbacks = Arc::new(CalledBack::of(&settings, reception));
         let anchor = start_anchor(&hub, settings);
         hub.recover().await?;

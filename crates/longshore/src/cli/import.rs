@@ -41,7 +41,7 @@ impl Import {
             bail!("this is no export of longshore: its first line should be {{\"longshore\":1,...}}");
         }
         let session = head["session"]["sessionId"].as_str().unwrap_or_default();
-        let mut client = reach::hub_or_start().await?;
+        let mut client = reach::hub().await?;
         let (mut count, mut taken) = (0, Value::Null);
         let mut part: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
@@ -76,7 +76,7 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
         new: u64,
         unread: u64,
     }
-    let mut client = reach::hub_or_start().await?;
+    let mut client = reach::hub().await?;
     let looked: Value = client.call("importPast", json!({})).await?;
     if as_json {
         put_line(&looked)?;

@@ -65,21 +65,28 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
         }
         SleepCause::FailedToStart => (signs.failed, ink::BAD, format!("{agent} could not be started")),
         SleepCause::Stopped => (signs.asleep, ink::DIM, format!("{agent} was stopped")),
+        SleepCause::Released => {
+            (signs.asleep, ink::DIM, format!("{agent} was released, for its own terminal to go on"))
+        }
+        SleepCause::Idle => (signs.asleep, ink::DIM, format!("{agent} was idle and was stopped")),
         SleepCause::HubRestarted => {
-            (signs.asleep, ink::HINT, format!("the hub went down, and {agent} with it"))
+            (signs.asleep, ink::HINT, format!("the hub restarted, and {agent} stopped with it"))
         }
         SleepCause::LogFailed => {
             (signs.failed, ink::BAD, format!("{agent} was stopped: the log cannot be written"))
         }
     };
     // Of an agent that was stopped on purpose, neither the reason nor its last complaints are news.
-    let on_purpose = matches!(sleep.cause, SleepCause::Stopped | SleepCause::HubRestarted);
+    let on_purpose = match sleep.cause {
+        SleepCause::Stopped | SleepCause::HubRestarted | SleepCause::Released | SleepCause::Idle => true,
+        SleepCause::Exited | SleepCause::FailedToStart | SleepCause::LogFailed => false,
+    };
     if !why.trim().is_empty() && !on_purpose {
         text.push_str(&format!(": {}", why.trim()));
     }
     let mut lines = signed(sign, &text, ink, style);
     if !on_purpose {
-        lines.extend(tool::tail(clean_output(&sleep.stderr).trim(), style));
+        lines.extend(tool::last_words(clean_output(&sleep.stderr).trim(), style));
     }
     if sleep.cause != SleepCause::LogFailed {
         lines.extend(signed(" ", "the next prompt wakes it", ink::DIM, style));
@@ -89,9 +96,9 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
 
 pub(super) fn revived(from_log: bool, agent: &str, style: &Style) -> Vec<Line> {
     let text = if from_log {
-        format!("{agent} is back and was told what the log holds")
+        format!("{agent} resumed from Longshore's log")
     } else {
-        format!("{agent} is back and remembers")
+        format!("{agent} resumed and remembers")
     };
     remark(&text, style)
 }

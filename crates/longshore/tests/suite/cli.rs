@@ -43,7 +43,12 @@ async fn a_run_shows_the_turn_and_ends_with_its_figures() {
     assert!(out(&longshore(&rig, &["show"]).await).contains("All well."));
     assert!(out(&longshore(&rig, &["search", "well"]).await).contains("look around"));
     assert!(out(&longshore(&rig, &["agents"]).await).contains("0.166.0"));
-    assert!(out(&longshore(&rig, &["doctor"]).await).contains("Codex: 0.166.0"));
+    let doctor = longshore(&rig, &["doctor"]).await;
+    assert!(
+        out(&doctor).contains("Codex: 0.166.0") && out(&doctor).contains("log: sound"),
+        "{}",
+        out(&doctor)
+    );
     assert_eq!(out(&longshore(&rig, &["token"]).await).trim(), "the-token-of-the-tests");
 }
 
@@ -124,7 +129,7 @@ async fn errors_say_what_to_do_next() {
     let usage = longshore(&rig, &["run"]).await;
     assert_eq!(usage.status.code(), Some(2));
     rig.kill().await;
-    let gone = longshore(&rig, &["ls", "--json"]).await;
+    let gone = longshore(&rig, &["down", "--json"]).await;
     assert_eq!(gone.status.code(), Some(6));
     let error: Value = serde_json::from_str(&err(&gone)).unwrap();
     assert!(error["error"]["hint"].as_str().unwrap().contains("longshore up"));

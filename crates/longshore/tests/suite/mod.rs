@@ -1,6 +1,7 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
@@ -11,6 +12,7 @@ mod demo;
 mod devices;
 mod gateway;
 mod gateway_words;
+mod leftovers;
 mod mcp;
 mod one_task;
 mod past;
@@ -25,4 +27,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;

@@ -9,7 +9,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::timeline::Content;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, Talk};
+use super::rig::{Rig, Talk, processes_with, until};
 
 /// An agent of the story, and how its model asks it to do things.
 pub(super) struct Cast {
@@ -305,6 +305,35 @@ pub(super) async fn interrupt(cast: &Cast) {
     assert_eq!(talk.messages().last(), Some(&"Next."));
 }
 
+/// A person who stops an agent stops what it runs: the process is gone, and what it was to do is never done.
+pub(super) async fn stop(cast: &Cast) {
+    let rig = Rig::through(cast.through, json!([])).await;
+    let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
+    let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
+    let story = json!([{ "do": [(cast.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with(cast.name, cast.mode()).await;
+    let turn = talk.prompt("run it").await;
+    if cast.ways.asks {
+        let asked = talk.until_asked(1).await;
+        talk.decide(&asked[0], "allow_once").await.unwrap();
+    }
+    until("the command runs", || begun.exists()).await;
+    assert!(!processes_with(&done).is_empty());
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    until("the command is gone", || processes_with(&done).is_empty()).await;
+    assert!(!done.exists(), "{}", talk.story());
+    let turn = talk.prompt("go on").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    // Whatever ended later has its name, and belongs to its turn.
+    for item in &talk.timeline.items {
+        if let Content::Tool { call, .. } = &item.content {
+            assert!(item.turn.is_some() && !call.name.is_empty(), "{item:?}\n{}", talk.story());
+        }
+    }
+}
+
 pub(super) async fn queue(cast: &Cast) {
     let story = json!([
         { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 60 }] },
@@ -378,7 +407,7 @@ pub(super) async fn cancel(cast: &Cast) {
 macro_rules! story {
     ($agent:ident, $cast:expr) => {
         mod $agent {
-            story!(@ $cast, plain allowed denied edit parallel interrupt queue model_error revive cancel);
+            story!(@ $cast, plain allowed denied edit parallel interrupt stop queue model_error revive cancel);
         }
     };
     (@ $cast:expr, $($step:ident)*) => {$(

@@ -91,9 +91,11 @@ impl Codex {
             }
             Call::Interrupt { thread, turn } => {
                 if answer.is_err() {
-                    self.not_interrupted(&thread, &turn, raw, out);
+                    self.not_interrupted(&thread, &turn, raw, cx, out);
                 }
             }
+            Call::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, cx, out),
+            Call::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, out),
             Call::Tell { session, vital } => {
                 if let (Err(message), true) = (answer, vital) {
                     let text = format!("Codex refused {}: {message}", pending.method);

@@ -131,6 +131,7 @@ impl Codex {
         &mut self,
         params: &RawValue,
         raw: &Raw,
+        cx: &mut Context<'_>,
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
@@ -156,10 +157,14 @@ impl Codex {
         let (id, result) = (turn.id, std::mem::take(&mut turn.last_message));
         let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(id).raw(raw.clone());
         draft.text = end.error.map(|error| error.message);
-        let told = draft.text.clone();
-        out.say(thread.session, draft);
+        let result = draft.text.clone().unwrap_or(result);
         thread.end(&moved.turn.id);
-        self.delegated_turn_ended(&moved.thread_id, outcome, told.unwrap_or(result), out);
+        if outcome == TurnOutcome::Interrupted {
+            self.end_commands(&moved.thread_id, &moved.turn.id, draft, result, cx, out);
+            return Ok(());
+        }
+        out.say(thread.session, draft);
+        self.delegated_turn_ended(&moved.thread_id, outcome, result, out);
         Ok(())
     }
 
@@ -258,6 +263,11 @@ impl Codex {
         }
         Ok(())
     }
+}
+
+/// A turn that was interrupted, and of which codex itself does not say so.
+pub(super) fn interrupted() -> Draft {
+    Draft::new(Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted)))
 }
 
 /// A turn that failed, in our own words.

@@ -56,7 +56,7 @@ impl Machine {
             }
             AgentCommand::Child { call, news } => self.child(&call, news, cx, out),
             // Its conversations have no titles of their own, and are kept nowhere else.
-            AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::SetEffort(_) | AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
         }
     }
 

@@ -154,6 +154,7 @@ impl Service {
             id,
             description: String::new(),
             default,
+            efforts: Vec::new(),
         };
         let own = set.map(|id| info(id.to_owned(), None, true));
         match (listed.await, own) {

@@ -4,11 +4,12 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde::Deserialize;
 
 use crate::git::quiet::{Quiet, is_gits};
+use crate::leash::{self, Mark};
 use crate::sandbox::{Sandbox, search_path};
-use crate::transport::leash;
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -47,11 +48,12 @@ impl Script {
         }
     }
 
-    /// The process, which does not run yet. It ends with the thread that starts it.
+    /// The process, which does not run yet. It ends with the thread that starts it, and carries the mark.
     pub(super) fn process(
         &self,
         setting: &Setting,
         surroundings: &Surroundings,
+        mark: &Mark,
     ) -> io::Result<tokio::process::Command> {
         let shell = |line: &str| {
             let mut process = tokio::process::Command::new(&surroundings.shell);
@@ -89,7 +91,7 @@ impl Script {
             sandbox.lock(&mut process, &setting.cwd)?;
         }
         // After the lock, which may make us somebody else, whom the system would let off.
-        leash::put_on(&mut process);
+        leash::put_on(&mut process, mark, Signal::KILL);
         Ok(process)
     }
 }

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::work::Exit;
-use rustix::process::Signal;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -16,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::bound::{Collected, Decoder, WHOLE_LIMIT};
 use super::command::{Script, Setting, Surroundings, explain};
 use super::{Progress, ToolResult};
-use crate::transport::group::Group;
+use crate::leash::{self, Group, Mark};
 use crate::work::terminals::exit_of;
 
 /// How long a command may run when nothing else is said.
@@ -79,12 +78,12 @@ pub(super) async fn run(
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
 fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
-    let mut process = run.script.process(&run.setting, surroundings)?;
+    let mark = Mark::of_this_process().under();
+    let mut process = run.script.process(&run.setting, surroundings, &mark)?;
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-    let child = process.spawn()?;
-    // It holds our ends of the pipe that only the child may hold.
-    drop(process);
-    Ok((Group::new(child)?, pipe::Receiver::from_owned_fd(reader.into())?))
+    // The process is dropped with our ends of the pipe that only the child may hold.
+    let (child, holder) = leash::hold(move || process.spawn())?;
+    Ok((Group::new(child, mark, Some(holder))?, pipe::Receiver::from_owned_fd(reader.into())?))
 }
 
 async fn hear(
@@ -120,8 +119,12 @@ async fn hear(
             () = tokio::time::sleep_until(deadline) => break End::TimedOut,
         }
     };
-    // Whoever left the group may still hold the pipe and need not be waited for.
-    group.signal(Signal::KILL);
+    match &end {
+        // The group is gone. Whoever left it may still hold the pipe and need not be waited for.
+        End::Exited(_) => {}
+        // Who is stopped is stopped with all that it started, also what left the group.
+        End::TimedOut | End::Cancelled => group.end(),
+    }
     let rest = async {
         while open {
             let read = pipe.read(&mut chunk).await;

@@ -12,7 +12,7 @@ use crate::render::page::{Block, Item, Voice};
 use crate::render::prose::{Prose, Rest};
 use crate::render::style::{Show, Style, ink};
 use crate::render::wrap::{behind, text_behind};
-use crate::render::{lifecycle, plan};
+use crate::render::{fold, lifecycle, plan};
 
 impl Renderer {
     pub(super) fn room(&self, voice: Voice) -> usize {
@@ -70,7 +70,7 @@ impl Renderer {
             }
         };
         if partial {
-            printed.push_str(&self.remark("cut off here: the agent did not finish"));
+            printed.push_str(&self.remark("interrupted here: the agent did not finish"));
         }
         printed
     }
@@ -125,7 +125,14 @@ pub(super) fn user_message(
 ) -> Vec<Line> {
     let first = Line::of("> ", ink::PERSON);
     let rest = Line::of("  ", ink::PLAIN);
-    let mut lines = text_behind(&clean(text), ink::BOLD, style.columns(), &first, &rest);
+    let folded = fold::folded(text);
+    let mut lines = text_behind(&clean(folded.first), ink::BOLD, style.columns(), &first, &rest);
+    if let Some((left_out, last)) = folded.rest {
+        let more =
+            format!("{} {left_out} left out; `longshore show --json` has all of it", style.signs().more);
+        lines.extend(text_behind(&more, ink::DIM, style.columns(), &rest, &rest));
+        lines.extend(text_behind(&clean(last), ink::BOLD, style.columns(), &rest, &rest));
+    }
     for attachment in attachments {
         let name = attachment.name.as_deref().unwrap_or("attachment");
         let text = format!("+ {name} ({})", attachment.media_type);
