@@ -251,7 +251,14 @@ impl Timeline {
             | Body::QueueHeld
             | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
             Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
-            Body::Notice { level } => self.push(event, Content::Notice { level: *level }),
+            Body::Notice { level } => {
+                let content = Content::Notice { level: *level };
+                match event.item {
+                    // One that goes on: each word of it takes the place of the one before.
+                    Some(item) => self.finish_with(item, event, content),
+                    None => self.push(event, content),
+                }
+            }
 
             Body::DelegationWaiting { .. }
             | Body::TurnStarted { .. }
@@ -343,6 +350,12 @@ impl Timeline {
         let item = self.entry(key, event, || content.clone());
         item.text = event.text().to_owned();
         item.content = content;
+    }
+
+    /// A thing that is whole as it comes, and may come again.
+    fn finish_with(&mut self, item: ItemId, event: &Event, content: Content) {
+        self.upsert(Key::Item(item), event, content);
+        self.entry(Key::Item(item), event, || Content::TurnDiff).ended_at = Some(event.at);
     }
 
     fn answered(&mut self, key: Key, event: &Event, change: impl FnOnce(&mut Content)) {

@@ -20,7 +20,7 @@ use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::leash::{self, LeashRecord};
-use crate::past::{Errand, Watcher};
+use crate::past::{Errand, Wanted, Watcher};
 use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
@@ -154,8 +154,8 @@ impl Dispatch {
                 Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
                 Some(_) | None => self.pass(session, Message::LetGo(session)),
             },
-            ToAnchor::ReadPast { session, agent, native, after } => {
-                self.watcher.read_on(&agent, native, session, after);
+            ToAnchor::ReadPast { session, agent, native, after, since } => {
+                self.watcher.read_on(&agent, native, Wanted { session, after, since });
             }
             ToAnchor::Ask { id, query } => self.ask(id, query),
         }

@@ -6,7 +6,7 @@
 //! | what it started, in its group | the group |
 //! | what left the group (`setsid`) | the [`Mark`] that all of them inherit in their environment, and whose child each is (`kin`) |
 //! | what also changed its environment | orphans become our children (`reaper`), and who was seen once is remembered (`memory`) |
-//! | what a hub left that was killed | the mark of that hub is written down, and looked for at the next start ([`LeashRecord`]) |
+//! | what a hub left that was killed | a shell waits for that (`warden`); and the mark of that hub is written down, and looked for at the next start ([`LeashRecord`]) |
 //!
 //! All of it but the group and the thread is Linux's; elsewhere there are process groups only.
 
@@ -20,6 +20,8 @@ mod memory;
 mod reaper;
 mod record;
 mod sweep;
+#[cfg(target_os = "linux")]
+mod warden;
 
 use std::io;
 use std::sync::mpsc;

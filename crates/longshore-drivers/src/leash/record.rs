@@ -14,6 +14,8 @@ use super::mark::Mark;
 #[derive(Debug)]
 pub struct LeashRecord {
     file: PathBuf,
+    #[cfg(target_os = "linux")]
+    warden: Option<super::warden::Warden>,
 }
 
 impl LeashRecord {
@@ -24,23 +26,38 @@ impl LeashRecord {
         let file = folder.join(own);
         if let Err(error) = std::fs::create_dir_all(folder) {
             tracing::warn!(folder = %folder.display(), %error, "what agents leave if the hub is killed will not be found");
-            return Self { file };
+            return Self {
+                file,
+                #[cfg(target_os = "linux")]
+                warden: None,
+            };
         }
         #[cfg(target_os = "linux")]
-        {
-            linux::end_earlier(folder, own);
-            match write(&file, &[]) {
-                Ok(()) => super::memory::write_to(file.clone()),
-                Err(error) => {
-                    tracing::warn!(file = %file.display(), %error, "what agents leave if the hub is killed will not be found");
-                }
+        linux::end_earlier(folder, own);
+        #[cfg(target_os = "linux")]
+        let warden = super::warden::begin(own).inspect_err(|error| {
+            tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
+        });
+        #[cfg(target_os = "linux")]
+        match write(&file, &[]) {
+            Ok(()) => super::memory::write_to(file.clone()),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "what agents leave if the hub is killed will not be found");
             }
         }
-        Self { file }
+        Self {
+            file,
+            #[cfg(target_os = "linux")]
+            warden: warden.ok(),
+        }
     }
 
     /// Nothing is left.
     pub fn end(self) {
+        #[cfg(target_os = "linux")]
+        if let Some(warden) = self.warden {
+            warden.dismiss();
+        }
         if let Err(error) = std::fs::remove_file(&self.file)
             && error.kind() != io::ErrorKind::NotFound
         {

@@ -77,7 +77,8 @@ impl Workshop {
     pub fn begin(&mut self, work: Work) {
         let Work { id, session, root, job } = work;
         // An end is never refused.
-        let takes_time = matches!(job, Job::Read { .. } | Job::Write { .. } | Job::Wait { .. });
+        let takes_time =
+            matches!(job, Job::Read { .. } | Job::Look { .. } | Job::Write { .. } | Job::Wait { .. });
         if takes_time && self.running.len() >= WORKS_LIMIT {
             let text = format!("{WORKS_LIMIT} works are going on already; wait for one of them");
             self.ready.push_back((id, Err(WorkFault::Busy(text))));
@@ -87,6 +88,9 @@ impl Workshop {
         match job {
             Job::Read { path, line, limit } => {
                 self.blocking(id, move || files::read(&root, &path, line, limit).map(Done::Read));
+            }
+            Job::Look { path } => {
+                self.blocking(id, move || files::read(&root, &path, None, None).map(Done::Read));
             }
             Job::Write { path, content } => {
                 self.blocking(id, move || files::write(&root, &path, &content).map(|()| Done::Written));

@@ -123,7 +123,7 @@ pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style)
     let text = if text.trim().is_empty() { said } else { format!("{said}: {}", text.trim()) };
     let mut lines = signed(style.signs().failed, &text, ink::BAD, style);
     if fault.code == FaultCode::ResumeFailed {
-        lines.extend(signed(" ", "the next prompt goes on from our log", ink::DIM, style));
+        lines.extend(signed(" ", "it is told what the log holds", ink::DIM, style));
     }
     lines
 }

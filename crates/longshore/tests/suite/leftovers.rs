@@ -13,12 +13,20 @@ driver = "acp"
 command = ["sh", "-c", "trap '' TERM; sleep 600 & setsid sleep 600 & echo up > rude.txt; while :; do sleep 0.1; done"]
 "#;
 
-/// The run of the hub whose mark the processes in this folder carry.
+/// The run of the hub whose mark a process carries.
 fn run_of(pid: i32) -> String {
     let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
     let mark = environment.split(|byte| *byte == 0).find_map(|one| one.strip_prefix(b"LEASH_OF_LONGSHORE="));
     let mark = String::from_utf8(mark.unwrap_or_default().to_vec()).unwrap();
     mark.split(':').next().unwrap().to_owned()
+}
+
+/// The processes that carry the mark of a run.
+fn marked(run: &str) -> Vec<i32> {
+    processes(|at| {
+        let environment = std::fs::read(at.join("environ")).unwrap_or_default();
+        environment.windows(run.len()).any(|part| part == run.as_bytes())
+    })
 }
 
 async fn work(rig: &Rig, agent: &str, mode: &str) -> Talk {
@@ -55,16 +63,25 @@ async fn a_hub_that_is_killed_and_started_again_leaves_no_process_behind() {
     }
     let run = run_of(rig.agents()[0]);
     assert_eq!(run.len(), 32, "{run}");
-    let carries = || {
-        processes(|at| {
-            let environment = std::fs::read(at.join("environ")).unwrap_or_default();
-            environment.windows(run.len()).any(|part| part == run.as_bytes())
-        })
-    };
-    assert!(carries().len() >= 8, "{:?}", carries());
+    assert!(marked(&run).len() >= 8, "{:?}", marked(&run));
     rig.kill().await;
     rig.start().await;
-    until("all of it is gone", || carries().is_empty()).await;
+    until("all of it is gone", || marked(&run).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_hub_that_is_killed_and_never_started_again_leaves_no_process_behind() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), RUDE).unwrap();
+    rig.start().await;
+    rig.open_with("rude", "ask").await;
+    let file = rig.work().join("rude.txt");
+    until("it runs", || file.exists()).await;
+    let run = run_of(rig.agents()[0]);
+    assert!(marked(&run).len() >= 3, "{:?}", marked(&run));
+    rig.kill().await;
+    until("all of it is gone", || marked(&run).is_empty()).await;
 }
 
 #[tokio::test]

@@ -1,12 +1,14 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod approving;
 mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
+mod contents;
 mod crash;
 mod demo;
 mod devices;
@@ -15,6 +17,7 @@ mod gateway_words;
 mod leftovers;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;

@@ -242,6 +242,14 @@ impl Rig {
         self.follow(info.session_id, Seq::ZERO).await
     }
 
+    /// A session whose agent shall think this hard.
+    pub(crate) async fn open_thinking(&self, agent: &str, mode: &str, effort: &str) -> Talk {
+        let mut client = self.client().await;
+        let open = json!({ "agent": agent, "cwd": self.work(), "mode": mode, "effort": effort });
+        let info: SessionInfo = client.call("open", open).await.unwrap();
+        self.follow(info.session_id, Seq::ZERO).await
+    }
+
     /// Follows a session from a seq on.
     pub(crate) async fn follow(&self, session: SessionId, after: Seq) -> Talk {
         let mut client = self.client().await;

@@ -82,7 +82,7 @@ impl Codex {
                 thread.changed = true;
                 self.tell_quietly(session, "thread/settings/update", params, cx, out);
             }
-            AgentCommand::SetEffort(_) => {}
+            AgentCommand::SetEffort(effort) => thread.effort = Some(effort),
             AgentCommand::Rename(title) => {
                 thread.title = Some(title.clone());
                 if thread.recorded {
@@ -150,6 +150,9 @@ impl Codex {
             if let Some(model) = &thread.model {
                 params["model"] = json!(model);
             }
+        }
+        if let Some(effort) = &thread.effort {
+            params["effort"] = json!(effort);
         }
         let planning = thread.mode == Mode::Plan;
         if let Some(model) = thread.model.as_deref().filter(|_| planning || thread.planning) {

@@ -21,7 +21,10 @@ const INVALID_CONFIGURATION: &str = "Invalid configuration";
 
 impl Codex {
     pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
-        self.home.get_or_insert(launch.session);
+        if self.home.is_none() {
+            self.home = Some(launch.session);
+            self.woken = matches!(launch.start, Start::Resume { .. } | Start::Told { .. });
+        }
         match &self.phase {
             Phase::Listening => self.begin(launch, cx, out),
             Phase::Refused(reason) => {
@@ -230,6 +233,7 @@ impl Codex {
         let mut thread = Thread::new(launch.session, cwd, launch.mode, model.clone());
         thread.planning = collaboration_mode.is_some_and(|mode| mode.mode == "plan");
         thread.title = told.name;
+        thread.effort = launch.effort;
         match launch.start {
             Start::New | Start::Lines { .. } => {}
             Start::Told { story } => thread.story = Some(story),
@@ -292,7 +296,8 @@ impl Codex {
         };
         if text.starts_with(INVALID_CONFIGURATION) {
             self.refuse(FaultCode::BadConfiguration, text, Some(raw), out);
-        } else {
+        } else if !self.woken {
+            // It says so at every start; a session is told once.
             Self::notice(self.nearest(), None, NoticeLevel::Warning, text, raw, out);
         }
         Ok(())

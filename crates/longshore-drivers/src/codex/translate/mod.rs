@@ -70,6 +70,8 @@ pub struct Codex {
     natives: HashMap<SessionId, String>,
     /// The session that lines belong to which name no thread.
     home: Option<SessionId>,
+    /// That session had an agent before, which has told what is wrong with the installation.
+    woken: bool,
     asked: Asked,
     /// Allowances as they were told last, by name.
     limits: HashMap<String, (f64, Option<i64>)>,

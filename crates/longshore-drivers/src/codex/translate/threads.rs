@@ -22,6 +22,8 @@ pub(super) struct Thread {
     pub cwd: String,
     pub mode: Mode,
     pub model: Option<String>,
+    /// How hard it shall think, which every turn says.
+    pub effort: Option<String>,
     /// Mode or model changed since the last turn began, so the next one says them.
     pub changed: bool,
     /// It was last told to plan, and would go on planning unless told otherwise.
@@ -90,6 +92,8 @@ pub(super) struct Turn {
     pub used: bool,
     /// When we stop waiting for the network to come back.
     pub network_due: Option<Timestamp>,
+    /// The line that tells how often the model's service was tried.
+    pub retrying: Option<ItemId>,
     /// Its end, which waits for the ends of its commands.
     pub farewell: Option<Farewell>,
     /// The last thing that the agent said, which is what a delegation comes to.
@@ -133,6 +137,7 @@ impl Thread {
             cwd,
             mode,
             model,
+            effort: None,
             changed: false,
             planning: false,
             loaded: true,

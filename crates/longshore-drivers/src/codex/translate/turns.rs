@@ -184,12 +184,19 @@ impl Codex {
         let running = turn.filter(|turn| !turn.over);
         let text = error_text(&wrong.error);
         if wrong.will_retry {
-            if let Some(turn) = running
-                && wrong.error.message.contains(WAITING_FOR_NETWORK)
-            {
-                turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+            let mut item = ItemId::mint(cx);
+            if let Some(turn) = running {
+                if wrong.error.message.contains(WAITING_FOR_NETWORK) {
+                    turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+                }
+                // One line for all tries of one request: `Reconnecting... 2/5`. The first begins another.
+                item = turn.retrying.filter(|_| !wrong.error.message.contains(" 1/")).unwrap_or(item);
+                turn.retrying = Some(item);
             }
-            Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Warning, text, raw, out);
+            if let Some(session) = session.or_else(|| self.nearest()) {
+                let draft = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(id).item(item);
+                out.say(session, draft.text(text).raw(raw.clone()));
+            }
         } else if running.is_none() {
             Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Error, text, raw, out);
         }

@@ -401,6 +401,17 @@ pub struct Model {
     #[serde(deserialize_with = "empty")]
     pub description: String,
     pub is_default: bool,
+    #[serde(deserialize_with = "empty")]
+    pub supported_reasoning_efforts: Vec<Effort>,
+}
+
+/// How hard a model can be told to think.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Effort {
+    /// `low`, `medium`, `high`.
+    #[serde(deserialize_with = "empty")]
+    pub reasoning_effort: String,
 }
 
 /// The answer to `thread/list`.

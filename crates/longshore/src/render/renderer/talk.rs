@@ -148,5 +148,30 @@ pub(super) fn user_message(
 fn gist(thought: &str) -> String {
     let thought = clean(thought);
     let line = thought.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.trim_matches(['*', '#', '_', ' ']).to_owned()
+    let line = line.trim_start_matches(['#', ' ']);
+    // Marks around the whole line go; those within it are part of what it says.
+    let inner = ["**", "__", "*", "_"].into_iter().find_map(|mark| {
+        let inner = line.strip_prefix(mark)?.strip_suffix(mark)?;
+        (!inner.is_empty() && !inner.contains(mark)).then_some(inner)
+    });
+    inner.unwrap_or(line).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gist;
+
+    #[test]
+    fn a_thought_keeps_the_marks_within_it_and_loses_those_around_it() {
+        for (thought, told) in [
+            ("**Looking**\n\nAt it", "Looking"),
+            ("Thinking about **greetings**", "Thinking about **greetings**"),
+            ("**a** and **b**", "**a** and **b**"),
+            ("## Heading", "Heading"),
+            ("_soft_", "soft"),
+            ("**", "**"),
+        ] {
+            assert_eq!(gist(thought), told);
+        }
+    }
 }

@@ -188,7 +188,7 @@ fn the_life_of_a_session() {
             "{OPENED}· codex 1.2 is ready with m\n· mode: auto-edit\n· model: n\n! Reconnecting 1/5\n\
              ! 92% of 5h is used, starts over in 2h\n✗ codex ended (signal 9)\n  │ bye\n  the next prompt wakes it\n\
              · codex resumed and remembers\n✗ codex does not remember the conversation: no such thread\n  \
-             the next prompt goes on from our log\n\
+             it is told what the log holds\n\
              · the session goes on in the agent's own terminal: codex\n  resume t\n· the session has ended\n"
         )
     );
