@@ -363,11 +363,16 @@ impl Actor {
         // A turn that runs elsewhere was not cut short here.
         let left_open = session.has_agent() || (session.is_working() && !session.is_elsewhere());
         let left_waiting = session.is_waiting();
+        let only_read = session.is_only_read();
         self.session = Some(session);
         if self.agent == AgentHere::No && left_open {
-            let sleep = Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() };
-            let reason = "the hub was restarted".to_owned();
-            let _ = self.handle(Input::Gone { sleep, reason }, out);
+            let (cause, reason) = match only_read {
+                // No agent of ours was at it, so that there is nothing to go on with.
+                true => (SleepCause::Stopped, "the file ends here"),
+                false => (SleepCause::HubRestarted, "the hub was restarted"),
+            };
+            let sleep = Sleep { cause, ..Sleep::default() };
+            let _ = self.handle(Input::Gone { sleep, reason: reason.to_owned() }, out);
         } else if self.agent == AgentHere::No && left_waiting {
             let _ = self.handle(revive(), out);
         }

@@ -62,8 +62,9 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "New", exact: true }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();
-    await page.getByRole("button", { name: "Export" }).waitFor();
-    for (const word of ["Rename", "Archive", "Fork", "End session"]) assert.equal(await page.getByRole("button", { name: word }).count(), 0, word);
+    const menu = page.getByRole("dialog");
+    await menu.getByRole("button", { name: "Export" }).waitFor();
+    for (const word of ["Rename", "Archive", "Fork", "End session", "Delete"]) assert.equal(await menu.getByRole("button", { name: word }).count(), 0, word);
     if (decides) {
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Deny", exact: true }).click();

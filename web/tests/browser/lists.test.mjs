@@ -34,7 +34,7 @@ scene("what was read is read again without the hub, and is gone when the device 
   await page.getByText("The answer of the second turn.").waitFor();
   await page.getByText(/As of \d/).first().waitFor();
   await page.getByRole("button", { name: "Back" }).click();
-  await page.getByText("A varied session").first().waitFor();
+  await page.locator(".list [data-row]").first().waitFor();
   await page.getByText(/Can't reach the hub · as of \d/).waitFor();
   await page.context().setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
@@ -50,7 +50,7 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   for (let round = 0; round < 6; round++) for (const log of week(`${stage.work}/${round}`)) await hub.take(log);
   const page = await open({ path: "/sessions" });
   const rows = page.locator(".list .rows");
-  await page.getByText("Speed up the product search").first().waitFor();
+  await page.locator(".list [data-row]").first().waitFor();
   await until("a list that scrolls", () => rows.evaluate((list) => list.scrollHeight > list.clientHeight + 600));
   await page.getByRole("radio", { name: "Idle" }).click();
   await until("the scroll", () => rows.evaluate((list) => (list.scrollTo(0, 480), list.scrollTop > 400)));
@@ -142,7 +142,7 @@ scene("more sessions come while one scrolls, without a button", async ({ open, h
   for (let at = 0; at < made; at++) await hub.take(long(`${stage.work}/many`, 8));
   const page = await open({ path: "/sessions" });
   const rows = page.locator(".list .rows");
-  await page.getByText("A session of 8 events").first().waitFor();
+  await page.locator(".list [data-row]").first().waitFor();
   assert.equal(await page.getByRole("button", { name: "Older sessions" }).count(), 0);
   const height = () => rows.evaluate((list) => list.scrollHeight);
   const before = await height();

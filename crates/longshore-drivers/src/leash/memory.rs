@@ -107,7 +107,8 @@ impl LeashMemory {
     fn strays<'a>(&'a self, all: &'a [ProcessEntry]) -> impl Iterator<Item = &'a ProcessEntry> {
         let own = own_group(all);
         all.iter().filter(move |seen| {
-            own.is_some_and(|(pid, group)| seen.parent == pid && seen.group != group)
+            // Everybody's orphans become children of the first process of a container.
+            own.is_some_and(|(pid, group)| pid != 1 && seen.parent == pid && seen.group != group)
                 && !self.leads(seen.who)
                 && self.seen.as_ref().is_none_or(|known| !known.contains_key(&seen.who))
                 && kin::carried(seen.who.pid).is_none()
