@@ -87,10 +87,12 @@ export function client(stage) {
 }
 
 async function each(socket, events) {
+  // The folder need not be known to the hub when it is named.
+  const { cwd } = events[0].payload;
   for (let at = 0; at < events.length; at += 2_000) {
     const answer = await new Promise((done) => {
       socket.onmessage = ({ data }) => done(JSON.parse(data));
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000) } }));
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000), cwd, done: at + 2_000 >= events.length } }));
     });
     if (answer.error) throw new Error(JSON.stringify(answer.error));
   }
