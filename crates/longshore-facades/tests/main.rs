@@ -13,6 +13,7 @@ mod finding;
 mod flood;
 mod hostile;
 mod http;
+mod intruders;
 mod keeping;
 mod prompts;
 mod push;

@@ -688,6 +688,8 @@ export type Opened = {
   effort?: string | null;
   /** The session that this one was forked from, and its last seq that was taken over. */
   forkedFrom?: (ForkPoint | null);
+  /** It was read from a file: what it has until its agent first comes is what the file said, and nobody here remembers it. */
+  fromFile?: boolean;
   /** The servers of tools that the agent is given. */
   mcpServers?: McpServer[];
   /** What the agent may do without asking. */

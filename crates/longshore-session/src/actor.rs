@@ -432,27 +432,26 @@ impl Actor {
     }
 
     fn set_right(&mut self, session: Session, out: &mut Outcome) {
-        // A turn that runs elsewhere was not cut short here.
-        let left_open = session.has_agent() || (session.is_working() && !session.is_elsewhere());
+        let left = session.left_open();
         let left_waiting = session.is_waiting();
         self.session = Some(session);
-        match self.agent {
-            AgentHere::No if left_open => {
-                let (cause, reason) = match self.unrecorded {
-                    true => (SleepCause::LogFailed, UNRECORDED),
-                    false => (SleepCause::HubRestarted, "the hub was restarted"),
-                };
-                let sleep = Sleep { cause, ..Sleep::default() };
-                let _ = self.handle(Input::Gone { sleep, reason: reason.to_owned() }, out);
+        match (self.agent, left) {
+            // What the log did not take is to blame, and no restart.
+            (AgentHere::No, Some(Input::Gone { .. })) if self.unrecorded => {
+                let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
+                let _ = self.handle(Input::Gone { sleep, reason: UNRECORDED.to_owned() }, out);
+            }
+            (AgentHere::No, Some(left)) => {
+                let _ = self.handle(left, out);
             }
             // It has been told to stop, and its end is yet to come: until then nothing can be told it.
-            AgentHere::Silenced => {
+            (AgentHere::Silenced, _) => {
                 let _ = self.handle(Input::Silenced { reason: UNRECORDED.to_owned() }, out);
             }
-            AgentHere::No if left_waiting => {
+            (AgentHere::No, None) if left_waiting => {
                 let _ = self.handle(revive(), out);
             }
-            AgentHere::No | AgentHere::Yes => {}
+            (AgentHere::No | AgentHere::Yes, _) => {}
         }
     }
 

@@ -44,6 +44,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
     anchor: OnceLock<mpsc::Sender<ToAnchor>>,
+    mcp_env: OnceLock<Vec<String>>,
     asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
     changes: broadcast::Sender<Change>,
     pub(crate) ids: Mutex<Ids>,
@@ -81,6 +82,7 @@ impl Hub {
             registry: Registry::default(),
             counters: Counters::default(),
             anchor: OnceLock::new(),
+            mcp_env: OnceLock::new(),
             asked: Mutex::default(),
             changes: broadcast::Sender::new(CHANGES),
             ids: Mutex::new(Ids::seeded(random_seed())),
@@ -95,6 +97,11 @@ impl Hub {
     /// Has agents that had nothing to do for that long give their processes back. Said once; never unless it is said.
     pub fn rest_idle_after(&self, idle: Duration) {
         let _ = self.inner.idle.set(idle);
+    }
+
+    /// Says which variables sessions may give to servers of tools; none unless said. The first word counts.
+    pub fn allow_variables(&self, names: Vec<String>) {
+        let _ = self.inner.mcp_env.set(names);
     }
 
     /// Connects the anchor that runs the agents. There is one; a second is ignored.
@@ -180,7 +187,10 @@ impl Hub {
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
-        mcp::check(&mcp_servers).map_err(|fault| HubError::Invalid(fault.to_string()))?;
+        let variables = self.inner.mcp_env.get().map(Vec::as_slice).unwrap_or_default();
+        mcp::check(&mcp_servers)
+            .and_then(|()| mcp::check_variables(&mcp_servers, variables))
+            .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
         self.check_cwd(&cwd).await?;
         if effort.is_some() && !known.capabilities.effort {
@@ -198,6 +208,7 @@ impl Hub {
             capabilities: known.capabilities,
             parent,
             forked_from: None,
+            from_file: false,
         };
         self.begin(opened, Vec::new()).await
     }
@@ -240,6 +251,7 @@ impl Hub {
             capabilities: origin.capabilities,
             parent: None,
             forked_from: Some(ForkPoint { session, seq, native }),
+            from_file: false,
         };
         let memory = opened.capabilities.memory_in_log;
         let copied = crate::fork::copied(&*self.inner.log, session, seq, memory).await?;

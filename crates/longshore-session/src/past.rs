@@ -222,6 +222,7 @@ impl Hub {
             capabilities: past.capabilities,
             parent,
             forked_from: None,
+            from_file: false,
         };
         let entry = self.entry(session, Seq::ZERO);
         let (opened, native, at) = (Box::new(opened), past.native, past.created_at);

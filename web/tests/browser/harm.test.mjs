@@ -1,8 +1,8 @@
 // Texts that an agent controls do nothing but show, a watcher has no live buttons, and whoever is not known stays outside.
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, quiet, until } from "./browser.mjs";
+import { DESKTOP, PHONE, quiet, until, withCommands } from "./browser.mjs";
 import { scene } from "./given.mjs";
-import { nasty } from "./scenes.mjs";
+import { NASTY, NASTY_NAME, nasty } from "./scenes.mjs";
 
 /** Everything is unfolded; nothing of it became more than text. */
 async function harmless(page, path) {
@@ -23,7 +23,8 @@ async function harmless(page, path) {
 scene("what an agent has written is never more than text", async ({ open, hub, stage }) => {
   const session = await hub.take(nasty(stage.work));
   for (const size of [PHONE, DESKTOP]) {
-    const page = await open({ size, path: "/sessions" });
+    const page = await open({ size, path: "/machines" });
+    await withCommands(page, [{ name: NASTY_NAME, description: NASTY }]);
     for (const path of ["/sessions", `/sessions/${session}`, `/sessions/${session}/changes`, "/usage"]) {
       await page.goto(`${stage.url}${path}`);
       if (path !== "/usage") await harmless(page, path);
@@ -62,8 +63,9 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "New", exact: true }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();
-    await page.getByRole("button", { name: "Export" }).waitFor();
-    for (const word of ["Rename", "Archive", "Fork", "End session"]) assert.equal(await page.getByRole("button", { name: word }).count(), 0, word);
+    const menu = page.getByRole("dialog");
+    await menu.getByRole("button", { name: "Export" }).waitFor();
+    for (const word of ["Rename", "Archive", "Fork", "End session", "Delete"]) assert.equal(await menu.getByRole("button", { name: word }).count(), 0, word);
     if (decides) {
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Deny", exact: true }).click();

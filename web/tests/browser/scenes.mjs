@@ -147,7 +147,8 @@ export class Script {
 
 /** A session in which every text that an agent controls is nasty. */
 export function nasty(cwd) {
-  const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY);
+  // Newer than all others: it has to be on the first screen of the list.
+  const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY, Date.now() + 60_000);
   log.add("title_changed", "metadata", { text: NASTY });
   log.add("model_changed", "metadata", { payload: { model: NASTY } });
   log.add("git_changed", "metadata", { payload: { branch: NASTY_NAME, dirty: 0 } });
@@ -187,7 +188,7 @@ export function long(cwd, events) {
 
 /** A session of the kind that is read on a phone: two directions, colours, a long output, a diff, a notice that comes again. */
 export function varied(cwd) {
-  const log = new Script("codex", cwd, "A varied session");
+  const log = new Script("codex", cwd, "A varied session", Date.now());
   const notice = "Codex could not find bubblewrap on PATH. Install bubblewrap with your package manager to run commands in a sandbox.";
   log.add("notice", "lifecycle_status", { text: notice, payload: { level: "warning" } });
   const first = log.turn("tell me a story");
@@ -210,7 +211,7 @@ const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4r6AARAw
 
 /** A session whose tool answered with a picture. */
 export function pictured(cwd) {
-  const log = new Script("claude", cwd, "A session with a picture");
+  const log = new Script("claude", cwd, "A session with a picture", Date.now());
   const turn = log.turn("look at the dot");
   const item = id();
   log.add("tool_started", "tool_command", { turn, item, payload: { name: "Read", kind: "read", input: { file_path: `${cwd}/dot.png` } } });

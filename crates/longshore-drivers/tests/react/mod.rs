@@ -5,6 +5,7 @@ mod bodies;
 mod desk;
 mod driver;
 mod histories;
+mod order;
 mod own;
 mod streams;
 mod turns;

@@ -407,15 +407,22 @@ impl Session {
             (None, Some(native)) => Start::Fork { native: native.clone() },
             (None, None) => Start::New,
         };
-        let from_log = self.forgotten || (start == Start::New && origin.is_some());
+        let from_log = self.forgotten || self.is_only_read() || (start == Start::New && origin.is_some());
         let launch = self.launch_from(start);
         let in_log = self.opened.capabilities.memory_in_log;
         self.link = Link::Starting { from_log: from_log || in_log };
         out.effects.push(match (in_log, from_log) {
+            // The lines of a file are nobody's memory.
+            (_, _) if self.is_only_read() => Effect::LaunchFromLog(launch),
             (true, _) => Effect::LaunchFromLines(launch),
             (false, true) => Effect::LaunchFromLog(launch),
             (false, false) => Effect::Launch(launch),
         });
+    }
+
+    /// Whether all that it has is what a file said.
+    pub fn is_only_read(&self) -> bool {
+        self.opened.from_file && !self.woken
     }
 
     /// What it takes to start this session's agent.

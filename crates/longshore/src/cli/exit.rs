@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::reach;
-use crate::client::{Refused, Unreachable};
+use super::terminal::Plain;
+use crate::client::{NotOurHub, Refused, Unreachable};
+use crate::render::clean::clean;
 
 /// The codes, for `--help`.
 pub(super) const CODES: &str = "\
@@ -57,11 +59,14 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let message = told(error);
     if as_json {
         let stable = error.downcast_ref::<Refused>().map_or("failed", |refused| refused.code.as_str());
-        eprintln!("{}", json!({ "error": { "code": stable, "message": message, "hint": hint } }));
+        let told = json!({ "error": { "code": stable, "message": message, "hint": hint } });
+        eprintln!("{}", Plain(told));
     } else {
-        eprintln!("error: {message}");
-        if let Some(hint) = hint {
-            eprintln!("hint: {hint}");
+        // It may quote what somebody else wrote: an argument, a title, a file.
+        eprintln!("error: {}", clean(&message));
+        // Some errors say what to do themselves.
+        if let Some(hint) = hint.filter(|hint| !message.contains(hint.as_str())) {
+            eprintln!("hint: {}", clean(&hint));
         }
     }
     ExitCode::from(code)
@@ -99,6 +104,17 @@ fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
     }
     if error.downcast_ref::<Unreachable>().is_some() {
         return (6, Some(unreachable_hint(reach::named_url().as_deref())));
+    }
+    if let Some(other) = error.downcast_ref::<NotOurHub>() {
+        let hint = match other {
+            NotOurHub::Another { .. } => {
+                "`LONGSHORE_HOME` or `LONGSHORE_DATA_DIR` says whose hub to use; two hubs need two ports (`--bind`)"
+            }
+            NotOurHub::Stranger { .. } => {
+                "another program has taken the hub's port; end it, or choose another port with `--bind`"
+            }
+        };
+        return (6, Some(hint.to_owned()));
     }
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.code, Some(fault.hint.clone()));

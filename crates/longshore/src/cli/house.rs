@@ -70,6 +70,7 @@ impl House {
         if config.idle_minutes > 0 {
             hub.rest_idle_after(std::time::Duration::from_secs(u64::from(config.idle_minutes) * 60));
         }
+        hub.allow_variables(config.mcp_env.clone());
         let door = match tls.is_some() {
             true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
             false => None,
@@ -205,7 +206,8 @@ fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig
     };
     let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
     mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
-    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
+    let mcp_env = config.mcp_env.clone();
+    Ok(AnchorConfig { past, reception, mcp_servers, mcp_env, ..AnchorConfig::of(config.agents.clone())? })
 }
 
 fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {

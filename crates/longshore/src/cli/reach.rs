@@ -12,6 +12,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use longshore_facades::auth::PROVABLE;
 use longshore_model::id::SessionId;
 use longshore_model::info::SessionInfo;
 use serde::{Deserialize, Serialize};
@@ -84,13 +85,28 @@ pub(super) fn token(places: &Places) -> Result<String> {
 fn trust(places: &Places) -> Trust {
     let ours = named_url().is_none().then(|| Running::read(places)).flatten();
     let authority = std::env::var_os("LONGSHORE_CA").filter(|path| !path.is_empty()).map(PathBuf::from);
-    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority }
+    let must_prove = named_url().is_none();
+    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority, must_prove }
+}
+
+/// Whether the hub may be told a token for which it cannot prove that it knows it: one that was named may, and so may the
+/// one that runs here, as far as its note tells. Anybody can listen where it would be if it ran.
+fn may_be_told(places: &Places, token: &str) -> bool {
+    let runs = |running: Running| {
+        let pid = i32::try_from(running.pid).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+    };
+    token.len() >= PROVABLE || named_url().is_some() || Running::read(places).is_some_and(runs)
 }
 
 /// A connection to the hub that runs; none is started.
 pub(super) async fn running() -> Result<Client> {
     let places = Places::find()?;
-    Client::connect_to(&url(&places)?, &token(&places)?, &trust(&places)).await
+    let (url, token) = (url(&places)?, token(&places)?);
+    if !may_be_told(&places, &token) {
+        return Err(Unreachable { url }.into());
+    }
+    Client::connect_to(&url, &token, &trust(&places)).await
 }
 
 /// A connection to the hub; one is started in the background when none runs.

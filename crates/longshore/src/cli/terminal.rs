@@ -34,8 +34,33 @@ pub(super) fn is_interactive() -> bool {
 /// which [`super::exit::report`] knows to be none.
 pub(super) fn put(text: impl std::fmt::Display) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    write!(out, "{text}")?;
+    write!(out, "{}", Plain(text))?;
     out.flush()
+}
+
+/// Text without the controls that JSON leaves as they are and terminals obey, from U+007F to U+009F. They are written as JSON
+/// writes them; in what is shown to people there are none.
+pub(super) struct Plain<T>(pub(super) T);
+
+impl<T: std::fmt::Display> std::fmt::Display for Plain<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        struct Escaping<'a, 'b>(&'a mut std::fmt::Formatter<'b>);
+        impl std::fmt::Write for Escaping<'_, '_> {
+            fn write_str(&mut self, text: &str) -> std::fmt::Result {
+                for piece in text.split_inclusive(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
+                    match piece.chars().next_back().filter(|c| ('\u{7f}'..='\u{9f}').contains(c)) {
+                        Some(control) => {
+                            let plain = &piece[..piece.len() - control.len_utf8()];
+                            write!(self.0, "{plain}\\u{:04x}", u32::from(control))?;
+                        }
+                        None => self.0.write_str(piece)?,
+                    }
+                }
+                Ok(())
+            }
+        }
+        std::fmt::Write::write_fmt(&mut Escaping(f), format_args!("{}", self.0))
+    }
 }
 
 /// The same, with the end of a line.
@@ -122,7 +147,9 @@ impl Screen {
 
     /// The width of the terminal, if that is another one by now.
     pub(super) fn resized(&mut self) -> Option<usize> {
-        let width = Some(width()).filter(|width| self.live && *width != self.style.width)?;
+        // A recording has the width that it began with.
+        let is_terminal = std::io::stdout().is_terminal() && self.outlet.cast.is_none();
+        let width = Some(width()).filter(|width| is_terminal && *width != self.style.width)?;
         self.style.width = width;
         Some(width)
     }

@@ -1,0 +1,168 @@
+//! Where a work tree stands, as `git` itself tells; and git that runs nothing but itself.
+
+pub(crate) mod kept;
+pub(crate) mod quiet;
+
+use std::path::Path;
+use std::process::Stdio;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use longshore_model::lifecycle::GitState;
+use tokio::process::Command;
+
+use self::quiet::{Quiet, is_gits};
+use crate::sandbox::{self, Sandbox, search_path};
+
+/// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
+const WITHIN: Duration = Duration::from_secs(5);
+
+/// The state of a work tree; none when it is no work tree of git, or git does not answer. Whatever its repository's
+/// settings say, no program of it is run: anybody may have made it.
+pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
+    let looked = tokio::time::timeout(WITHIN, async {
+        let folder = Path::new(cwd).to_owned();
+        let quiet = tokio::task::spawn_blocking(move || Quiet::of(&folder)).await.ok()?;
+        let status = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "--untracked-files=normal",
+            // What is new in a submodule is told by another git, in there.
+            "--ignore-submodules=dirty",
+        ];
+        let status = git(cwd, &quiet, &status).await?;
+        let remote = git(cwd, &quiet, &["remote", "get-url", "origin"]).await;
+        let remote = remote.map(|remote| without_secrets(remote.trim())).filter(|remote| !remote.is_empty());
+        Some(GitState { remote, ..parse(&status) })
+    });
+    looked.await.ok().flatten()
+}
+
+async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
+    let folder = Path::new(cwd);
+    let mut git = Command::new("git");
+    git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
+        git.env_remove(name);
+    }
+    git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
+    if has_sandbox() {
+        Sandbox::looking(folder).lock(&mut git, folder).ok()?;
+    }
+    let output = git.output().await.ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn has_sandbox() -> bool {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| sandbox::available().is_ok())
+}
+
+fn parse(status: &str) -> GitState {
+    let mut state = GitState::default();
+    for line in status.lines() {
+        if let Some(commit) = line.strip_prefix("# branch.oid ") {
+            state.commit = Some(commit.to_owned()).filter(|commit| commit != "(initial)");
+        } else if let Some(branch) = line.strip_prefix("# branch.head ") {
+            state.branch = Some(branch.to_owned()).filter(|branch| branch != "(detached)");
+        } else if !line.starts_with('#') && !line.is_empty() {
+            state.dirty += 1;
+        }
+    }
+    state
+}
+
+/// An address without what may be secret in it: users, passwords, and whatever follows the path.
+fn without_secrets(remote: &str) -> String {
+    // A helper is a program with arguments of its own.
+    if let Some((helper, _)) = remote.split_once("::") {
+        return format!("{helper}::");
+    }
+    let plain = remote.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
+        Some((scheme, rest)) => {
+            let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+            let is_port = |port: &str| port.bytes().all(|figure| figure.is_ascii_digit());
+            // What stands after a colon and is no port is a password, even when it has a slash in it.
+            let whole = match host.rsplit_once(':') {
+                Some((_, port)) if !host.ends_with(']') && !host.contains('@') && !is_port(port) => rest,
+                Some(_) | None => host,
+            };
+            match whole.rsplit_once('@') {
+                Some((_, rest)) if whole.len() > host.len() => format!("{scheme}://{rest}"),
+                Some((_, host)) => format!("{scheme}://{host}/{path}"),
+                None => format!("{scheme}://{host}/{path}"),
+            }
+        }
+        // `git` is nobody's name.
+        None => match plain.split_once('@') {
+            Some((user, rest)) if user != "git" && !user.contains('/') => rest.to_owned(),
+            Some(_) | None => plain.to_owned(),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_branch_commit_and_how_much_differs() {
+        let state = parse("# branch.oid 1f2e\n# branch.head main\n1 .M N... a.rs\n? b.rs\n");
+        assert_eq!(
+            (state.branch.as_deref(), state.commit.as_deref(), state.dirty),
+            (Some("main"), Some("1f2e"), 2)
+        );
+        let fresh = parse("# branch.oid (initial)\n# branch.head (detached)\n");
+        assert_eq!(fresh, GitState::default());
+    }
+
+    #[tokio::test]
+    async fn a_look_runs_no_program_of_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, mark) = (folder.path().join("tree"), folder.path().join("ran"));
+        std::fs::create_dir(&tree).unwrap();
+        let git = |words: &[&str]| {
+            let named = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+            let mut git = std::process::Command::new("git");
+            assert!(git.args(named).args(words).current_dir(&tree).status().unwrap().success(), "{words:?}");
+        };
+        git(&["init", "-q", "-b", "main"]);
+        std::fs::write(tree.join("a"), "one").unwrap();
+        git(&["add", "a"]);
+        git(&["commit", "-q", "-m", "first"]);
+        git(&["remote", "add", "origin", "https://me:secret@host.example/a"]);
+        // As long as before, so that git has to look into it.
+        std::fs::write(tree.join("a"), "two").unwrap();
+        std::fs::write(tree.join(".git/info/attributes"), "* filter=odd").unwrap();
+        let program = format!("echo ran >> {}; cat", mark.display());
+        for name in ["core.fsmonitor", "filter.odd.clean", "filter.odd.process"] {
+            git(&["config", name, &program]);
+        }
+        let state = look_at(tree.to_str().unwrap()).await.unwrap();
+        assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
+        assert_eq!((state.branch.as_deref(), state.dirty), (Some("main"), 1));
+        assert_eq!(state.remote.as_deref(), Some("https://host.example/a"));
+    }
+
+    #[test]
+    fn a_remote_is_told_without_its_password() {
+        assert_eq!(without_secrets("https://me:secret@host.example/a/b.git"), "https://host.example/a/b.git");
+        assert_eq!(without_secrets("git@host.example:a/b.git"), "git@host.example:a/b.git");
+        for (remote, told) in [
+            ("https://host.example/x?token=s3cret", "https://host.example/x"),
+            ("https://host.example/x#s3cret", "https://host.example/x"),
+            ("s3cret@host.example:x", "host.example:x"),
+            ("ssh://s3cret@host.example:22/x", "ssh://host.example:22/x"),
+            ("https://me:s3/cret@host.example/x", "https://host.example/x"),
+            ("https://a@b:s3cret@host.example/x", "https://host.example/x"),
+            ("ext::sh -c s3cret", "ext::"),
+            ("https://[::1]:8/x", "https://[::1]:8/x"),
+            ("https://host.example:8443/a@b/x.git", "https://host.example:8443/a@b/x.git"),
+            ("/srv/git/a@b.git", "/srv/git/a@b.git"),
+        ] {
+            assert_eq!(without_secrets(remote), told);
+        }
+    }
+}
