@@ -2,9 +2,12 @@
 
 mod anything;
 mod bodies;
+mod chats;
+mod cuts;
 mod desk;
 mod driver;
 mod histories;
 mod own;
 mod streams;
+mod thoughts;
 mod turns;
