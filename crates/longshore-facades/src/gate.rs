@@ -19,7 +19,7 @@ use longshore_model::info::SessionInfo;
 use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
-    Counters, HandBack, Hit, Hub, HubError, ImportedPast, Inbox, Machine, OpenRequest, SessionFilter,
+    Change, Counters, HandBack, Hit, Hub, HubError, ImportedPast, Inbox, Machine, OpenRequest, SessionFilter,
     SessionPage, Stats, Subscription, WithRaw,
 };
 use serde_json::Value;
@@ -105,6 +105,24 @@ impl Gate {
     pub async fn command(&self, session: SessionId, command: Command) -> Result<Reply, Problem> {
         self.check(Access::of(&command))?;
         Ok(self.hub().command(session, command, self.by()).await?)
+    }
+
+    /// See [`Hub::release`].
+    pub async fn release(&self, session: SessionId) -> Result<Option<HandBack>, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().release(session, self.by()).await?)
+    }
+
+    /// See [`Hub::resume_all`].
+    pub async fn resume_all(&self) -> Result<Vec<SessionId>, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().resume_all(self.by()).await?)
+    }
+
+    /// See [`Hub::erase`].
+    pub async fn erase(&self, session: SessionId) -> Result<(), Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().erase(session).await?)
     }
 
     /// See [`Hub::decide`].
@@ -225,7 +243,7 @@ impl Gate {
     }
 
     /// See [`Hub::changes`].
-    pub fn changes(&self) -> broadcast::Receiver<Arc<SessionInfo>> {
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.hub().changes()
     }
 

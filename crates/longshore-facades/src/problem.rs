@@ -257,6 +257,10 @@ fn refused(refusal: &Refusal, title: String) -> Problem {
     match refusal {
         Refusal::Closed => Problem::new("session_closed", StatusCode::CONFLICT, title),
         Refusal::NoTurn => Problem::new("no_turn", StatusCode::CONFLICT, title),
+        Refusal::BusyTurn => Problem::new("busy_turn", StatusCode::CONFLICT, title)
+            .hint("interrupt the turn or wait for its end; send or discard what waits")
+            .retryable(),
+        Refusal::NotInterrupted => Problem::new("not_interrupted", StatusCode::CONFLICT, title),
         Refusal::QueueFull(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
         Refusal::UnknownPrompt => Problem::new("unknown_prompt", StatusCode::NOT_FOUND, title),
         Refusal::UnknownApproval | Refusal::UnknownQuestion => {

@@ -90,6 +90,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
                 title: "Large".to_owned(),
                 description: String::new(),
                 default: true,
+                efforts: Vec::new(),
             };
             Ok(Answer::Models { models: vec![model] })
         }

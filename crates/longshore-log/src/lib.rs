@@ -70,6 +70,9 @@ pub trait Log: Send + Sync + 'static {
     /// The sessions that recovery after a crash must look at: an agent ran, or something waits.
     fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>>;
 
+    /// The sessions of which a restart of the hub cut a turn that nobody has dealt with since, the latest first.
+    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>>;
+
     /// Which session asked the approval or question of this id.
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>>;
 
@@ -88,6 +91,13 @@ pub trait Log: Send + Sync + 'static {
     /// Drops whole sessions that sleep or are closed, wait for nothing, and did not change since that moment. Says
     /// how many.
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64>;
+
+    /// Drops one session for good, whatever it does: its events and its row, and from the index. Says whether there was
+    /// one. The conversation that it was is remembered as erased.
+    fn erase(&self, session: SessionId) -> LogFuture<'_, bool>;
+
+    /// Whether somebody erased this conversation of this agent.
+    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool>;
 
     /// What turns that ended since that moment have used, by day, agent and project, the earliest first.
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>>;

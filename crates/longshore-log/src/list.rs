@@ -18,7 +18,7 @@ pub struct SessionFilter {
     pub agent: Option<String>,
     /// Only where this stands in title, preview, project or folder; case does not matter.
     pub q: Option<String>,
-    /// Only those put away, or only the others.
+    /// Only those put away or closed, or only the others.
     pub archived: Option<bool>,
     /// How many at most: 50 unless told, never more than [`LARGEST_PAGE`].
     pub limit: usize,
@@ -113,6 +113,16 @@ pub(crate) fn is_unfinished(info: &SessionInfo) -> bool {
         Activity::Sleeping | Activity::Closed => false,
     };
     awake || !info.approvals.is_empty() || !info.questions.is_empty() || !info.queue.is_empty()
+}
+
+/// Whether a restart of the hub cut a turn of this session, and nobody has dealt with it.
+pub(crate) fn is_cut(info: &SessionInfo) -> bool {
+    info.cut_by_restart && !info.archived && info.activity != Activity::Closed
+}
+
+/// Whether it is in the archive: put away, or closed.
+pub(crate) fn is_put_away(info: &SessionInfo) -> bool {
+    info.archived || info.activity == Activity::Closed
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! The log that lasts as long as its process: for tests and `--ephemeral`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use longshore_model::device::{StoredDevice, StoredPush};
@@ -13,7 +13,7 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::DayUsage;
 use uuid::Uuid;
 
-use crate::list::{Position, haystack, is_unfinished};
+use crate::list::{Position, haystack, is_cut, is_put_away, is_unfinished};
 use crate::search::{MOST_HITS, Words, text_of};
 use crate::superseded::Finished;
 use crate::used::Used;
@@ -32,6 +32,7 @@ pub struct MemoryLog {
 struct Held {
     sessions: HashMap<SessionId, Session>,
     asks: HashMap<Uuid, SessionId>,
+    erased: HashSet<(AgentName, NativeId)>,
     devices: BTreeMap<DeviceId, StoredDevice>,
     pushes: BTreeMap<String, StoredPush>,
     appended: u64,
@@ -90,7 +91,7 @@ impl Held {
         let shown = self.infos().filter(|info| {
             filter.status.is_none_or(|status| info.status == status)
                 && filter.agent.as_deref().is_none_or(|agent| *info.provider == *agent)
-                && filter.archived.is_none_or(|archived| info.archived == archived)
+                && filter.archived.is_none_or(|archived| is_put_away(info) == archived)
                 && needle.as_deref().is_none_or(|needle| haystack(info).contains(needle))
                 && after.is_none_or(|after| Position::of(info).key() > after)
         });
@@ -242,6 +243,30 @@ impl Log for MemoryLog {
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         Box::pin(async move { Ok(self.held().forget(updated_before)) })
+    }
+
+    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        Box::pin(async move {
+            let mut cut: Vec<_> = self.held().infos().filter(|info| is_cut(info)).cloned().collect();
+            cut.sort_by_key(|info| Position::of(info).key());
+            Ok(cut)
+        })
+    }
+
+    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
+        Box::pin(async move {
+            let mut held = self.held();
+            let Some(gone) = held.sessions.remove(&session) else { return Ok(false) };
+            held.asks.retain(|_, of| *of != session);
+            if let Some((agent, native)) = gone.info.and_then(|info| Some((info.provider, info.native?))) {
+                held.erased.insert((agent, native));
+            }
+            Ok(true)
+        })
+    }
+
+    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
+        Box::pin(async move { Ok(self.held().erased.contains(&(agent, native))) })
     }
 
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {

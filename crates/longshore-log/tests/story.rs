@@ -192,6 +192,7 @@ async fn what_is_unfinished_is_known(log: &dyn Log) {
         turn: turn(1),
         text: "go on".into(),
         attachments: Vec::new(),
+        held: false,
         by: "owner".into(),
     };
     let activities = [

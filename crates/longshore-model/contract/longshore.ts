@@ -57,7 +57,7 @@ export type ApprovalRequest = {
   subject: Subject;
 };
 
-/** A file or an image that comes with a prompt. */
+/** A file or an image that comes with a prompt, or with the result of a tool. */
 export type Attachment = (
   | {
   data: string;
@@ -79,6 +79,8 @@ export type Capabilities = {
   approvals: boolean;
   attachments: boolean;
   custom: Record<string, unknown>;
+  /** It can be told how hard to think. */
+  effort: boolean;
   filtering: boolean;
   fork: boolean;
   interrupt: boolean;
@@ -300,6 +302,15 @@ export type Event = (
   type: "delegation_started";
 }
   | {
+  payload: {
+    /** The session. */
+    child: SessionId;
+    /** Whether it waits now. */
+    waiting: boolean;
+  };
+  type: "delegation_waiting";
+}
+  | {
   payload: DelegationEnd;
   type: "delegation_finished";
 }
@@ -389,6 +400,16 @@ export type Event = (
   type: "queue_reordered";
 }
   | {
+  type: "queue_held";
+}
+  | {
+  payload: {
+    /** Which ones. */
+    prompts: PromptId[];
+  };
+  type: "queue_sent";
+}
+  | {
   type: "title_changed";
 }
   | {
@@ -397,6 +418,13 @@ export type Event = (
     model: string;
   };
   type: "model_changed";
+}
+  | {
+  payload: {
+    /** How hard, in its own words. */
+    effort: string;
+  };
+  type: "effort_changed";
 }
   | {
   payload: {
@@ -593,6 +621,8 @@ export type ModelInfo = {
   default?: boolean;
   /** What it is good for. */
   description?: string;
+  /** How hard it can be told to think, in the agent's words, the least first; none when that cannot be chosen. */
+  efforts?: string[];
   /** What to ask for. */
   id: string;
   /** Its name for people. */
@@ -652,6 +682,8 @@ export type Opened = {
   capabilities: Capabilities;
   /** The work tree. */
   cwd: string;
+  /** How hard the agent shall think, in its own words; none leaves it to the agent. */
+  effort?: string | null;
   /** The session that this one was forked from, and its last seq that was taken over. */
   forkedFrom?: (ForkPoint | null);
   /** The servers of tools that the agent is given. */
@@ -709,6 +741,8 @@ export type QueuedPrompt = {
   attachments?: Attachment[];
   /** Whose it is. */
   by: string;
+  /** It waits until a person sends it on. */
+  held?: boolean;
   /** Its name. */
   prompt: PromptId;
   /** The words. */
@@ -753,8 +787,12 @@ export type Session = {
   costUsd?: number | null;
   /** When it was opened. */
   createdAt: Timestamp;
+  /** Whether a restart of the hub cut a turn, and nobody has said anything since. */
+  cutByRestart: boolean;
   /** The work tree. */
   cwd: string;
+  /** How hard the agent thinks, in its own words. */
+  effort?: string | null;
   /** The session that it was forked from. */
   forkedFrom?: (ForkPoint | null);
   /** Where the work tree stands. */
@@ -785,6 +823,8 @@ export type Session = {
   questions?: OpenQuestion[];
   /** The prompts that wait. */
   queue?: QueuedPrompt[];
+  /** Whether prompts of the queue are held until a person sends them on. */
+  queueHeld: boolean;
   /** The agent's own record of it, where it was imported. */
   rawSession?: unknown;
   /** The address of `origin`. */
@@ -833,7 +873,7 @@ export type Sleep = {
 };
 
 /** Why a session sleeps. */
-export type SleepCause = ("exited" | "failed_to_start" | "stopped" | "hub_restarted" | "log_failed");
+export type SleepCause = ("exited" | "failed_to_start" | "stopped" | "hub_restarted" | "log_failed" | "released" | "idle");
 
 /** A session in one of five words. */
 export type Status = ("active" | "idle" | "completed" | "error" | "interrupted");
@@ -862,6 +902,11 @@ export type Subject = (
   kind: "tool";
   /** Which one: `server.tool` for a tool of an MCP server. */
   name: string;
+}
+  | {
+  kind: "plan";
+  /** The plan, in Markdown. */
+  plan: string;
 }
   | {
   kind: "permissions";
@@ -1004,6 +1049,8 @@ export type ToolKind = "execute" | "read" | "edit" | "delete" | "move" | "search
 
 /** How a call ended. The output itself is the event's text. */
 export type ToolOutcome = {
+  /** Pictures and other content that is no text, [`MOST_ATTACHED`] bytes together at most. */
+  attachments?: Attachment[];
   /** How long it took. */
   durationMs?: number | null;
   /** The exit code, for tools that have one. */
@@ -1042,7 +1089,7 @@ export type TurnError = {
 };
 
 /** Why a turn failed, in a word. */
-export type TurnErrorCode = ("usage_limit" | "rate_limited" | "overloaded" | "context_window" | "unauthorized" | "network" | "timeout" | "agent_gone" | "agent_unavailable" | "other");
+export type TurnErrorCode = ("usage_limit" | "rate_limited" | "overloaded" | "context_window" | "unauthorized" | "network" | "timeout" | "agent_gone" | "agent_unavailable" | "hub_restarted" | "other");
 
 /** From a prompt to the agent's rest. */
 export type TurnId = string;

@@ -120,6 +120,9 @@ pub struct Launch {
     pub mode: Mode,
     /// The model asked for.
     pub model: Option<String>,
+    /// How hard it shall think, in the agent's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// The servers of tools that it is given.
     pub mcp_servers: Vec<McpServer>,
     /// Where it starts from.

@@ -52,6 +52,12 @@ pub enum Subject {
         /// With what.
         input: Value,
     },
+    /// To go ahead with a plan. `allow_once` goes ahead, `allow_session` goes ahead and edits without asking, `deny` keeps
+    /// planning; what is said with it reaches the agent.
+    Plan {
+        /// The plan, in Markdown.
+        plan: String,
+    },
     /// To be allowed more than the mode gives.
     Permissions {
         /// What, in the agent's words.

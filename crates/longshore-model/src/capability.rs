@@ -66,6 +66,8 @@ pub struct Capabilities {
     pub fork: bool,
     pub modes: Vec<Mode>,
     pub models: bool,
+    /// It can be told how hard to think.
+    pub effort: bool,
     /// It remembers nothing itself: what it said before is given back to it from the log when it starts.
     pub memory_in_log: bool,
     pub custom: BTreeMap<String, Value>,
@@ -121,6 +123,9 @@ pub struct ModelInfo {
     /// Whether the agent takes it when nothing is asked for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub default: bool,
+    /// How hard it can be told to think, in the agent's words, the least first; none when that cannot be chosen.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub efforts: Vec<String>,
 }
 
 /// A slash command that an agent knows.

@@ -30,8 +30,17 @@ pub enum Command {
         /// The next one first; those left out follow as they stood.
         order: Vec<PromptId>,
     },
-    /// Stop the turn.
+    /// Let go of prompts that are held; they are sent as soon as the agent is free.
+    SendQueued {
+        /// All of them, and not only the next one.
+        all: bool,
+    },
+    /// Take back all prompts that wait.
+    DiscardQueue,
+    /// Stop the turn. The prompts that wait are held until a person sends them on.
     Interrupt,
+    /// Stop the turn because whoever delegated it wants it no more. Nothing is held: no person stopped it.
+    Recall,
     /// Answer an approval.
     Decide {
         /// Which one.
@@ -56,6 +65,8 @@ pub enum Command {
     SetMode(Mode),
     /// Think with another model.
     SetModel(String),
+    /// Think more, or less: a word of the agent's own.
+    SetEffort(String),
     /// Give it a title.
     Rename(String),
     /// Put it away, or take it out.
@@ -64,6 +75,13 @@ pub enum Command {
     Revive {
         /// Tell it what our log holds instead of relying on its own memory.
         from_log: bool,
+    },
+    /// Have the agent go on where it was interrupted.
+    Resume,
+    /// Hand the conversation back: the agent's process ends, so that the agent's own terminal can go on with it.
+    Release {
+        /// The command for that, where there is one.
+        hand_back: Option<String>,
     },
     /// End the session for good.
     Close,
@@ -95,7 +113,7 @@ pub enum When {
     Interrupt,
 }
 
-/// A file or an image that comes with a prompt.
+/// A file or an image that comes with a prompt, or with the result of a tool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Attachment {
@@ -107,6 +125,16 @@ pub struct Attachment {
     /// Where it is.
     #[serde(flatten)]
     pub source: AttachmentSource,
+}
+
+impl Attachment {
+    /// How many bytes it brings: those of its base64.
+    pub fn bytes(&self) -> usize {
+        match &self.source {
+            AttachmentSource::Data(data) => data.len(),
+            AttachmentSource::Path(_) | AttachmentSource::Url(_) => 0,
+        }
+    }
 }
 
 /// Where an attachment is.
@@ -170,6 +198,8 @@ pub enum AgentCommand {
     SetMode(Mode),
     /// Think with another model from the next turn on.
     SetModel(String),
+    /// Think more, or less, from the next turn on.
+    SetEffort(String),
     /// The session has a title now.
     Rename(String),
     /// The session was put away, or taken out.
@@ -212,6 +242,12 @@ pub enum Refusal {
     /// There is no turn to interrupt.
     #[error("no turn is running")]
     NoTurn,
+    /// What cannot be done while a turn runs or is about to.
+    #[error("busy turn: interrupt it first")]
+    BusyTurn,
+    /// There is nothing to go on with.
+    #[error("nothing was interrupted here, so there is nothing to resume; say what to do instead")]
+    NotInterrupted,
     /// The queue is full.
     #[error("{0} prompts are waiting already; cancel one or wait for the turn to end")]
     QueueFull(usize),

@@ -58,6 +58,9 @@ pub struct SessionInfo {
     /// The model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How hard the agent thinks, in its own words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// The servers of tools that the agent was given with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mcp_servers: Vec<McpServer>,
@@ -77,6 +80,12 @@ pub struct SessionInfo {
     /// The prompts that wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueuedPrompt>,
+    /// Whether prompts of the queue are held until a person sends them on.
+    #[serde(default)]
+    pub queue_held: bool,
+    /// Whether a restart of the hub cut a turn, and nobody has said anything since.
+    #[serde(default)]
+    pub cut_by_restart: bool,
     /// The approvals that wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub approvals: Vec<OpenApproval>,
@@ -154,6 +163,9 @@ pub struct QueuedPrompt {
     /// What comes with them; in the row of a session without its bytes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub attachments: Vec<Attachment>,
+    /// It waits until a person sends it on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub held: bool,
     /// Whose it is.
     pub by: Actor,
 }

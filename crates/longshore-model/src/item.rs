@@ -4,6 +4,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::command::Attachment;
+
+/// How many bytes of base64 the attachments of one outcome may have together.
+pub const MOST_ATTACHED: usize = 8 << 20;
+
 /// A call of a tool, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -62,12 +67,35 @@ pub struct ToolOutcome {
     /// The result as data, where the tool gives data.
     #[serde(default, skip_serializing_if = "Value::is_null")]
     pub result: Value,
+    /// Pictures and other content that is no text, [`MOST_ATTACHED`] bytes together at most.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub attachments: Vec<Attachment>,
 }
 
 impl ToolOutcome {
     /// An outcome of which only the status is known.
     pub fn of(status: ToolStatus) -> Self {
-        Self { status, exit_code: None, duration_ms: None, result: Value::Null }
+        Self { status, exit_code: None, duration_ms: None, result: Value::Null, attachments: Vec::new() }
+    }
+
+    /// Takes out the attachments that are too many bytes together, the last ones first of all: what is left out, in a
+    /// line for people.
+    pub fn bound_attachments(&mut self) -> Option<String> {
+        let mut all = 0;
+        let mut left_out = Vec::new();
+        self.attachments.retain(|attachment| {
+            let bytes = attachment.bytes();
+            let fits = all + bytes <= MOST_ATTACHED;
+            match fits {
+                true => all += bytes,
+                false => {
+                    let name = attachment.name.as_deref().unwrap_or("an attachment");
+                    left_out.push(format!("{name} ({}, {bytes} bytes)", attachment.media_type));
+                }
+            }
+            fits
+        });
+        (!left_out.is_empty()).then(|| format!("left out, as it is too large: {}", left_out.join(", ")))
     }
 }
 

@@ -26,6 +26,9 @@ pub struct Opened {
     /// The model asked for; none leaves it to the agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
+    /// How hard the agent shall think, in its own words; none leaves it to the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<String>,
     /// The title asked for; none takes it from the first prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -107,6 +110,10 @@ pub enum SleepCause {
     HubRestarted,
     /// The hub could not write the log and will not go on unrecorded.
     LogFailed,
+    /// It was handed back, so that the agent's own terminal can go on with it.
+    Released,
+    /// Nobody needed it for a while.
+    Idle,
 }
 
 /// How a turn ended.
@@ -181,6 +188,8 @@ pub enum TurnErrorCode {
     AgentGone,
     /// The agent could not be started.
     AgentUnavailable,
+    /// The hub was restarted, and the agent went with it.
+    HubRestarted,
     /// None of these.
     Other,
 }

@@ -248,19 +248,23 @@ impl Timeline {
             Body::SessionSleeping(_)
             | Body::SessionRevived { .. }
             | Body::SessionHandedOff
+            | Body::QueueHeld
             | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
             Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
             Body::Notice { level } => self.push(event, Content::Notice { level: *level }),
 
-            Body::TurnStarted { .. }
+            Body::DelegationWaiting { .. }
+            | Body::TurnStarted { .. }
             | Body::SessionOpened(_)
             | Body::SessionReady(_)
             | Body::PromptQueued { .. }
             | Body::PromptCancelled { .. }
             | Body::PromptEdited { .. }
             | Body::QueueReordered { .. }
+            | Body::QueueSent { .. }
             | Body::TitleChanged
             | Body::ModelChanged { .. }
+            | Body::EffortChanged { .. }
             | Body::ModeChanged { .. }
             | Body::GitChanged(_)
             | Body::CommandsListed { .. }

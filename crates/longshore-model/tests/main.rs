@@ -4,6 +4,8 @@
 mod contract;
 mod describe;
 mod folds;
+mod handing;
+mod holding;
 mod machine;
 mod stage;
 mod typescript;

@@ -21,6 +21,7 @@ pub(crate) fn everything() -> Capabilities {
         steer: true,
         fork: true,
         models: true,
+        effort: true,
         attachments: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         ..Capabilities::default()
@@ -33,6 +34,7 @@ pub(crate) fn opened(capabilities: Capabilities) -> Opened {
         cwd: "/home/dev/project".to_owned(),
         mode: Mode::Ask,
         model: None,
+        effort: None,
         title: None,
         mcp_servers: Vec::new(),
         capabilities,

@@ -16,6 +16,7 @@ use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{error, warn};
 
+use crate::changes::Change;
 use crate::error::HubError;
 use crate::hub::Inner;
 use crate::lines::lines_of;
@@ -54,6 +55,10 @@ pub(crate) enum FromClient {
     },
     /// The log holds more than it was told to: look there before anything else.
     Reread,
+    /// Go for good, with all that was ever recorded.
+    Erase {
+        reply: oneshot::Sender<Result<(), HubError>>,
+    },
     /// Nothing: just be awake, and set right what a crash left open.
     Wake,
 }
@@ -90,6 +95,13 @@ pub(crate) struct Actor {
     /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
     /// before a crash.
     agent: AgentHere,
+}
+
+/// Where a session stands after a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum After {
+    Here,
+    Erased,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -131,7 +143,9 @@ impl Actor {
             // Whoever did not wake us has a turn all the same, so that neither side can keep the other waiting.
             take_waiting(&mut clients, &mut wishes);
             take_waiting(&mut agent, &mut said);
-            self.step(wishes.drain(..), said.drain(..)).await;
+            if self.step(wishes.drain(..), said.drain(..)).await == After::Erased {
+                return;
+            }
         }
     }
 
@@ -148,11 +162,17 @@ impl Actor {
         &mut self,
         wishes: impl Iterator<Item = FromClient>,
         said: impl Iterator<Item = FromAgent>,
-    ) {
+    ) -> After {
         let mut out = Outcome::default();
         let mut owed: Owed = Vec::new();
+        let mut erase = None;
         for wish in wishes {
-            self.client(wish, &mut out, &mut owed).await;
+            match wish {
+                // Whoever wished something after that finds nobody.
+                FromClient::Erase { reply } => erase = erase.or(Some(reply)),
+                _ if erase.is_some() => {}
+                wish => self.client(wish, &mut out, &mut owed).await,
+            }
         }
         for message in said {
             self.agent(message, &mut out, &mut owed).await;
@@ -164,14 +184,37 @@ impl Actor {
             for answer in owed {
                 answer(Err(&error));
             }
-            return self.fail().await;
+            self.fail().await;
+        } else {
+            for answer in owed {
+                answer(Ok(self.session.as_ref()));
+            }
+            for effect in effects {
+                self.carry_out(effect).await;
+            }
         }
-        for answer in owed {
-            answer(Ok(self.session.as_ref()));
+        match erase {
+            Some(reply) => self.erase(reply).await,
+            None => After::Here,
         }
-        for effect in effects {
-            self.carry_out(effect).await;
+    }
+
+    /// The log is emptied here, where nothing else is written for this session meanwhile.
+    async fn erase(&mut self, reply: oneshot::Sender<Result<(), HubError>>) -> After {
+        if self.agent == AgentHere::Yes {
+            self.agent = AgentHere::Silenced;
+            self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
         }
+        let erased = self.hub.log.erase(self.id).await;
+        let after = if erased.is_ok() { After::Erased } else { After::Here };
+        if after == After::Erased {
+            self.hub.registry.remove(self.id);
+            self.tail.erase();
+            self.hub.folded.remove(self.id);
+            self.hub.told(Change::Erased(self.id));
+        }
+        drop(reply.send(erased.map(drop).map_err(HubError::from)));
+        after
     }
 
     async fn client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut Owed) {
@@ -198,6 +241,8 @@ impl Actor {
                 }
             }
             FromClient::Reread => self.session = None,
+            // Done when everything else is.
+            FromClient::Erase { .. } => {}
             FromClient::Wake => {
                 if let Err(error) = self.awaken(out).await {
                     warn!(session = %self.id, %error, "cannot rebuild the session");
@@ -343,7 +388,7 @@ impl Actor {
         self.hub.counters.recorded(frames.len());
         self.tail.push(frames);
         if let Some(info) = info {
-            self.hub.changed(info);
+            self.hub.told(Change::Row(info));
         }
         Ok(())
     }

@@ -163,6 +163,7 @@ impl Child<'_> {
             cwd: cwd.unwrap_or(parent.cwd),
             title: None,
             model,
+            effort: None,
             mode: at_most(mode.unwrap_or(parent.mode), parent.mode),
             mcp_servers: parent.mcp_servers,
         };
@@ -201,7 +202,7 @@ impl Child<'_> {
                     self.why = Some(why.unwrap_or(Recalled::Orphaned));
                     rest_by = Some(Instant::now() + REST_WITHIN);
                     // It may have ended just now.
-                    let _ = self.hub.command(child, Command::Interrupt, BY.to_owned()).await;
+                    let _ = self.hub.command(child, Command::Recall, BY.to_owned()).await;
                 }
                 frames = timeout_at(patience, heard.next()) => {
                     let Ok(frames) = frames else {

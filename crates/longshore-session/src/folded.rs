@@ -57,6 +57,11 @@ impl Folded {
         lock(&self.kept).clear();
     }
 
+    /// Lets go of one that is gone for good.
+    pub(crate) fn remove(&self, session: SessionId) {
+        lock(&self.kept).retain(|kept| kept.session != session);
+    }
+
     fn find(&self, session: SessionId) -> Shared {
         let mut kept = lock(&self.kept);
         let found = match kept.iter().position(|kept| kept.session == session) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
 use longshore_model::capability::Mode;
-use longshore_model::command::{Command, Reply};
+use longshore_model::command::{Command, Refusal, Reply};
 use longshore_model::event::{Actor as By, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
@@ -20,6 +20,7 @@ use tokio::sync::{broadcast, mpsc, oneshot};
 use tracing::{info, warn};
 
 use crate::actor::{Actor, FromAgent, FromClient};
+use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
 use crate::registry::{Entry, Registry, SAID, WISHES};
@@ -44,11 +45,11 @@ pub(crate) struct Inner {
     pub(crate) counters: Counters,
     anchor: OnceLock<mpsc::Sender<ToAnchor>>,
     asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
-    changes: broadcast::Sender<Arc<SessionInfo>>,
+    changes: broadcast::Sender<Change>,
     pub(crate) ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
     pub(crate) delegations: crate::delegation::Delegations,
-    folded: crate::folded::Folded,
+    pub(crate) folded: crate::folded::Folded,
 }
 
 /// What a new session shall be.
@@ -62,6 +63,8 @@ pub struct OpenRequest {
     pub title: Option<String>,
     /// The model; none leaves it to the agent.
     pub model: Option<String>,
+    /// How hard it shall think, in the agent's words; none leaves it to the agent.
+    pub effort: Option<String>,
     /// What it may do without asking.
     pub mode: Mode,
     /// The servers of tools that the agent is given.
@@ -165,17 +168,22 @@ impl Hub {
         request: OpenRequest,
         parent: Option<SessionId>,
     ) -> Result<SessionInfo, HubError> {
-        let OpenRequest { agent, cwd, title, model, mode, mcp_servers } = request;
+        let OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers } = request;
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
         mcp::check(&mcp_servers).map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
+        if effort.is_some() && !known.capabilities.effort {
+            let what = "be told how hard to think";
+            return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
+        }
         let opened = Opened {
             agent: known.name,
             cwd,
             mode,
             model,
+            effort,
             title,
             mcp_servers,
             capabilities: known.capabilities,
@@ -216,6 +224,7 @@ impl Hub {
             cwd: origin.cwd,
             mode: origin.mode,
             model: origin.model,
+            effort: origin.effort,
             title: Some(format!("{} (fork)", origin.title)),
             mcp_servers: origin.mcp_servers,
             capabilities: origin.capabilities,
@@ -292,8 +301,8 @@ impl Hub {
         Ok(self.inner.log.search(query, limit).await?)
     }
 
-    /// Every change of a session's row from now on. One that lags behind is told, and lists anew.
-    pub fn changes(&self) -> broadcast::Receiver<Arc<SessionInfo>> {
+    /// Every change of the list of sessions from now on. One that lags behind is told, and lists anew.
+    pub fn changes(&self) -> broadcast::Receiver<Change> {
         self.inner.changes.subscribe()
     }
 
@@ -337,7 +346,7 @@ impl Hub {
     }
 
     /// The way to a session that exists, waking it if need be.
-    async fn awake(&self, session: SessionId) -> Result<Entry, HubError> {
+    pub(crate) async fn awake(&self, session: SessionId) -> Result<Entry, HubError> {
         let head = self.head(session).await?;
         Ok(self.entry(session, head))
     }
@@ -371,9 +380,9 @@ impl Hub {
 }
 
 impl Inner {
-    pub(crate) fn changed(&self, info: Arc<SessionInfo>) {
+    pub(crate) fn told(&self, change: Change) {
         // Nobody listening is no fault.
-        let _ = self.changes.send(info);
+        let _ = self.changes.send(change);
     }
 
     /// Tells the anchor. Without one, whoever waits for the agent hears that it is gone.

@@ -13,6 +13,7 @@ use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
 use crate::actor::FromClient;
+use crate::changes::Change;
 use crate::error::HubError;
 use crate::hub::Hub;
 
@@ -75,7 +76,7 @@ impl Hub {
             entry.tail.push(frames);
             let _ = entry.clients.send(FromClient::Reread).await;
         }
-        self.inner.changed(Arc::clone(&info));
+        self.inner.told(Change::Row(Arc::clone(&info)));
         while importing.len() > AT_ONCE {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };
             importing.remove(&other);

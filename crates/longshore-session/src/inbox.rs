@@ -4,8 +4,9 @@ use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::command::{Command, Reply};
 use longshore_model::event::Actor as By;
 use longshore_model::id::{ApprovalId, QuestionId, SessionId};
-use longshore_model::info::{OpenApproval, OpenQuestion};
+use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use serde_json::Value;
+use tracing::info;
 
 use crate::error::HubError;
 use crate::hub::Hub;
@@ -17,6 +18,8 @@ pub struct Inbox {
     pub approvals: Vec<OpenApproval>,
     /// For data.
     pub questions: Vec<OpenQuestion>,
+    /// Sessions of which a restart of the hub cut a turn: for somebody to resume them.
+    pub interrupted: Vec<SessionInfo>,
 }
 
 impl Hub {
@@ -27,9 +30,23 @@ impl Hub {
             inbox.approvals.extend(info.approvals);
             inbox.questions.extend(info.questions);
         }
+        inbox.interrupted = self.inner.log.cut().await?;
         inbox.approvals.sort_by_key(|open| open.requested_at);
         inbox.questions.sort_by_key(|open| open.asked_at);
         Ok(inbox)
+    }
+
+    /// Resumes every session of which a restart of the hub cut a turn: which ones went on.
+    pub async fn resume_all(&self, by: By) -> Result<Vec<SessionId>, HubError> {
+        let mut resumed = Vec::new();
+        for info in self.inner.log.cut().await? {
+            match self.command(info.session_id, Command::Resume, by.clone()).await {
+                Ok(_) => resumed.push(info.session_id),
+                // Somebody was first, or it cannot go on; the others can.
+                Err(error) => info!(session = %info.session_id, %error, "not resumed"),
+            }
+        }
+        Ok(resumed)
     }
 
     /// Answers an approval, whichever session it belongs to.

@@ -10,9 +10,11 @@
 
 mod actor;
 mod asks;
+mod changes;
 mod counters;
 mod delegation;
 mod devices;
+mod erase;
 mod error;
 mod folded;
 mod fork;
@@ -27,6 +29,7 @@ mod subscription;
 mod tail;
 
 pub use asks::Machine;
+pub use changes::Change;
 pub use counters::Counters;
 pub use error::HubError;
 pub use hub::{Hub, OpenRequest};

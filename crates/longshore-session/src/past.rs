@@ -1,11 +1,15 @@
 //! Conversations that were held elsewhere: found by the anchor, taken in piece by piece, read like all others.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use longshore_log::WithRaw;
 use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
 use longshore_model::capability::Mode;
+use longshore_model::command::Command;
+use longshore_model::event::{Actor as By, Body};
 use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::SessionInfo;
+use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::Opened;
 use tokio::task::JoinSet;
 use tracing::warn;
@@ -13,6 +17,7 @@ use tracing::warn;
 use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
+use crate::subscription::Subscription;
 
 /// What looking for conversations that were held elsewhere came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +46,21 @@ impl HandBack {
     }
 }
 
+/// How long whoever hands a session back waits for its agent to end.
+const ENDED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Until the session's agent is gone.
+async fn asleep(heard: &mut Subscription) -> Result<(), HubError> {
+    loop {
+        for frame in heard.next().await?.iter() {
+            let event = frame.event().map_err(|source| HubError::Unreadable { seq: frame.seq(), source })?;
+            if matches!(event.body, Body::SessionSleeping(_) | Body::SessionClosed) {
+                return Ok(());
+            }
+        }
+    }
+}
+
 impl Hub {
     /// How a session goes on in the agent's own terminal; none when its agent has none, or has nothing to go on with.
     pub async fn hand_back(&self, session: SessionId) -> Result<Option<HandBack>, HubError> {
@@ -50,6 +70,21 @@ impl Hub {
         let command = agent.and_then(|agent| agent.resume);
         let command = command.map(|command| command.replace("{native}", &quoted(&native)));
         Ok(command.map(|command| HandBack { cwd: info.cwd, command }))
+    }
+
+    /// Hands a session back: its agent's process ends, so that the agent's own terminal can go on. Says how, as
+    /// [`Hub::hand_back`] does; the process has ended when this returns, or will within moments.
+    pub async fn release(&self, session: SessionId, by: By) -> Result<Option<HandBack>, HubError> {
+        let back = self.hand_back(session).await?;
+        let before = self.session(session).await?;
+        let wish = Command::Release { hand_back: back.as_ref().map(HandBack::line) };
+        self.command(session, wish, by).await?;
+        let mut heard = self.subscribe(session, before.head, WithRaw::No).await?;
+        if before.activity != Activity::Sleeping {
+            // An agent that does not end in time is killed by its anchor; nobody needs to wait for that here.
+            let _ = tokio::time::timeout(ENDED_WITHIN, asleep(&mut heard)).await;
+        }
+        Ok(back)
     }
 
     /// Has the anchor look for conversations that were held elsewhere, now. They are listed when this returns, and read
@@ -90,6 +125,7 @@ impl Hub {
         let (agent, native, size) = (Arc::clone(&past.agent), past.native.clone(), past.size);
         let session = match known {
             Some(known) => known,
+            None if self.inner.log.is_erased(Arc::clone(&agent), native.clone()).await? => return Ok(()),
             None => self.open_past(past).await?,
         };
         // A conversation that goes on here is told by its own driver.
@@ -114,6 +150,7 @@ impl Hub {
             cwd: past.cwd,
             mode: Mode::default(),
             model: None,
+            effort: None,
             title: past.title,
             mcp_servers: Vec::new(),
             capabilities: past.capabilities,

@@ -54,6 +54,10 @@ impl Registry {
         removed
     }
 
+    pub(crate) fn remove(&self, session: SessionId) {
+        self.lock().remove(&session);
+    }
+
     pub(crate) fn all(&self) -> Vec<Entry> {
         self.lock().values().cloned().collect()
     }

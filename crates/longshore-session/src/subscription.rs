@@ -51,13 +51,16 @@ impl Subscription {
 
     /// Whether there is something to give out right now.
     pub fn is_behind(&self) -> bool {
-        *self.head.borrow() > self.cursor
+        *self.head.borrow() > self.cursor || self.tail.is_erased()
     }
 
-    /// The next frames; waits until there are some. Cancelling it loses nothing.
+    /// The next frames; waits until there are some. Cancelling it loses nothing. Fails when the session was erased.
     pub async fn next(&mut self) -> Result<Frames, HubError> {
         loop {
             let head = *self.head.borrow_and_update();
+            if self.tail.is_erased() {
+                return Err(HubError::UnknownSession);
+            }
             if head > self.cursor {
                 let frames = match self.tail.after(self.cursor) {
                     Some(frames) => frames,

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_model::frame::Frame;
@@ -38,6 +39,7 @@ impl Deref for Frames {
 pub(crate) struct Tail {
     held: Mutex<Held>,
     head: watch::Sender<Seq>,
+    erased: AtomicBool,
 }
 
 #[derive(Default)]
@@ -48,7 +50,7 @@ struct Held {
 
 impl Tail {
     pub(crate) fn starting_at(head: Seq) -> Self {
-        Self { held: Mutex::default(), head: watch::Sender::new(head) }
+        Self { held: Mutex::default(), head: watch::Sender::new(head), erased: AtomicBool::new(false) }
     }
 
     /// Frames that are durable now. Called by the session's actor only, in order.
@@ -70,6 +72,17 @@ impl Tail {
             }
         }
         self.head.send_replace(head);
+    }
+
+    /// The session is gone for good: whoever follows it hears of it.
+    pub(crate) fn erase(&self) {
+        self.erased.store(true, Ordering::Release);
+        *self.lock() = Held::default();
+        self.head.send_modify(|_| {});
+    }
+
+    pub(crate) fn is_erased(&self) -> bool {
+        self.erased.load(Ordering::Acquire)
     }
 
     pub(crate) fn head(&self) -> Seq {

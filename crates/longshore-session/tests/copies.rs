@@ -123,6 +123,7 @@ async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
         cwd: "/w".to_owned(),
         mode: Default::default(),
         model: None,
+        effort: None,
         title: Some("look around".to_owned()),
         mcp_servers: Vec::new(),
         capabilities: agent().capabilities,

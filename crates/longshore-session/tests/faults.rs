@@ -72,6 +72,15 @@ impl Log for Fickle {
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
         self.log.forget(updated_before)
     }
+    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        self.log.cut()
+    }
+    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
+        self.log.erase(session)
+    }
+    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
+        self.log.is_erased(agent, native)
+    }
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
         self.log.usage(since)
     }

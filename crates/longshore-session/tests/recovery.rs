@@ -46,7 +46,7 @@ async fn a_turn_that_was_cut_short_is_closed_and_the_session_goes_on() {
     assert!(matches!(&sleep.body, Body::SessionSleeping(sleep) if sleep.cause == SleepCause::HubRestarted));
     let late = second.hub.decide(approval, Decision::AllowOnce, None, None, "owner".to_owned()).await;
     assert!(
-        matches!(late, Err(HubError::Refused(Refusal::Expired(reason))) if reason.contains("interrupted"))
+        matches!(late, Err(HubError::Refused(Refusal::Expired(reason))) if reason.contains("the hub was restarted"))
     );
 
     second.prompt(session, "go on").await.unwrap();

@@ -83,6 +83,8 @@ export function approvalTitle(subject: Subject): string {
       return subject.changes.length > 1 ? `Change ${subject.changes.length} files?` : "Change this file?";
     case "tool":
       return `Use ${subject.name}?`;
+    case "plan":
+      return "Go ahead with this plan?";
     case "permissions":
       return "Allow more than the mode gives?";
   }
@@ -97,6 +99,8 @@ export function approvalLine(subject: Subject, cwd: string): string {
       return subject.changes.map((change) => within(change.path, cwd)).join(", ") || "the changes above";
     case "tool":
       return toolLine({ name: subject.name, kind: "other", input: subject.input }, [], false, cwd).about || subject.name;
+    case "plan":
+      return subject.plan.split("\n").find((line) => line.trim()) ?? "its plan";
     case "permissions":
       return JSON.stringify(subject.permissions);
   }
@@ -126,6 +130,7 @@ const TURN_ERRORS: Record<TurnErrorCode, string> = {
   timeout: "It took too long",
   agent_gone: "The agent ended in the middle of the turn",
   agent_unavailable: "The agent could not be started",
+  hub_restarted: "The hub was restarted in the middle of the turn",
   other: "The turn failed",
 };
 
@@ -154,6 +159,8 @@ export const sleepWord: Record<SleepCause, string> = {
   stopped: "the agent was put to sleep",
   hub_restarted: "the hub was restarted",
   log_failed: "the log could not be written",
+  released: "it was handed back to the agent's own terminal",
+  idle: "nobody needed it for a while",
 };
 
 export const sessionTitle = (session: Pick<Session, "title" | "cwd">): string => session.title || `New in ${shortPath(session.cwd, 1)}`;

@@ -35,6 +35,8 @@ export function risks(subject: Subject, cwd: string): Risk[] {
     }
     case "tool":
       return /https?:\/\//.test(JSON.stringify(subject.input) ?? "") ? [NETWORK] : [];
+    case "plan":
+      return [];
     case "permissions": {
       const words = JSON.stringify(subject.permissions) ?? "";
       return [...(/network/i.test(words) ? [NETWORK] : []), ...(/write|root|path/i.test(words) ? [OUTSIDE] : [])];

@@ -192,6 +192,7 @@ export class Timeline {
       case "session_sleeping":
       case "session_revived":
       case "session_handed_off":
+      case "queue_held":
       case "session_closed":
         return this.push(event, { kind: "notice", content: { level: "info" } });
       case "session_error":

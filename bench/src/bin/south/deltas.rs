@@ -70,6 +70,7 @@ pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
         cwd: "/w".to_owned(),
         mode: Mode::Ask,
         model: None,
+        effort: None,
         mcp_servers: Vec::new(),
         start: Start::New,
     }));

@@ -295,6 +295,7 @@ impl Row {
             fork: self.forks,
             modes,
             models: self.models,
+            effort: false,
             memory_in_log: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }

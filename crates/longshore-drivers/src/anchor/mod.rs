@@ -210,6 +210,7 @@ mod tests {
             cwd: "/work".to_owned(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: vec![server("files", "of the session")],
             start: Start::New,
         };

@@ -111,6 +111,9 @@ impl Narrator {
                 if !outcome.result.is_null() {
                     let _ = write!(line, " {}", shown(&outcome.result.to_string()));
                 }
+                for attachment in &outcome.attachments {
+                    let _ = write!(line, " with {}", attachment.media_type);
+                }
                 line
             }
             Body::FileDiff(diff) => format!("{} {}", word(&diff.status), changes_line(&diff.changes)),
@@ -124,6 +127,7 @@ impl Narrator {
                     }
                     Subject::Edit { changes, .. } => format!("edit {}", changes_line(changes)),
                     Subject::Tool { name, input } => format!("tool {name} {}", shown(&input.to_string())),
+                    Subject::Plan { plan } => format!("plan {}", quoted(plan)),
                     Subject::Permissions { permissions } => {
                         format!("permissions {}", shown(&permissions.to_string()))
                     }
@@ -177,6 +181,7 @@ impl Narrator {
             Body::SessionError(fault) => word(&fault.code),
             Body::Notice { level } => word(level),
             Body::ModelChanged { model } => model.clone(),
+            Body::EffortChanged { effort } => effort.clone(),
             Body::ModeChanged { mode } => mode.to_string(),
             Body::UsageUpdated(usage) => usage_line(usage),
             Body::UsageLimited(limit) => format!("{} {}%", limit.name, limit.used_percent),
@@ -206,6 +211,9 @@ impl Narrator {
             | Body::PromptCancelled { .. }
             | Body::PromptEdited { .. }
             | Body::QueueReordered { .. }
+            | Body::QueueHeld
+            | Body::QueueSent { .. }
+            | Body::DelegationWaiting { .. }
             | Body::TitleChanged
             | Body::GitChanged(_) => String::new(),
         }
@@ -230,6 +238,7 @@ impl Narrator {
             }
             AgentCommand::SetMode(mode) => format!("set mode {mode}"),
             AgentCommand::SetModel(model) => format!("set model {model}"),
+            AgentCommand::SetEffort(effort) => format!("set effort {effort}"),
             AgentCommand::Rename(title) => format!("rename {}", quoted(title)),
             AgentCommand::Archive(true) => "archive".to_owned(),
             AgentCommand::Archive(false) => "take out of the archive".to_owned(),

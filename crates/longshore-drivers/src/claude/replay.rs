@@ -88,6 +88,7 @@ impl Play for Player {
             cwd: spawn["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
             mode,
             model: after("--model"),
+            effort: None,
             mcp_servers: Vec::new(),
             start,
         };

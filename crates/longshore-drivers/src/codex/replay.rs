@@ -243,6 +243,7 @@ impl Player {
             cwd: params["cwd"].as_str().unwrap_or(cwd).to_owned(),
             mode,
             model: params["model"].as_str().map(str::to_owned),
+            effort: None,
             mcp_servers: Vec::new(),
             start,
         };

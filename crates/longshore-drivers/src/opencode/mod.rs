@@ -48,6 +48,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
+        effort: false,
         memory_in_log: false,
         custom: BTreeMap::new(),
     }

@@ -190,6 +190,7 @@ impl Player {
             cwd: SOMEWHERE.to_owned(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: Vec::new(),
             start,
         };

@@ -61,6 +61,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
+        effort: true,
         memory_in_log: true,
         custom: BTreeMap::new(),
     }

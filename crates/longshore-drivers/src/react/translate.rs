@@ -128,6 +128,7 @@ fn may_say(body: &Body) -> bool {
         | Body::Notice { .. }
         | Body::TitleChanged
         | Body::ModelChanged { .. }
+        | Body::EffortChanged { .. }
         | Body::ModeChanged { .. }
         | Body::CommandsListed { .. }
         | Body::UsageUpdated(_)
@@ -145,6 +146,9 @@ fn may_say(body: &Body) -> bool {
         | Body::PromptCancelled { .. }
         | Body::PromptEdited { .. }
         | Body::QueueReordered { .. }
+        | Body::QueueHeld
+        | Body::QueueSent { .. }
+        | Body::DelegationWaiting { .. }
         | Body::GitChanged(_)
         | Body::Imported { .. }
         | Body::ArchiveChanged { .. } => false,

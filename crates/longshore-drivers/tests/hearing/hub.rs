@@ -62,6 +62,7 @@ impl Hub {
                 cwd: "/w".to_owned(),
                 mode: Mode::Ask,
                 model: None,
+                effort: None,
                 title: None,
                 mcp_servers: Vec::new(),
                 capabilities: self.capabilities.clone(),

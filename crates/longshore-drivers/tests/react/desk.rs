@@ -62,6 +62,7 @@ impl Desk {
             cwd: "/w".to_owned(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: Vec::new(),
             start: Start::New,
         };

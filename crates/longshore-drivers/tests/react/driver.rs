@@ -24,6 +24,7 @@ fn launch(start: Start) -> Launch {
         cwd: "/w".to_owned(),
         mode: Mode::Ask,
         model: None,
+        effort: None,
         mcp_servers: Vec::new(),
         start,
     }
@@ -115,6 +116,7 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
         cwd: "/w".to_owned(),
         mode: Mode::Full,
         model: None,
+        effort: None,
         title: None,
         mcp_servers: Vec::new(),
         capabilities: Default::default(),

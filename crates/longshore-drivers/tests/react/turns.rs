@@ -450,3 +450,15 @@ fn an_agent_that_starts_anew_stands_where_it_stood() {
     anew.answer(vec![call("a", "shell", "{}"), ended()]);
     assert_ne!(anew.weighed()[0].id, "a", "names of calls are not used again");
 }
+
+#[test]
+fn a_session_says_how_hard_it_is_thought() {
+    let mut desk = Desk::with(Settings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
+    let effort = |desk: &Desk| desk.asked().and_then(|(_, request)| request.effort.clone());
+    desk.prompt("go");
+    assert_eq!(effort(&desk).as_deref(), Some("low"), "as the settings say");
+    desk.answer(vec![text("Yes."), ended()]);
+    desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    desk.prompt("again");
+    assert_eq!(effort(&desk).as_deref(), Some("high"), "as the session says");
+}

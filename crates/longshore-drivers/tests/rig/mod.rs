@@ -219,6 +219,7 @@ impl Parrot {
                 title: String::new(),
                 description: String::new(),
                 default: true,
+                efforts: Vec::new(),
             };
             let answer = match raw.strip_prefix("no ") {
                 Some(why) => Err(why.to_owned()),
@@ -336,6 +337,7 @@ impl Rig {
             cwd: self.folder.path().display().to_string(),
             mode: Mode::Ask,
             model: None,
+            effort: None,
             mcp_servers: Vec::new(),
             start: Start::New,
         }

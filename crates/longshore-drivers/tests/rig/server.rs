@@ -152,6 +152,7 @@ impl Driver for Switchboard {
                         title: String::new(),
                         description: String::new(),
                         default: true,
+                        efforts: Vec::new(),
                     };
                     return out.answers.push((id, Ok(Answer::Models { models: vec![model] })));
                 }

@@ -56,14 +56,20 @@ impl Access {
             | Command::EditPrompt { .. }
             | Command::CancelPrompt { .. }
             | Command::Reorder { .. }
+            | Command::SendQueued { .. }
+            | Command::DiscardQueue
             | Command::Interrupt
+            | Command::Recall
             // An answer is words to the agent, as a prompt is.
             | Command::Answer { .. }
             | Command::SetMode(_)
             | Command::SetModel(_)
+            | Command::SetEffort(_)
             | Command::Rename(_)
             | Command::Archive(_)
             | Command::Revive { .. }
+            | Command::Resume
+            | Command::Release { .. }
             | Command::Close => Access::Act,
         }
     }

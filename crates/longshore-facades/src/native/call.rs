@@ -8,14 +8,14 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_session::{HubError, ImportedPast, OpenRequest, SessionFilter, WithRaw};
+use longshore_session::{HandBack, HubError, ImportedPast, Inbox, OpenRequest, SessionFilter, WithRaw};
 use serde_json::{Value, json};
 
 use super::check;
 use super::events::json_of;
 use super::params::{
     Answer, Decide, Events, Import, List, ListAgents, OfAgent, Open, Prompted, Raw, Revive, Rewrite, Say,
-    Search, TimelinePage, Update, WhichModels,
+    Search, SendQueued, TimelinePage, Update, WhichModels,
 };
 use crate::gate::Gate;
 use crate::problem::Problem;
@@ -59,16 +59,17 @@ pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [A
 }
 
 pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Problem> {
-    let Open { agent, cwd, prompt, title, model, mode, mcp_servers } = params;
+    let Open { agent, cwd, prompt, title, model, effort, mode, mcp_servers } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
+    check::name("effort", effort.as_deref())?;
     let prompt = prompt.map(|content| content.into_prompt(None, Default::default()));
     if let Some(prompt) = &prompt {
         // Refused before there is a session, so that none is left behind with nothing to do.
         check::first_prompt(gate, &agent, prompt).await?;
     }
     let mode = mode.unwrap_or_default();
-    let opened = gate.open(OpenRequest { agent, cwd, title, model, mode, mcp_servers }).await?;
+    let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
     gate.command(opened.session_id, Command::Prompt(prompt)).await?;
     Ok(gate.session(opened.session_id).await?)
@@ -84,13 +85,15 @@ pub(super) async fn sessions(gate: &Gate, params: List) -> Result<Value, Problem
 
 /// Change by change; the first one that is refused ends it. Those that are most likely refused come first.
 pub(super) async fn update(gate: &Gate, session: SessionId, params: Update) -> Result<SessionInfo, Problem> {
-    let Update { title, archived, mode, model, queue } = params;
+    let Update { title, archived, mode, model, effort, queue } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
+    check::name("effort", effort.as_deref())?;
     let wishes = [
         queue.map(|order| Command::Reorder { order }),
         mode.map(Command::SetMode),
         model.map(Command::SetModel),
+        effort.map(Command::SetEffort),
         title.map(Command::Rename),
         archived.map(Command::Archive),
     ];
@@ -104,6 +107,33 @@ pub(super) async fn update(gate: &Gate, session: SessionId, params: Update) -> R
 pub(super) async fn wish(gate: &Gate, session: SessionId, command: Command) -> Result<SessionInfo, Problem> {
     gate.command(session, command).await?;
     Ok(gate.session(session).await?)
+}
+
+pub(super) fn send_queued(params: &SendQueued) -> Command {
+    Command::SendQueued { all: params.all }
+}
+
+/// Resumes whatever a restart of the hub cut.
+pub(super) async fn resume_all(gate: &Gate) -> Result<Value, Problem> {
+    Ok(json!({ "resumed": gate.resume_all().await? }))
+}
+
+/// Hands a session back, and says how it goes on.
+pub(super) async fn release(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
+    Ok(match gate.release(session).await? {
+        Some(back) => json!({ "handBack": in_words(&back) }),
+        None => json!({}),
+    })
+}
+
+/// Deletes a session, and all that was said in it.
+pub(super) async fn erase(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
+    gate.erase(session).await?;
+    Ok(json!({ "deleted": session }))
+}
+
+fn in_words(back: &HandBack) -> Value {
+    json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })
 }
 
 pub(super) fn revive(params: Revive) -> Command {
@@ -173,8 +203,8 @@ pub(super) async fn timeline(
 }
 
 pub(super) async fn inbox(gate: &Gate) -> Result<Value, Problem> {
-    let inbox = gate.inbox().await?;
-    Ok(json!({ "approvals": inbox.approvals, "questions": inbox.questions }))
+    let Inbox { approvals, questions, interrupted } = gate.inbox().await?;
+    Ok(json!({ "approvals": approvals, "questions": questions, "interrupted": interrupted }))
 }
 
 pub(super) async fn decide(gate: &Gate, approval: ApprovalId, params: Decide) -> Result<Value, Problem> {
@@ -241,6 +271,5 @@ pub(super) async fn import_past(gate: &Gate) -> Result<Value, Problem> {
 /// How a session goes on in the agent's own terminal.
 pub(super) async fn hand_back(gate: &Gate, session: SessionId) -> Result<Value, Problem> {
     let back = gate.hand_back(session).await?;
-    Ok(back
-        .map_or(Value::Null, |back| json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })))
+    Ok(back.as_ref().map_or(Value::Null, in_words))
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use super::params::{
     Answer, ByName, Decide, FolderPath, Fork, List, ListAgents, OfAgent, Open, Pair, Prompted, PushSubscribe,
-    Revive, Rewrite, Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Revive, Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use super::{call, events, openapi, own, socket};
 use crate::gate::Gate;
@@ -36,11 +36,17 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/sessions/{id}", get(session).patch(update).delete(close))
         .route("/api/v1/sessions/{id}/prompts", post(prompt))
         .route("/api/v1/sessions/{id}/prompts/{prompt}", patch(rewrite).delete(cancel))
+        .route("/api/v1/sessions/{id}/queue", delete(discard_queue))
+        .route("/api/v1/sessions/{id}/queue/send", post(send_queued))
         .route("/api/v1/sessions/{id}/interrupt", post(interrupt))
+        .route("/api/v1/sessions/{id}/resume", post(resume))
+        .route("/api/v1/sessions/{id}/release", post(release))
+        .route("/api/v1/sessions/{id}/history", delete(erase))
         .route("/api/v1/sessions/{id}/fork", post(fork))
         .route("/api/v1/sessions/{id}/revive", post(revive))
         .route("/api/v1/sessions/{id}/events", get(events::events))
         .route("/api/v1/sessions/{id}/timeline", get(timeline))
+        .route("/api/v1/resume", post(resume_all))
         .route("/api/v1/approvals", get(inbox))
         .route("/api/v1/approvals/{id}", post(decide))
         .route("/api/v1/questions/{id}", post(answer))
@@ -112,6 +118,31 @@ async fn cancel(gate: Gate, ids: Id<(SessionId, PromptId)>) -> Answered<SessionI
 
 async fn interrupt(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::Interrupt).await?))
+}
+
+async fn discard_queue(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+    Ok(Json(call::wish(&gate, id?.0, Command::DiscardQueue).await?))
+}
+
+async fn send_queued(gate: Gate, id: Id<SessionId>, body: MayBody<SendQueued>) -> Answered<SessionInfo> {
+    let command = call::send_queued(&or_default(body)?);
+    Ok(Json(call::wish(&gate, id?.0, command).await?))
+}
+
+async fn resume(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+    Ok(Json(call::wish(&gate, id?.0, Command::Resume).await?))
+}
+
+async fn resume_all(gate: Gate) -> Answered<Value> {
+    Ok(Json(call::resume_all(&gate).await?))
+}
+
+async fn release(gate: Gate, id: Id<SessionId>) -> Answered<Value> {
+    Ok(Json(call::release(&gate, id?.0).await?))
+}
+
+async fn erase(gate: Gate, id: Id<SessionId>) -> Answered<Value> {
+    Ok(Json(call::erase(&gate, id?.0).await?))
 }
 
 async fn fork(gate: Gate, id: Id<SessionId>, body: MayBody<Fork>) -> Result<Response, Problem> {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::params::{
     Answer, Decide, Events, FolderPath, Fork, List, ListAgents, Open, Pair, Prompted, PushSubscribe, Revive,
-    Rewrite, Say, Search, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
 use crate::pair::{Consume, OfCode, Pasted};
 
@@ -182,6 +182,23 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         session.clone(),
     );
     add("post", "/api/v1/sessions/{id}/interrupt", "Stop the turn", None, None, "200", session.clone());
+    let path = "/api/v1/sessions/{id}/queue";
+    add("delete", path, "Take all waiting prompts back", None, None, "200", session.clone());
+    let path = "/api/v1/sessions/{id}/queue/send";
+    let body = Some(of::<SendQueued>(schemas));
+    add("post", path, "Send held prompts on", None, body, "200", session.clone());
+    let path = "/api/v1/sessions/{id}/resume";
+    add("post", path, "Have the agent go on where it was interrupted", None, None, "200", session.clone());
+    let text = json!({ "type": "string" });
+    let resumed = object(&[("resumed", array(text.clone()))]);
+    add("post", "/api/v1/resume", "Resume all that a restart of the hub cut", None, None, "200", resumed);
+    let back = object(&[("cwd", text.clone()), ("command", text.clone()), ("line", text.clone())]);
+    let path = "/api/v1/sessions/{id}/release";
+    let answer = object(&[("handBack", back)]);
+    add("post", path, "End the agent's process, for its own terminal to go on", None, None, "200", answer);
+    let path = "/api/v1/sessions/{id}/history";
+    let answer = object(&[("deleted", text)]);
+    add("delete", path, "Delete it, and all that was said in it", None, None, "200", answer);
     add(
         "post",
         "/api/v1/sessions/{id}/fork",
@@ -198,7 +215,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         None,
         Some(of::<Revive>(schemas)),
         "200",
-        session,
+        session.clone(),
     );
     add(
         "get",
@@ -232,6 +249,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         object(&[
             ("approvals", array(of::<OpenApproval>(schemas))),
             ("questions", array(of::<OpenQuestion>(schemas))),
+            ("interrupted", array(session)),
         ]),
     );
     add(

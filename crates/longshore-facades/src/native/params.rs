@@ -33,6 +33,9 @@ pub struct Open {
     /// The model; otherwise the agent chooses.
     #[serde(default)]
     pub model: Option<String>,
+    /// How hard the agent shall think: one of the model's `efforts`; otherwise the agent chooses.
+    #[serde(default)]
+    pub effort: Option<String>,
     /// What the agent may do without asking; `ask` unless said otherwise.
     #[serde(default)]
     pub mode: Option<Mode>,
@@ -82,7 +85,7 @@ pub struct List {
     /// Only those whose title, preview or folder has this in it.
     #[serde(default)]
     pub q: Option<String>,
-    /// Only those that are put away, or only those that are not (the default).
+    /// Only those that are put away or closed, or only those that are neither (the default).
     #[serde(default)]
     pub archived: Option<bool>,
     /// How many; 50 unless said otherwise, 200 at most.
@@ -109,6 +112,9 @@ pub struct Update {
     /// Its model.
     #[serde(default)]
     pub model: Option<String>,
+    /// How hard the agent shall think: one of the model's `efforts`.
+    #[serde(default)]
+    pub effort: Option<String>,
     /// The order of the waiting prompts, the next one first.
     #[serde(default)]
     pub queue: Option<Vec<PromptId>>,
@@ -187,6 +193,15 @@ pub struct Revive {
     /// Tell it what the log holds instead of relying on its own memory.
     #[serde(default)]
     pub from_log: bool,
+}
+
+/// Which held prompts are sent on.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SendQueued {
+    /// All of them; only the next one unless said otherwise.
+    #[serde(default)]
+    pub all: bool,
 }
 
 /// A decision on an approval.

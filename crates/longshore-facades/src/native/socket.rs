@@ -9,7 +9,6 @@
 //! comes back.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
@@ -19,8 +18,7 @@ use futures_util::future::BoxFuture;
 use futures_util::stream::FuturesUnordered;
 use futures_util::{FutureExt, SinkExt, StreamExt};
 use longshore_model::id::{Seq, SessionId};
-use longshore_model::info::SessionInfo;
-use longshore_session::{Frames, HubError, Subscription};
+use longshore_session::{Change, Frames, HubError, Subscription};
 use serde_json::json;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
@@ -79,7 +77,7 @@ struct Link {
     calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
     following: FuturesUnordered<Following>,
     stops: HashMap<SessionId, oneshot::Sender<()>>,
-    changes: Option<broadcast::Receiver<Arc<SessionInfo>>>,
+    changes: Option<broadcast::Receiver<Change>>,
 }
 
 /// The client is gone or has to go.
@@ -193,9 +191,12 @@ impl Link {
         }
     }
 
-    async fn changed(&mut self, change: Result<Arc<SessionInfo>, RecvError>) -> Result<(), Over> {
+    async fn changed(&mut self, change: Result<Change, RecvError>) -> Result<(), Over> {
         match change {
-            Ok(session) => self.send(vec![notification("session", &json!(*session))]).await,
+            Ok(Change::Row(session)) => self.send(vec![notification("session", &json!(*session))]).await,
+            Ok(Change::Erased(session)) => {
+                self.send(vec![notification("sessionDeleted", &json!({ "session": session }))]).await
+            }
             // Too many changed at once to tell one by one.
             Err(RecvError::Lagged(_)) => self.send(vec![notification("relist", &json!({}))]).await,
             Err(RecvError::Closed) => Err(Over),
@@ -242,9 +243,7 @@ fn next_of(mut subscription: Subscription, mut stopped: oneshot::Receiver<()>) -
     .boxed()
 }
 
-async fn changed(
-    changes: &mut Option<broadcast::Receiver<Arc<SessionInfo>>>,
-) -> Result<Arc<SessionInfo>, RecvError> {
+async fn changed(changes: &mut Option<broadcast::Receiver<Change>>) -> Result<Change, RecvError> {
     match changes {
         Some(changes) => changes.recv().await,
         None => std::future::pending().await,

@@ -98,6 +98,30 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             let (session, CancelPrompt { prompt }) = request.params_of("session")?;
             wish(gate, session, Command::CancelPrompt { prompt })
         }
+        "sendQueued" => {
+            let (session, params) = request.params_of("session")?;
+            wish(gate, session, call::send_queued(&params))
+        }
+        "discardQueue" => {
+            let (session, Nothing {}) = request.params_of("session")?;
+            wish(gate, session, Command::DiscardQueue)
+        }
+        "resume" => {
+            let (session, Nothing {}) = request.params_of("session")?;
+            wish(gate, session, Command::Resume)
+        }
+        "resumeAll" => {
+            let Nothing {} = request.params()?;
+            async move { value(call::resume_all(&gate).await?) }.boxed()
+        }
+        "release" => {
+            let (session, Nothing {}) = request.params_of("session")?;
+            async move { value(call::release(&gate, session).await?) }.boxed()
+        }
+        "deleteHistory" => {
+            let (session, Nothing {}) = request.params_of("session")?;
+            async move { value(call::erase(&gate, session).await?) }.boxed()
+        }
         "interrupt" => {
             let (session, Nothing {}) = request.params_of("session")?;
             wish(gate, session, Command::Interrupt)

@@ -9,7 +9,7 @@ use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::time::Timestamp;
-use longshore_session::{HubError, SessionFilter, WithRaw};
+use longshore_session::{Change, HubError, SessionFilter, WithRaw};
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tracing::warn;
@@ -50,13 +50,17 @@ impl Watch {
         Self { push, since, seen: HashMap::new() }
     }
 
-    pub(super) async fn run(mut self, mut changes: broadcast::Receiver<Arc<SessionInfo>>) {
+    pub(super) async fn run(mut self, mut changes: broadcast::Receiver<Change>) {
         let mut look = tokio::time::interval(LOOK_EVERY);
         look.reset();
         loop {
             let done = tokio::select! {
                 change = changes.recv() => match change {
-                    Ok(info) => self.changed(&info).await,
+                    Ok(Change::Row(info)) => self.changed(&info).await,
+                    Ok(Change::Erased(session)) => {
+                        self.seen.remove(&session);
+                        Ok(())
+                    }
                     Err(RecvError::Lagged(_)) => self.list_anew().await,
                     Err(RecvError::Closed) => return,
                 },

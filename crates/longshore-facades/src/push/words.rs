@@ -131,6 +131,7 @@ fn wish(request: &ApprovalRequest) -> String {
             format!("wants to change {}", files.join(", "))
         }
         Subject::Tool { name, .. } => format!("wants to use {name}"),
+        Subject::Plan { .. } => "wants to go ahead with its plan".to_owned(),
         Subject::Permissions { .. } => "wants to be allowed more".to_owned(),
     }
 }

@@ -13,7 +13,7 @@ use uuid::Uuid;
 use super::place::place;
 use super::raw_block::{self, Block};
 use super::search;
-use crate::list::{haystack, is_unfinished};
+use crate::list::{haystack, is_cut, is_unfinished};
 use crate::{Batch, LogError, asked, unreadable};
 
 /// What an event takes beside its JSON.
@@ -127,7 +127,7 @@ impl Row {
         connection
             .prepare_cached(
                 "UPDATE sessions SET updated_at = ?2, status = ?3, agent = ?4, archived = ?5, unfinished = ?6, \
-                 haystack = ?7, info = ?8, native = ?9 WHERE key = ?1",
+                 haystack = ?7, info = ?8, native = ?9, cut = ?10 WHERE key = ?1",
             )?
             .execute(params![
                 key,
@@ -139,6 +139,7 @@ impl Row {
                 self.haystack,
                 self.json,
                 self.info.native,
+                is_cut(&self.info),
             ])?;
         Ok(())
     }

@@ -1,22 +1,63 @@
 //! Retention: whole sessions go, at once for everybody who looks, and piece by piece on disk.
 
+use std::path::Path;
+
+use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
 use rusqlite::{Connection, params};
 
 use super::fault::Fault;
 use super::tidy::Tidy;
-use super::{place, search};
+use super::{Settings, place, schema, search};
 
 /// How many events go in one piece.
 const PIECE: i64 = 1_000;
 
 pub(super) fn run(tidy: &Tidy, updated_before: Timestamp) -> Result<u64, Fault> {
     let forgotten = tidy.change(move |writer| part_with(writer, updated_before))?;
-    // Also what a crash kept an earlier one from finishing.
+    drop_all(tidy)?;
+    Ok(forgotten)
+}
+
+/// One session, so that nothing of it can be read any more: what it leaves in the file is overwritten, also in the index
+/// and in the write-ahead log.
+pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, Fault> {
+    let found = tidy.change(move |writer| part_with_one(writer, session))? > 0;
+    tidy.change(|writer| overwrite(writer, true))?;
+    let dropped = drop_all(tidy);
+    tidy.change(|writer| overwrite(writer, false))?;
+    dropped?;
+    let beside = schema::open_beside(file, &Settings::default())?;
+    // Somebody who reads right now keeps it from being emptied; then the next checkpoint does it.
+    beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(found)
+}
+
+/// Whether what goes is overwritten. It costs writes, so it is done only where somebody wants it gone.
+fn overwrite(writer: &Connection, yes: bool) -> Result<u64, Fault> {
+    writer.pragma_update(None, "secure_delete", yes)?;
+    writer.execute("INSERT INTO search (search, rank) VALUES ('secure-delete', ?1)", [yes])?;
+    Ok(0)
+}
+
+/// Also what a crash kept an earlier one from finishing.
+fn drop_all(tidy: &Tidy) -> Result<(), Fault> {
     while let Some(key) = next(&tidy.reader)? {
         while tidy.change(move |writer| drop_piece(writer, key))? > 0 {}
     }
-    Ok(forgotten)
+    Ok(())
+}
+
+fn part_with_one(writer: &Connection, session: SessionId) -> Result<u64, Fault> {
+    let Some(key) = super::reader::key_of(writer, session)? else { return Ok(0) };
+    writer.execute(
+        "INSERT OR IGNORE INTO erased SELECT agent, native FROM sessions \
+         WHERE key = ?1 AND agent IS NOT NULL AND native IS NOT NULL",
+        [key],
+    )?;
+    writer.execute("INSERT INTO forgotten VALUES (?1)", [key])?;
+    writer.execute("DELETE FROM asks WHERE session = ?1", [key])?;
+    Ok(writer.execute("DELETE FROM sessions WHERE key = ?1", [key])? as u64)
 }
 
 /// From here on nobody finds these sessions.

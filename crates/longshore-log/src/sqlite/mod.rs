@@ -235,6 +235,20 @@ impl Log for SqliteLog {
         Box::pin(self.tidy(move |tidy| forget::run(tidy, updated_before)))
     }
 
+    fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
+        Box::pin(self.readers.run("listing sessions that were cut", reader::cut))
+    }
+
+    fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
+        let file = self.file.clone();
+        Box::pin(self.tidy(move |tidy| forget::erase(tidy, &file, session)))
+    }
+
+    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
+        let query = move |reader: &_| reader::is_erased(reader, &agent, &native);
+        Box::pin(self.readers.run("asking for an erased conversation", query))
+    }
+
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
         Box::pin(self.readers.run("adding up what was used", move |reader| reader::usage(reader, since)))
     }

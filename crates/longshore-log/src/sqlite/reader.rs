@@ -151,7 +151,7 @@ pub(super) fn sessions(connection: &Connection, filter: &SessionFilter) -> Resul
     let size = filter.page_size();
     let mut statement = connection.prepare_cached(
         "SELECT info FROM sessions WHERE info IS NOT NULL \
-         AND (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR archived = ?3) \
+         AND (?1 IS NULL OR status = ?1) AND (?2 IS NULL OR agent = ?2) AND (?3 IS NULL OR (archived = 1 OR status = 'completed') = ?3) \
          AND (?4 IS NULL OR instr(haystack, ?4)) \
          AND (?5 IS NULL OR updated_at < ?5 OR (updated_at = ?5 AND id > ?6)) \
          ORDER BY updated_at DESC, id LIMIT ?7",
@@ -175,6 +175,17 @@ pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionInfo>, Fa
     let mut statement =
         connection.prepare_cached("SELECT info FROM sessions WHERE unfinished = 1 ORDER BY key")?;
     decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
+}
+
+pub(super) fn cut(connection: &Connection) -> Result<Vec<SessionInfo>, Fault> {
+    let mut statement =
+        connection.prepare_cached("SELECT info FROM sessions WHERE cut = 1 ORDER BY updated_at DESC, id")?;
+    decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
+}
+
+pub(super) fn is_erased(connection: &Connection, agent: &str, native: &str) -> Result<bool, Fault> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM erased WHERE native = ?2 AND agent = ?1")?;
+    Ok(statement.exists([agent, native])?)
 }
 
 fn decoded(infos: impl Iterator<Item = rusqlite::Result<String>>) -> Result<Vec<SessionInfo>, Fault> {

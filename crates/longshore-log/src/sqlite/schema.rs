@@ -11,8 +11,11 @@ use super::{Durability, Settings};
 use crate::LogError;
 
 /// One step per format; the format's number is how many steps made it. Steps are never edited once released.
-const STEPS: &[&str] =
-    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_devices.sql")];
+const STEPS: &[&str] = &[
+    include_str!("migrations/0001_first.sql"),
+    include_str!("migrations/0002_devices.sql"),
+    include_str!("migrations/0003_cut_and_erased.sql"),
+];
 
 /// "LONG": tells our file from any other database.
 const APPLICATION_ID: i64 = 0x4C4F_4E47;

@@ -7,7 +7,7 @@ use super::Actor;
 use crate::approval::{ApprovalDecision, ApprovalRequest, QuestionAnswer, QuestionRequest};
 use crate::capability::{Mode, SlashCommand};
 use crate::command::Attachment;
-use crate::id::{ApprovalId, PromptId, QuestionId, TurnId};
+use crate::id::{ApprovalId, PromptId, QuestionId, SessionId, TurnId};
 use crate::item::{FileDiff, PlanStep, ToolCall, ToolOutcome};
 use crate::lifecycle::{
     Delegation, DelegationEnd, GitState, Opened, Ready, SessionFault, Sleep, TurnEnd, UsageLimit,
@@ -114,6 +114,13 @@ pub enum Body {
 
     /// Work was handed to another session. Text: the task.
     DelegationStarted(Delegation),
+    /// The session that does that work waits for a person, or no longer.
+    DelegationWaiting {
+        /// The session.
+        child: SessionId,
+        /// Whether it waits now.
+        waiting: bool,
+    },
     /// That work ended. Text: its result.
     DelegationFinished(DelegationEnd),
 
@@ -182,6 +189,13 @@ pub enum Body {
         /// All of them, the next one first.
         order: Vec<PromptId>,
     },
+    /// All prompts that wait are held until a person sends them on. Text: why.
+    QueueHeld,
+    /// Prompts that were held are sent on, as soon as the agent is free.
+    QueueSent {
+        /// Which ones.
+        prompts: Vec<PromptId>,
+    },
 
     /// Text: the title.
     TitleChanged,
@@ -189,6 +203,11 @@ pub enum Body {
     ModelChanged {
         /// Its name.
         model: String,
+    },
+    /// The agent thinks more, or less.
+    EffortChanged {
+        /// How hard, in its own words.
+        effort: String,
     },
     /// The agent may do more, or less, without asking.
     ModeChanged {

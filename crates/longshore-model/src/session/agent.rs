@@ -8,7 +8,7 @@ use crate::describe;
 use crate::event::{Body, Draft};
 use crate::id::Context;
 use crate::item::ToolCall;
-use crate::lifecycle::TurnOutcome;
+use crate::lifecycle::{TurnErrorCode, TurnOutcome};
 
 impl Session {
     pub(super) fn said(&mut self, mut draft: Draft, cx: &mut Context<'_>, out: &mut Outcome) {
@@ -16,6 +16,13 @@ impl Session {
             draft = kept_raw(draft);
         }
         self.begin_first(&draft, cx, out);
+        if let Body::ToolFinished(outcome) = &mut draft.body
+            && let Some(left_out) = outcome.bound_attachments()
+        {
+            let text = draft.text.take().filter(|text| !text.is_empty());
+            draft.text =
+                Some(text.map_or_else(|| format!("({left_out})"), |text| format!("{text}\n({left_out})")));
+        }
         if let Body::ToolStarted(call) = &draft.body {
             // What the agent itself says of it is better.
             draft.text.get_or_insert_with(|| describe::running(call));
@@ -28,8 +35,10 @@ impl Session {
         }
         if let (Body::TurnFinished(end), Some(turn)) = (&mut draft.body, self.turn) {
             end.duration_ms.get_or_insert(cx.now.millis_since(turn.started));
-            self.close_turn(draft.turn, end.outcome, cx, out);
+            self.close_turn(draft.turn, end.outcome, None, cx, out);
         }
+        let limited = matches!(&draft.body, Body::TurnFinished(end)
+            if end.error.as_ref().is_some_and(|error| error.code == TurnErrorCode::UsageLimit));
         let (finishes, readies) =
             (matches!(draft.body, Body::TurnFinished(_)), matches!(draft.body, Body::SessionReady(_)));
         let from_log = self.forgotten || self.opened.capabilities.memory_in_log;
@@ -40,6 +49,9 @@ impl Session {
         }
         if finishes || (readies && self.git.is_none()) {
             out.effects.push(Effect::LookAtGit);
+        }
+        if limited {
+            self.hold("the allowance is used up", cx, out);
         }
         if finishes || readies {
             self.pump(cx, out);
@@ -54,6 +66,9 @@ impl Session {
                 Body::TurnFinished(_) => self.turn.map(|turn| turn.id) != draft.turn,
                 Body::ApprovalExpired { approval } => !self.approvals.contains_key(approval),
                 Body::QuestionExpired { question } => !self.questions.contains_key(question),
+                Body::DelegationFinished(end) => {
+                    self.delegated.contains(&end.child) && !self.delegations.contains_key(&end.child)
+                }
                 _ => false,
             }
     }

@@ -1,13 +1,14 @@
 //! Remembering: how each event changes what a session knows of itself.
 
+use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    Asked, Link, OPEN_TEXT_LIMIT, OpenItem, OpenKind, PREVIEW_CHARS, Session, Taken, Turn, tail, title_of,
+    Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, title_of,
 };
 use crate::event::{Body, Event};
 use crate::id::ItemId;
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::item::ToolStatus;
-use crate::lifecycle::FaultCode;
+use crate::lifecycle::{FaultCode, SleepCause, TurnErrorCode};
 
 impl Session {
     /// Takes in one event of this session. An event that is known already changes nothing.
@@ -17,6 +18,7 @@ impl Session {
         }
         self.head = event.seq;
         self.updated_at = event.at;
+        self.note_heard(event);
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
@@ -91,16 +93,37 @@ impl Session {
                 self.questions.remove(question);
                 self.questions_past.insert(*question, Asked::Expired(event.text().to_owned()));
             }
-            Body::DelegationStarted(_) | Body::DelegationFinished(_) => {}
+            Body::DelegationStarted(delegation) => {
+                let open = OpenDelegation { turn: event.turn, item: event.item, waiting: false };
+                self.delegations.insert(delegation.child, open);
+                self.delegated.insert(delegation.child);
+            }
+            Body::DelegationWaiting { child, waiting } => {
+                if let Some(open) = self.delegations.get_mut(child) {
+                    open.waiting = *waiting;
+                }
+            }
+            Body::DelegationFinished(end) => {
+                self.delegations.remove(&end.child);
+            }
 
             Body::TurnStarted { .. } => {
                 self.spoken |= self.native.is_some();
                 self.turn = event.turn.map(|id| Turn { id, started: event.at });
                 self.usage_before = self.usage;
+                self.cut = false;
+                self.unheard.clear();
+                self.reacted = false;
             }
             Body::TurnFinished(end) => {
                 if self.turn.map(|turn| turn.id) == event.turn {
                     self.turn = None;
+                }
+                let code = end.error.as_ref().map(|error| error.code);
+                self.cut = code == Some(TurnErrorCode::HubRestarted);
+                match self.cut {
+                    true => self.lost.extend(self.unheard.iter().map(|said| said.prompt)),
+                    false => self.unheard.clear(),
                 }
                 self.last_outcome = Some(end.outcome);
                 if let Some(usage) = &end.usage {
@@ -124,7 +147,11 @@ impl Session {
                 self.model = ready.model.clone().or(self.model.take());
             }
             Body::SessionSleeping(_) => self.link = Link::Asleep,
-            Body::SessionRevived { .. } | Body::SessionHandedOff => {}
+            Body::SessionRevived { .. } => {}
+            Body::SessionHandedOff => match self.link {
+                Link::Starting | Link::Ready => self.link = Link::Ending(SleepCause::Released),
+                Link::Asleep | Link::Ending(_) => {}
+            },
             Body::SessionClosed => {
                 self.closed = true;
                 self.link = Link::Asleep;
@@ -144,16 +171,15 @@ impl Session {
                     turn: *turn_id,
                     text: event.text().to_owned(),
                     attachments: attachments.clone(),
+                    held: false,
                     by: by.clone(),
                 };
+                self.cut = false;
                 if let Some(key) = key {
                     let taken = Taken { prompt: *prompt, turn: *turn_id, seq: event.seq };
                     self.keys.insert(key.clone(), taken);
                 }
-                match first {
-                    true => self.queue.push_front(queued),
-                    false => self.queue.push_back(queued),
-                }
+                self.enqueue(queued, *first);
             }
             Body::PromptCancelled { prompt } => self.queue.retain(|waiting| waiting.prompt != *prompt),
             Body::PromptEdited { prompt } => {
@@ -166,12 +192,19 @@ impl Session {
                     |waiting: &QueuedPrompt| order.iter().position(|prompt| *prompt == waiting.prompt);
                 self.queue.make_contiguous().sort_by_key(|waiting| place(waiting).unwrap_or(order.len()));
             }
+            Body::QueueHeld => self.queue.iter_mut().for_each(|waiting| waiting.held = true),
+            Body::QueueSent { prompts } => {
+                for waiting in self.queue.iter_mut().filter(|waiting| prompts.contains(&waiting.prompt)) {
+                    waiting.held = false;
+                }
+            }
 
             Body::TitleChanged => {
                 self.title = event.text().to_owned();
                 self.titled = true;
             }
             Body::ModelChanged { model } => self.model = Some(model.clone()),
+            Body::EffortChanged { effort } => self.effort = Some(effort.clone()),
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
             Body::CommandsListed { commands } => self.commands.clone_from(commands),

@@ -1,11 +1,11 @@
 //! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
 
-use super::{Link, OpenItem, OpenKind, Outcome, Session};
+use super::{Link, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, TurnId};
 use crate::info::QueuedPrompt;
 use crate::item::{FileDiff, ToolOutcome, ToolStatus};
-use crate::lifecycle::{Sleep, SleepCause, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
+use crate::lifecycle::{DelegationEnd, Sleep, SleepCause, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 
 impl Session {
     /// The agent's process is gone: everything it left open ends, and the session sleeps.
@@ -14,27 +14,56 @@ impl Session {
             return;
         }
         let was_starting = self.link == Link::Starting;
+        let (sleep, reason) = self.as_it_was_meant(sleep, reason);
+        let cuts = self.turn.is_some() && sleep.cause == SleepCause::HubRestarted;
         self.rest(&sleep, &reason, cx, out);
         self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
         if was_starting {
             self.fail_first_waiting(&reason, cx, out);
         }
+        if cuts {
+            self.hold("the hub was restarted in the middle of a turn", cx, out);
+        }
         self.pump(cx, out);
+    }
+
+    /// An agent that was told to end did so for the reason that it was told to.
+    fn as_it_was_meant(&self, mut sleep: Sleep, reason: String) -> (Sleep, String) {
+        let Link::Ending(meant) = self.link else { return (sleep, reason) };
+        if sleep.cause != SleepCause::Stopped {
+            return (sleep, reason);
+        }
+        sleep.cause = meant;
+        let reason = match meant {
+            SleepCause::Released => "handed back to the agent's own terminal".to_owned(),
+            SleepCause::Idle => "stopped, since nobody needed it for a while".to_owned(),
+            SleepCause::Exited
+            | SleepCause::FailedToStart
+            | SleepCause::Stopped
+            | SleepCause::HubRestarted
+            | SleepCause::LogFailed => reason,
+        };
+        (sleep, reason)
     }
 
     /// Ends the turn, its items and everything that waits for an answer.
     pub(super) fn rest(&mut self, sleep: &Sleep, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
         let turn = self.turn;
-        let outcome = match sleep.cause {
-            SleepCause::Stopped | SleepCause::HubRestarted => TurnOutcome::Interrupted,
-            SleepCause::Exited | SleepCause::FailedToStart | SleepCause::LogFailed => TurnOutcome::Failed,
+        let (outcome, code) = match sleep.cause {
+            SleepCause::Stopped | SleepCause::Released | SleepCause::Idle => (TurnOutcome::Interrupted, None),
+            SleepCause::HubRestarted => (TurnOutcome::Interrupted, Some(TurnErrorCode::HubRestarted)),
+            SleepCause::Exited | SleepCause::FailedToStart | SleepCause::LogFailed => {
+                (TurnOutcome::Failed, Some(TurnErrorCode::AgentGone))
+            }
         };
         if let Some(turn) = turn {
-            let error = (outcome == TurnOutcome::Failed).then(|| reason.to_owned());
+            let message = reason.to_owned();
+            let error = code.map(|code| TurnError { code, message, details: serde_json::Value::Null });
             self.finish_unsaid(turn.id, outcome, error, cx, out);
         }
         self.close_items(|_| true, cx, out);
         self.expire(reason, |_| true, cx, out);
+        self.end_delegations(reason, |_| true, cx, out);
         if self.link == Link::Ready {
             out.effects.push(super::Effect::LookAtGit);
         }
@@ -45,23 +74,17 @@ impl Session {
         &mut self,
         turn: TurnId,
         outcome: TurnOutcome,
-        error: Option<String>,
+        error: Option<TurnError>,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) {
-        self.close_turn(Some(turn), outcome, cx, out);
+        let reason = error.as_ref().map(|error| error.message.clone());
+        self.close_turn(Some(turn), outcome, reason.as_deref(), cx, out);
         let started = self.turn.map(|turn| turn.started);
-        let end = TurnEnd {
-            error: error.clone().map(|message| TurnError {
-                code: TurnErrorCode::AgentGone,
-                message,
-                details: serde_json::Value::Null,
-            }),
-            duration_ms: started.map(|started| cx.now.millis_since(started)),
-            ..TurnEnd::of(outcome)
-        };
+        let duration_ms = started.map(|started| cx.now.millis_since(started));
+        let end = TurnEnd { error, duration_ms, ..TurnEnd::of(outcome) };
         let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn);
-        draft.text = error;
+        draft.text = reason;
         self.record(draft, cx, out);
     }
 
@@ -70,18 +93,46 @@ impl Session {
         &mut self,
         turn: Option<TurnId>,
         outcome: TurnOutcome,
+        reason: Option<&str>,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) {
         let in_background =
             |open: &OpenItem| open.kind == OpenKind::Tool && outcome == TurnOutcome::Completed;
         self.close_items(|open| open.turn == turn && !in_background(open), cx, out);
-        let reason = match outcome {
+        let reason = reason.unwrap_or(match outcome {
             TurnOutcome::Completed => "the turn ended without waiting for it",
             TurnOutcome::Failed => "the turn failed",
             TurnOutcome::Interrupted => "the turn was interrupted",
-        };
+        });
         self.expire(reason, |of| of == turn, cx, out);
+        if outcome != TurnOutcome::Completed {
+            self.end_delegations(reason, |of| of == turn, cx, out);
+        }
+    }
+
+    /// Work that was handed to others, and of whose end nobody will be told any more.
+    fn end_delegations(
+        &mut self,
+        reason: &str,
+        of: impl Fn(Option<TurnId>) -> bool,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) {
+        let open: Vec<_> = self
+            .delegations
+            .iter()
+            .filter(|(_, open)| of(open.turn))
+            .map(|(child, open)| (*child, *open))
+            .collect();
+        for (child, OpenDelegation { turn, item, .. }) in open {
+            let end = DelegationEnd { child, outcome: TurnOutcome::Interrupted };
+            self.record(
+                Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text(reason),
+                cx,
+                out,
+            );
+        }
     }
 
     fn close_items(&mut self, ends: impl Fn(&OpenItem) -> bool, cx: &mut Context<'_>, out: &mut Outcome) {
@@ -124,7 +175,7 @@ impl Session {
 
     /// The agent could not be started: whoever waits for the next turn must hear of it.
     fn fail_first_waiting(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
-        let Some(QueuedPrompt { prompt, turn, text, attachments, by }) = self.queue.front().cloned() else {
+        let Some(QueuedPrompt { prompt, turn, text, attachments, by, held: _ }) = self.next().cloned() else {
             return;
         };
         self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);

@@ -13,7 +13,10 @@
 mod agent;
 mod apply;
 mod close;
+mod handing;
 mod past;
+mod queue;
+mod row;
 mod wish;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
@@ -22,20 +25,19 @@ use std::sync::Arc;
 use crate::anchor::{Launch, Start};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
-use crate::command::{AgentCommand, Command, Refusal, Reply};
+use crate::command::{AgentCommand, Attachment, Command, Refusal, Reply};
 use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
-use crate::info::{Activity, OpenApproval, OpenQuestion, QueuedPrompt, SessionInfo, Status};
-use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
+use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
+use crate::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause, TurnOutcome};
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
+pub use handing::GO_ON;
+pub use row::title_of;
+
 /// How many prompts may wait.
 pub const QUEUE_LIMIT: usize = 100;
-/// How many characters of a first prompt make a title.
-const TITLE_CHARS: usize = 80;
-/// How many characters of the last output make a preview.
-const PREVIEW_CHARS: usize = 240;
 /// How much of a growing item is held for the case that the agent never finishes it.
 const OPEN_TEXT_LIMIT: usize = 8 << 20;
 
@@ -103,6 +105,8 @@ enum Link {
     Asleep,
     Starting,
     Ready,
+    /// It was told to end, for that reason, and has not ended yet.
+    Ending(SleepCause),
 }
 
 /// The turn that runs.
@@ -110,6 +114,22 @@ enum Link {
 struct Turn {
     id: TurnId,
     started: Timestamp,
+}
+
+/// What a person said that the agent has not reacted to yet.
+#[derive(Clone, Debug, PartialEq)]
+struct Unheard {
+    prompt: PromptId,
+    text: String,
+    attachments: Vec<Attachment>,
+}
+
+/// Work that was handed to another session and has not ended.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct OpenDelegation {
+    turn: Option<TurnId>,
+    item: Option<ItemId>,
+    waiting: bool,
 }
 
 /// An item that has begun and not ended.
@@ -156,6 +176,7 @@ pub struct Session {
     title: String,
     titled: bool,
     model: Option<String>,
+    effort: Option<String>,
     native: Option<NativeId>,
     /// How much of the agent's own record was taken in, as long as the conversation is held elsewhere.
     imported: Option<u64>,
@@ -175,6 +196,17 @@ pub struct Session {
     forgotten: bool,
     turn: Option<Turn>,
     last_outcome: Option<TurnOutcome>,
+    /// A restart of the hub cut the last turn, and nobody has said anything since.
+    cut: bool,
+    /// What was said in the running turn, or in the one that was cut, and the agent has not reacted to.
+    unheard: Vec<Unheard>,
+    /// Whether the agent has reacted to anything in that turn.
+    reacted: bool,
+    /// Prompts of turns that were cut before the agent reacted: their keys may be used again.
+    lost: HashSet<PromptId>,
+    delegations: BTreeMap<SessionId, OpenDelegation>,
+    /// All sessions that work was ever handed to.
+    delegated: HashSet<SessionId>,
     queue: VecDeque<QueuedPrompt>,
     keys: HashMap<String, Taken>,
     open: BTreeMap<ItemId, OpenItem>,
@@ -218,6 +250,7 @@ impl Session {
             title: opened.title.clone().unwrap_or_default(),
             titled: opened.title.is_some(),
             model: opened.model.clone(),
+            effort: opened.effort.clone(),
             opened,
             created_at: at,
             updated_at: at,
@@ -236,6 +269,12 @@ impl Session {
             forgotten: false,
             turn: None,
             last_outcome: None,
+            cut: false,
+            unheard: Vec::new(),
+            reacted: false,
+            lost: HashSet::new(),
+            delegations: BTreeMap::new(),
+            delegated: HashSet::new(),
             queue: VecDeque::new(),
             keys: HashMap::new(),
             open: BTreeMap::new(),
@@ -305,31 +344,6 @@ impl Session {
         self.head
     }
 
-    /// Begins the next turn if the agent is free; wakes it if it sleeps.
-    fn pump(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
-        if self.closed || self.turn.is_some() {
-            return;
-        }
-        let Some(next) = self.queue.front() else { return };
-        match self.link {
-            Link::Starting => {}
-            Link::Asleep => self.launch(out),
-            Link::Ready => {
-                let next = next.clone();
-                let QueuedPrompt { prompt, turn, text, attachments, by } = next;
-                self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);
-                let said = Body::UserMessage {
-                    prompt: Some(prompt),
-                    attachments: attachments.clone(),
-                    by: Some(by),
-                };
-                let item = ItemId::mint(cx);
-                self.record(Draft::new(said).turn(turn).item(item).text(text.clone()), cx, out);
-                out.effects.push(Effect::Tell(AgentCommand::Prompt { turn, prompt, text, attachments }));
-            }
-        }
-    }
-
     fn launch(&mut self, out: &mut Outcome) {
         self.link = Link::Starting;
         // An agent keeps no record of a conversation in which nothing was said.
@@ -357,6 +371,7 @@ impl Session {
             cwd: self.opened.cwd.clone(),
             mode: self.opened.mode,
             model: self.model.clone(),
+            effort: self.effort.clone(),
             mcp_servers: self.opened.mcp_servers.clone(),
             start,
         }
@@ -382,9 +397,9 @@ impl Session {
         &self.opened.cwd
     }
 
-    /// Whether prompts wait for an agent that sleeps.
+    /// Whether prompts that are not held wait for an agent that sleeps.
     pub fn is_waiting(&self) -> bool {
-        self.link == Link::Asleep && !self.closed && !self.queue.is_empty()
+        self.link == Link::Asleep && !self.closed && self.next().is_some()
     }
 
     /// Whether it is held elsewhere, and only read here.
@@ -411,90 +426,4 @@ impl Session {
     pub fn has_agent(&self) -> bool {
         self.link != Link::Asleep
     }
-
-    /// The session as lists show it.
-    pub fn info(&self) -> SessionInfo {
-        let activity = match (self.closed, self.link, self.turn) {
-            (true, _, _) => Activity::Closed,
-            (_, Link::Starting, _) => Activity::Starting,
-            (_, _, Some(_)) if !(self.approvals.is_empty() && self.questions.is_empty()) => Activity::Waiting,
-            (_, _, Some(_)) => Activity::Working,
-            (_, Link::Ready, None) => Activity::Idle,
-            (_, Link::Asleep, None) => Activity::Sleeping,
-        };
-        let status = match (activity, self.last_outcome) {
-            (Activity::Closed, _) => Status::Completed,
-            (Activity::Starting | Activity::Working | Activity::Waiting, _) => Status::Active,
-            (_, Some(TurnOutcome::Failed)) => Status::Error,
-            (_, Some(TurnOutcome::Interrupted)) => Status::Interrupted,
-            (_, Some(TurnOutcome::Completed) | None) => Status::Idle,
-        };
-        let project =
-            self.opened.cwd.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty());
-        let metadata = [("agentVersion", &self.version), ("transcript", &self.transcript)];
-        SessionInfo {
-            provider: Arc::clone(&self.opened.agent),
-            session_id: self.id,
-            title: self.title.clone(),
-            project: project.map(str::to_owned),
-            repo: self.git.as_ref().and_then(|git| git.remote.clone()),
-            status,
-            created_at: self.created_at,
-            updated_at: self.updated_at,
-            preview: self.preview(),
-            metadata: metadata
-                .into_iter()
-                .filter_map(|(key, value)| Some((key.to_owned(), value.clone()?.into())))
-                .collect(),
-            raw_session: None,
-            activity,
-            cwd: self.opened.cwd.clone(),
-            mode: self.opened.mode,
-            model: self.model.clone(),
-            mcp_servers: self.opened.mcp_servers.clone(),
-            native: self.native.clone(),
-            imported: self.imported,
-            capabilities: self.opened.capabilities.clone(),
-            head: self.head,
-            turn: self.turn.map(|turn| turn.id),
-            queue: self.queue.iter().map(QueuedPrompt::without_data).collect(),
-            approvals: self.approvals.values().cloned().collect(),
-            questions: self.questions.values().cloned().collect(),
-            usage: self.usage,
-            context_percent: self.usage.context_percent(),
-            cost_usd: self.cost_usd,
-            git: self.git.clone(),
-            commands: self.commands.clone(),
-            archived: self.archived,
-            parent: self.opened.parent,
-            forked_from: self.opened.forked_from.clone(),
-        }
-    }
-
-    /// The end of what was last said: of the message that grows right now, else of the last one.
-    fn preview(&self) -> Option<String> {
-        let grows = |item: &&OpenItem| item.kind == OpenKind::Message && !item.text.trim().is_empty();
-        let text = self.open.values().rev().find(grows).map_or(self.last_text.as_str(), |item| &item.text);
-        let tail = tail(text.trim(), PREVIEW_CHARS);
-        (!tail.is_empty()).then(|| tail.to_owned())
-    }
-}
-
-/// The last `chars` characters.
-fn tail(text: &str, chars: usize) -> &str {
-    match text.char_indices().rev().nth(chars.saturating_sub(1)) {
-        Some((at, _)) => &text[at..],
-        None => text,
-    }
-}
-
-/// A title made of a prompt: its first line with words, cut at a word.
-pub fn title_of(prompt: &str) -> String {
-    let line = prompt.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    if line.chars().count() <= TITLE_CHARS {
-        return line.to_owned();
-    }
-    let cut: String = line.chars().take(TITLE_CHARS).collect();
-    let whole = cut.rfind(' ').filter(|at| *at > TITLE_CHARS / 2).map_or(cut.as_str(), |at| &cut[..at]);
-    format!("{}…", whole.trim_end())
 }

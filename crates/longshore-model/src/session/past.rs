@@ -41,7 +41,7 @@ impl Session {
             let mut then = Context { now: at.max(self.updated_at), ids: cx.ids };
             self.begin_first(&draft, &mut then, out);
             if let Body::TurnFinished(end) = &draft.body {
-                self.close_turn(draft.turn, end.outcome, &mut then, out);
+                self.close_turn(draft.turn, end.outcome, None, &mut then, out);
             }
             self.record(draft, &mut then, out);
         }

@@ -47,7 +47,13 @@ impl Session {
                 }
                 self.record(Draft::new(Body::QueueReordered { order }), cx, out);
             }
-            Command::Interrupt => self.interrupt(out)?,
+            Command::SendQueued { all } => self.send_held(all, cx, out),
+            Command::DiscardQueue => self.discard_queue(cx, out),
+            Command::Interrupt => {
+                self.interrupt(out)?;
+                self.hold(&format!("{by} stopped the turn"), cx, out);
+            }
+            Command::Recall => self.interrupt(out)?,
             Command::SetMode(mode) => {
                 if !self.opened.capabilities.modes.contains(&mode) {
                     return Err(self.not_supported("work in that mode"));
@@ -61,6 +67,13 @@ impl Session {
                 }
                 self.record(Draft::new(Body::ModelChanged { model: model.clone() }), cx, out);
                 self.tell(AgentCommand::SetModel(model), out);
+            }
+            Command::SetEffort(effort) => {
+                if !self.opened.capabilities.effort {
+                    return Err(self.not_supported("be told how hard to think"));
+                }
+                self.record(Draft::new(Body::EffortChanged { effort: effort.clone() }), cx, out);
+                self.tell(AgentCommand::SetEffort(effort), out);
             }
             Command::Rename(title) => {
                 self.record(Draft::new(Body::TitleChanged).text(title.clone()), cx, out);
@@ -78,6 +91,8 @@ impl Session {
                     self.launch(out);
                 }
             }
+            Command::Resume => return self.resume(by, cx, out),
+            Command::Release { hand_back } => self.release(hand_back, cx, out)?,
             Command::Close => {
                 if !self.closed {
                     let sleep = Sleep { cause: SleepCause::Stopped, ..Sleep::default() };
@@ -90,7 +105,7 @@ impl Session {
         Ok(Reply::Done)
     }
 
-    fn prompt(
+    pub(super) fn prompt(
         &mut self,
         prompt: Prompt,
         by: Actor,
@@ -98,7 +113,8 @@ impl Session {
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
         let Prompt { text, attachments, key, when } = prompt;
-        if let Some(taken) = key.as_ref().and_then(|key| self.keys.get(key)) {
+        let taken = key.as_ref().and_then(|key| self.keys.get(key));
+        if let Some(taken) = taken.filter(|taken| !self.lost.contains(&taken.prompt)) {
             return Ok(Reply::Prompted { prompt: taken.prompt, turn: taken.turn, seq: taken.seq });
         }
         if text.trim().is_empty() && attachments.is_empty() {
@@ -169,6 +185,9 @@ impl Session {
         let body = Body::ApprovalDecided { approval, decision: decision.clone() };
         self.record(Draft::new(body).turn(turn).item(item), cx, out);
         self.tell(AgentCommand::Decide { approval, decision: decision.clone() }, out);
+        if decision.decision == Decision::Cancel {
+            self.hold(&format!("{} stopped the turn", decision.by), cx, out);
+        }
         Ok(Reply::Decided(decision))
     }
 

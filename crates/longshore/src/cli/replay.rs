@@ -95,6 +95,9 @@ fn as_recorded_by_the_hub(command: &AgentCommand) -> Vec<Draft> {
         AgentCommand::Answer { question, answer } => {
             vec![Draft::new(Body::QuestionAnswered { question: *question, answer: answer.clone() })]
         }
+        AgentCommand::SetEffort(effort) => {
+            vec![Draft::new(Body::EffortChanged { effort: effort.clone() })]
+        }
         AgentCommand::SetMode(mode) => vec![Draft::new(Body::ModeChanged { mode: *mode })],
         AgentCommand::SetModel(model) => vec![Draft::new(Body::ModelChanged { model: model.clone() })],
         AgentCommand::Rename(title) => vec![Draft::new(Body::TitleChanged).text(title)],
@@ -117,6 +120,7 @@ fn as_recorded(capture: &Capture) -> Opened {
         cwd: "/".to_owned(),
         mode: Mode::default(),
         model: None,
+        effort: None,
         title: Some(capture.scenario.clone()),
         mcp_servers: Vec::new(),
         capabilities: Capabilities::default(),

@@ -62,6 +62,7 @@ pub(super) fn brief(subject: &Subject) -> String {
             changes => format!("change {} files", changes.len()),
         },
         Subject::Tool { name, .. } => format!("use {name}"),
+        Subject::Plan { .. } => "go ahead with its plan".to_owned(),
         Subject::Permissions { .. } => "have more permissions".to_owned(),
     }
 }
@@ -127,6 +128,10 @@ fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<L
             inner.data(input);
             "Use this tool?".to_owned()
         }
+        Subject::Plan { plan } => {
+            inner.text(&reveal(plan), ink::PLAIN, "", "");
+            "Go ahead with this plan?".to_owned()
+        }
         Subject::Permissions { permissions } => {
             inner.data(permissions);
             "Allow more than the mode does?".to_owned()
@@ -148,7 +153,9 @@ fn revealed(change: &FileChange) -> FileChange {
 fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
     let always = match &request.subject {
         Subject::Command { always, .. } => always.join(" "),
-        Subject::Edit { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => String::new(),
+        Subject::Edit { .. } | Subject::Tool { .. } | Subject::Plan { .. } | Subject::Permissions { .. } => {
+            String::new()
+        }
     };
     let choice = |option: &Decision| {
         let (key, words) = match option {

@@ -92,6 +92,7 @@ fn hint(code: TurnErrorCode) -> Option<&'static str> {
         TurnErrorCode::Network => Some("The model's service cannot be reached; check the network."),
         TurnErrorCode::AgentUnavailable => Some("`longshore doctor` says what is missing."),
         TurnErrorCode::AgentGone => Some("The next prompt wakes the agent again."),
+        TurnErrorCode::HubRestarted => Some("`longshore resume` has the agent go on."),
         TurnErrorCode::Timeout | TurnErrorCode::Other => None,
     }
 }

@@ -65,6 +65,10 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
         }
         SleepCause::FailedToStart => (signs.failed, ink::BAD, format!("{agent} could not be started")),
         SleepCause::Stopped => (signs.asleep, ink::DIM, format!("{agent} was stopped")),
+        SleepCause::Released => {
+            (signs.asleep, ink::DIM, format!("{agent} was released, for its own terminal to go on"))
+        }
+        SleepCause::Idle => (signs.asleep, ink::DIM, format!("{agent} was idle and was stopped")),
         SleepCause::HubRestarted => {
             (signs.asleep, ink::HINT, format!("the hub went down, and {agent} with it"))
         }
@@ -73,7 +77,10 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
         }
     };
     // Of an agent that was stopped on purpose, neither the reason nor its last complaints are news.
-    let on_purpose = matches!(sleep.cause, SleepCause::Stopped | SleepCause::HubRestarted);
+    let on_purpose = match sleep.cause {
+        SleepCause::Stopped | SleepCause::HubRestarted | SleepCause::Released | SleepCause::Idle => true,
+        SleepCause::Exited | SleepCause::FailedToStart | SleepCause::LogFailed => false,
+    };
     if !why.trim().is_empty() && !on_purpose {
         text.push_str(&format!(": {}", why.trim()));
     }

@@ -124,6 +124,7 @@ pub enum Asked {
     Run,
     Change,
     CallTool,
+    GoAhead,
     BeAllowed,
 }
 
@@ -284,6 +285,7 @@ impl Reduce<'_> {
                 (Asked::Change, files.join(", "))
             }
             Subject::Tool { name, input } => (Asked::CallTool, known(&as_text(input), name)),
+            Subject::Plan { plan } => (Asked::GoAhead, known(plan, "a plan")),
             Subject::Permissions { permissions } => (Asked::BeAllowed, known(&as_text(permissions), "more")),
         }
     }

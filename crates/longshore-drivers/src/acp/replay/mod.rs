@@ -265,6 +265,7 @@ impl Player {
             cwd: params["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
             mode: self.mode_ahead(&request["id"], ahead),
             model: None,
+            effort: None,
             mcp_servers: Vec::new(),
             start,
         };

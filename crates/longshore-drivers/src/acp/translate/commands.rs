@@ -53,7 +53,7 @@ impl Acp {
                 talk.title = Some(title);
                 talk.renamed = true;
             }
-            AgentCommand::Archive(_) => {}
+            AgentCommand::SetEffort(_) | AgentCommand::Archive(_) => {}
             // It delegates nothing through us.
             AgentCommand::Child { .. } => {}
         }

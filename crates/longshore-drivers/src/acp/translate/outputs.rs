@@ -66,7 +66,13 @@ pub(super) fn outcome_of(status: ToolStatus, raw: &Value, known_code: Option<i64
     });
     // What cannot be said in words is kept as data.
     let result = if text_in(raw).is_none() { raw.clone() } else { Value::Null };
-    ToolOutcome { status, exit_code: exit_code.or(known_code), duration_ms, result }
+    ToolOutcome {
+        status,
+        exit_code: exit_code.or(known_code),
+        duration_ms,
+        result,
+        ..ToolOutcome::of(status)
+    }
 }
 
 /// The tool of an MCP server that the arguments of a call name: `server.tool`.

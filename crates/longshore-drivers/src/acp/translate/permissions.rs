@@ -53,7 +53,7 @@ impl Acp {
             Subject::Command { command, .. } => *command == title,
             Subject::Edit { .. } => true,
             Subject::Tool { name, .. } => *name == title,
-            Subject::Permissions { .. } => false,
+            Subject::Plan { .. } | Subject::Permissions { .. } => false,
         };
         let item = tool.map(|tool| tool.item);
         let turn = talk.turn_id();

@@ -100,6 +100,7 @@ impl Settings {
             title: if name.is_empty() { id.to_owned() } else { name.to_owned() },
             description: description.to_owned(),
             default: now == Some(id),
+            efforts: Vec::new(),
         };
         match (self.option(MODEL), &self.models) {
             (Some(option), _) => flat(&option.options)

@@ -57,7 +57,7 @@ impl Claude {
                 }
             }
             // Its conversations have no titles that others may give, and are never put away.
-            AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::SetEffort(_) | AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
             // It delegates to its own sub-agents and not through us.
             AgentCommand::Child { .. } => {}
         }

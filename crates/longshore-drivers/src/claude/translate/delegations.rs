@@ -126,6 +126,7 @@ impl Claude {
             cwd: home.cwd.clone(),
             mode: home.mode,
             model: home.model.clone(),
+            effort: None,
             title: None,
             mcp_servers: Vec::new(),
             capabilities: child_capabilities(),

@@ -320,6 +320,7 @@ fn model_info(model: Model) -> ModelInfo {
     ModelInfo {
         title: if model.display_name.is_empty() { model.value.clone() } else { model.display_name },
         default: model.value == "default",
+        efforts: Vec::new(),
         id: model.value,
         description: model.description,
     }

@@ -114,7 +114,16 @@ impl Play for Player {
         self.stand.start(Exec::new());
         self.stderr.clear();
         let mcp_servers = Vec::new();
-        self.feed(Input::Open(Launch { session, agent: name(), cwd, mode, model, mcp_servers, start }));
+        self.feed(Input::Open(Launch {
+            session,
+            agent: name(),
+            cwd,
+            mode,
+            model,
+            effort: None,
+            mcp_servers,
+            start,
+        }));
         let turn = TurnId::mint(&mut self.stand.cx());
         let prompt = PromptId::mint(&mut self.stand.cx());
         self.tell(session, AgentCommand::Prompt { turn, prompt, text, attachments: Vec::new() });

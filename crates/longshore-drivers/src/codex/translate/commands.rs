@@ -80,6 +80,7 @@ impl Codex {
                 thread.changed = true;
                 self.tell_quietly(session, "thread/settings/update", params, cx, out);
             }
+            AgentCommand::SetEffort(_) => {}
             AgentCommand::Rename(title) => {
                 thread.title = Some(title.clone());
                 if thread.recorded {

@@ -192,6 +192,7 @@ impl Codex {
             cwd: of.cwd.clone(),
             mode: of.mode,
             model: model.clone(),
+            effort: None,
             title: None,
             mcp_servers: Vec::new(),
             capabilities: capabilities(),

@@ -83,6 +83,7 @@ impl Codex {
             id: if model.model.is_empty() { model.id } else { model.model },
             description: model.description,
             default: model.is_default,
+            efforts: Vec::new(),
         }));
         match page.next_cursor {
             Some(cursor) if pages + 1 < MODEL_PAGES => {

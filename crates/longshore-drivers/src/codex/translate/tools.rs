@@ -84,6 +84,7 @@ pub(crate) fn title_of(item: &Item, call: &ToolCall) -> String {
 /// How a call ended, and its output.
 pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
     let mut outcome = ToolOutcome {
+        attachments: Vec::new(),
         status: status_of(&item, false),
         exit_code: item.exit_code,
         duration_ms: item.duration_ms,

@@ -121,6 +121,7 @@ impl OpenCode {
             cwd: of.directory.clone(),
             mode: of.mode,
             model: of.model.clone(),
+            effort: None,
             title: title.clone(),
             mcp_servers: Vec::new(),
             capabilities: capabilities(),

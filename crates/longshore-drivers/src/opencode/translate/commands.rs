@@ -78,6 +78,7 @@ impl OpenCode {
                 let ask = Ask::patch(path, &chat.directory, json!({"title": title})).of(session);
                 self.calls.send(ask, Call::Tell { vital: false }, out);
             }
+            AgentCommand::SetEffort(_) => {}
             AgentCommand::Archive(archived) => {
                 // Taken out again is put away at no time.
                 let at = if archived { cx.now.micros() / 1_000 } else { 0 };

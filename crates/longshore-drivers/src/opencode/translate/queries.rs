@@ -101,7 +101,13 @@ impl OpenCode {
                 let title = if model.name.is_empty() { id.clone() } else { model.name };
                 // Every provider has a default; only a single one says what a session without a wish gets.
                 let default = only && default.get(&provider.id) == Some(&id);
-                models.push(ModelInfo { id: full, title, description: provider.name.clone(), default });
+                models.push(ModelInfo {
+                    id: full,
+                    title,
+                    description: provider.name.clone(),
+                    default,
+                    efforts: Vec::new(),
+                });
             }
         }
         models

@@ -21,14 +21,29 @@ pub fn models_of(body: &str) -> Result<Vec<ModelInfo>, String> {
 
 /// A model of which only the name is known.
 pub fn model_called(id: &str) -> ModelInfo {
-    ModelInfo { id: id.to_owned(), title: id.to_owned(), description: String::new(), default: false }
+    let (description, efforts) = (String::new(), Vec::new());
+    ModelInfo { id: id.to_owned(), title: id.to_owned(), description, default: false, efforts }
 }
 
 fn model(listed: &Value) -> Option<ModelInfo> {
     let text = |key: &str| listed[key].as_str().filter(|text| !text.is_empty());
     let id = listed.as_str().or_else(|| ["id", "slug", "name", "model"].into_iter().find_map(text))?;
     let title = text("display_name").map_or_else(|| id.to_owned(), str::to_owned);
-    Some(ModelInfo { title, ..model_called(id) })
+    Some(ModelInfo { title, efforts: efforts(listed), ..model_called(id) })
+}
+
+/// How hard a model can be told to think, where its service says so: a list of words, or of objects with one, or what
+/// is supported of the words that there are.
+fn efforts(listed: &Value) -> Vec<String> {
+    let lists = ["supported_reasoning_levels", "supported_reasoning_efforts", "supported_efforts"];
+    let list = lists.into_iter().find_map(|key| listed[key].as_array());
+    if let Some(list) = list {
+        let word = |entry: &Value| entry.as_str().or(entry["effort"].as_str()).map(str::to_owned);
+        return list.iter().filter_map(word).collect();
+    }
+    let words = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+    let known = &listed["capabilities"]["effort"];
+    words.into_iter().filter(|word| known[*word]["supported"] == true).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
@@ -53,5 +68,13 @@ mod tests {
         assert!(models_of("{}").is_err() && models_of("<html>").is_err());
         let titled = models_of(r#"{"data":[{"id":"a","display_name":"A model"}]}"#).unwrap();
         assert_eq!(titled[0].title, "A model");
+        let efforts = |body: &str| models_of(body).unwrap()[0].efforts.join(" ");
+        assert_eq!(
+            efforts(r#"[{"id":"a","supported_reasoning_levels":[{"effort":"low"},{"effort":"high"}]}]"#),
+            "low high"
+        );
+        let supported = r#"[{"id":"a","capabilities":{"effort":{"supported":true,"max":{"supported":true},"low":{"supported":true},"high":{"supported":false}}}}]"#;
+        assert_eq!(efforts(supported), "low max");
+        assert_eq!(efforts(r#"[{"id":"a","capabilities":["completion"]}]"#), "");
     }
 }

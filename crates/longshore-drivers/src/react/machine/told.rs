@@ -55,6 +55,11 @@ impl Machine {
                 }
             }
             AgentCommand::Child { call, news } => self.child(&call, news, cx, out),
+            AgentCommand::SetEffort(effort) => {
+                if let Some(home) = &mut self.home {
+                    home.effort = Some(effort);
+                }
+            }
             // Its conversations have no titles of their own, and are kept nowhere else.
             AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
         }

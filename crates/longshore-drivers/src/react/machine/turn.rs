@@ -171,7 +171,7 @@ impl Machine {
             history,
             tools: home.tools.clone(),
             max_output: self.settings.max_output,
-            effort: self.settings.effort.clone(),
+            effort: home.effort.clone(),
         };
         let step = self.history.next_step();
         self.requests += 1;

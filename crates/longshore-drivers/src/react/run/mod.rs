@@ -344,6 +344,7 @@ async fn with_files(command: AgentCommand) -> AgentCommand {
         | AgentCommand::Answer { .. }
         | AgentCommand::SetMode(_)
         | AgentCommand::SetModel(_)
+        | AgentCommand::SetEffort(_)
         | AgentCommand::Rename(_)
         | AgentCommand::Archive(_)
         | AgentCommand::Child { .. }) => other,

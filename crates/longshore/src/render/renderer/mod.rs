@@ -10,6 +10,7 @@ use longshore_model::time::Timestamp;
 
 use super::diff::{self, Counts};
 use super::footer::{self, Told};
+use super::human::short_id;
 use super::line::Line;
 use super::page::{Ask, Block, Item, Page, Voice};
 use super::prose::Prose;
@@ -246,6 +247,7 @@ impl Renderer {
             Body::PromptEdited { .. } => self.remark(&format!("a queued prompt now reads: {text}")),
 
             Body::ModelChanged { model } => self.remark(&format!("model: {model}")),
+            Body::EffortChanged { effort } => self.remark(&format!("effort: {effort}")),
             Body::ModeChanged { mode } => self.remark(&format!("mode: {mode}")),
             Body::ArchiveChanged { archived } => self.remark(if *archived {
                 "the session was put away"
@@ -257,7 +259,16 @@ impl Renderer {
                 String::new()
             }
             Body::UsageLimited(limit) => self.put(Block::Remark, lifecycle::limited(limit, event.at, &style)),
-            Body::QueueReordered { .. }
+            Body::QueueHeld => self.remark(text),
+            Body::QueueSent { prompts } => self.remark(&match prompts.len() {
+                1 => "1 held prompt is sent on".to_owned(),
+                many => format!("{many} held prompts are sent on"),
+            }),
+            Body::DelegationWaiting { child, waiting: true } => {
+                self.remark(&format!("{} waits for a person", short_id(*child)))
+            }
+            Body::DelegationWaiting { waiting: false, .. }
+            | Body::QueueReordered { .. }
             | Body::TitleChanged
             | Body::GitChanged(_)
             | Body::CommandsListed { .. }

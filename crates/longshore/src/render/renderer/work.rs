@@ -109,7 +109,10 @@ impl Renderer {
         let request = &self.as_seen_from_here(request);
         let changes = match &request.subject {
             Subject::Edit { changes, .. } => Some(changes),
-            Subject::Command { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => None,
+            Subject::Command { .. }
+            | Subject::Tool { .. }
+            | Subject::Plan { .. }
+            | Subject::Permissions { .. } => None,
         };
         let diff_above = self.page.stands_at(event.item)
             && changes.is_some_and(|asked| {
@@ -141,7 +144,10 @@ impl Renderer {
         let mut request = request.clone();
         match &mut request.subject {
             Subject::Edit { changes, .. } => *changes = self.seen_from_here(changes),
-            Subject::Command { .. } | Subject::Tool { .. } | Subject::Permissions { .. } => {}
+            Subject::Command { .. }
+            | Subject::Tool { .. }
+            | Subject::Plan { .. }
+            | Subject::Permissions { .. } => {}
         }
         request
     }

@@ -144,6 +144,7 @@ impl Talk {
             | AgentCommand::Decide { .. }
             | AgentCommand::Answer { .. }
             | AgentCommand::Rename(_)
+            | AgentCommand::SetEffort(_)
             | AgentCommand::Archive(_) => {}
         }
     }

@@ -1,0 +1,104 @@
+//! What became of a turn that was cut, and how a conversation is handed to the agent's own terminal.
+//!
+//! A prompt is recorded before the agent hears of it, so a hub that is killed in between leaves a turn that the agent never
+//! heard of; and since the agent may as well have heard it and not had the time to say a word, the hub does not tell it
+//! again by itself. It goes like this:
+//!
+//! 1. The next hub ends the turn: interrupted, with the error `hub_restarted`. The session is
+//!    [`cut_by_restart`](crate::info::SessionInfo::cut_by_restart) and stands in the inbox; what waited behind is held.
+//! 2. A client that says the same thing again with the same `key` is taken at its word when the agent had not reacted to
+//!    the first one: it is queued anew, in a turn of its own. When the agent had reacted, the key still stands for the first.
+//! 3. A person who resumes the session has the agent go on; if it had not reacted, it is told the same words again, and
+//!    they keep their `key`.
+
+use super::{Link, Outcome, Session, Unheard};
+use crate::command::{Prompt, Refusal, Reply, When};
+use crate::event::{Actor, Body, Category, Draft, Event};
+use crate::id::Context;
+use crate::lifecycle::TurnOutcome;
+
+/// What an agent is told that shall go on.
+pub const GO_ON: &str = "Go on where you were interrupted.";
+
+impl Session {
+    /// Has the agent go on where it was interrupted.
+    pub(super) fn resume(
+        &mut self,
+        by: Actor,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) -> Result<Reply, Refusal> {
+        let interrupted = self.last_outcome == Some(TurnOutcome::Interrupted) && self.turn.is_none();
+        if !interrupted || self.next().is_some() {
+            return Err(Refusal::NotInterrupted);
+        }
+        let was_cut = self.cut;
+        let prompt = self.going_on();
+        let reply = self.prompt(prompt, by, cx, out)?;
+        if was_cut {
+            // They were held because of the restart, and that is dealt with now.
+            self.send_held(true, cx, out);
+        }
+        Ok(reply)
+    }
+
+    /// What is said to go on: the words that the agent had not reacted to, or that it shall go on.
+    fn going_on(&self) -> Prompt {
+        let mut prompt = Prompt { text: GO_ON.to_owned(), when: When::Interrupt, ..Prompt::default() };
+        // An agent whose memory is our log finds them there.
+        if self.cut && !self.opened.capabilities.memory_in_log && !self.unheard.is_empty() {
+            let again = self.unheard.iter().map(|unheard| unheard.text.as_str());
+            let texts: Vec<&str> = self.reacted.then_some(GO_ON).into_iter().chain(again).collect();
+            prompt.text = texts.join("\n\n");
+            prompt.attachments = self.unheard.iter().flat_map(|said| said.attachments.clone()).collect();
+            if let ([only], false) = (self.unheard.as_slice(), self.reacted) {
+                let key = self.keys.iter().find(|(_, taken)| taken.prompt == only.prompt);
+                prompt.key = key.map(|(key, _)| key.clone());
+            }
+        }
+        prompt
+    }
+
+    /// Hands the conversation back.
+    pub(super) fn release(
+        &mut self,
+        hand_back: Option<String>,
+        cx: &mut Context<'_>,
+        out: &mut Outcome,
+    ) -> Result<(), Refusal> {
+        if self.turn.is_some() || self.next().is_some() {
+            return Err(Refusal::BusyTurn);
+        }
+        let ends = matches!(self.link, Link::Starting | Link::Ready);
+        let mut draft = Draft::new(Body::SessionHandedOff);
+        draft.text = hand_back;
+        self.record(draft, cx, out);
+        if ends {
+            out.effects.push(super::Effect::Stop);
+        }
+        Ok(())
+    }
+
+    /// Notes what was said to the agent, and that it reacted.
+    pub(super) fn note_heard(&mut self, event: &Event) {
+        if let Body::UserMessage { prompt: Some(prompt), attachments, .. } = &event.body {
+            let text = event.text().to_owned();
+            self.unheard.push(Unheard { prompt: *prompt, text, attachments: attachments.clone() });
+        } else if event.turn.is_some() && event.turn == self.turn.map(|turn| turn.id) {
+            let reacts = match event.body.category() {
+                Category::AgentMessage
+                | Category::Reasoning
+                | Category::Plan
+                | Category::ToolCommand
+                | Category::FileDiff
+                | Category::ApprovalRequest
+                | Category::UserInputRequest => true,
+                Category::UserMessage | Category::LifecycleStatus | Category::Metadata => false,
+            };
+            if reacts {
+                self.reacted = true;
+                self.unheard.clear();
+            }
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! Turns that a restart cut, conversations that are handed back, and work of others that ends with them.
+
+use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::capability::Capabilities;
+use longshore_model::command::{AgentCommand, Attachment, AttachmentSource, Command, Prompt, Refusal, Reply};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::{SessionId, TurnId};
+use longshore_model::info::{Activity, Status};
+use longshore_model::item::{MOST_ATTACHED, ToolOutcome, ToolStatus};
+use longshore_model::lifecycle::{Delegation, DelegationEnd, Sleep, SleepCause, TurnErrorCode, TurnOutcome};
+use longshore_model::session::{Effect, GO_ON};
+
+use crate::stage::{Stage, everything};
+
+const RESTARTED: &str = "the hub was restarted, and the agent went with it";
+
+fn restart(stage: &mut Stage) {
+    stage.gone(Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() }, RESTARTED);
+    stage.effects.clear();
+}
+
+fn keyed(text: &str) -> Command {
+    Command::Prompt(Prompt { text: text.to_owned(), key: Some("k".to_owned()), ..Prompt::default() })
+}
+
+fn turn_of(reply: Result<Reply, Refusal>) -> TurnId {
+    match reply {
+        Ok(Reply::Prompted { turn, .. }) => turn,
+        other => panic!("no turn: {other:?}"),
+    }
+}
+
+/// What the agent was told last.
+fn told(stage: &Stage) -> String {
+    let text = |effect: &Effect| match effect {
+        Effect::Tell(AgentCommand::Prompt { text, .. }) => Some(text.clone()),
+        _ => None,
+    };
+    stage.effects.iter().rev().find_map(text).expect("nothing was told")
+}
+
+#[test]
+fn a_turn_that_a_restart_cut_is_interrupted_and_its_asks_say_why() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let approval = stage.approval();
+    let subject = Subject::Plan { plan: "1. Read".to_owned() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+    stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn));
+    restart(&mut stage);
+    let info = stage.session.info();
+    assert_eq!((info.status, info.activity), (Status::Interrupted, Activity::Sleeping));
+    assert!(info.cut_by_restart);
+    let expired =
+        stage.events.iter().find(|event| matches!(event.body, Body::ApprovalExpired { .. })).unwrap();
+    assert_eq!(expired.text(), RESTARTED);
+    let end = stage.events.iter().find_map(|event| match &event.body {
+        Body::TurnFinished(end) => end.error.clone(),
+        _ => None,
+    });
+    assert_eq!(end.unwrap().code, TurnErrorCode::HubRestarted);
+
+    stage.wish(Command::Resume).unwrap();
+    assert!(!stage.session.info().cut_by_restart);
+    stage.is_ready();
+    assert_eq!(told(&stage), GO_ON);
+    assert_eq!(stage.wish(Command::Resume), Err(Refusal::NotInterrupted));
+    stage.check();
+}
+
+#[test]
+fn a_restart_between_turns_cuts_nothing() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    stage.finish(turn, TurnOutcome::Completed);
+    restart(&mut stage);
+    let info = stage.session.info();
+    assert_eq!((info.status, info.cut_by_restart), (Status::Idle, false));
+    assert_eq!(stage.wish(Command::Resume), Err(Refusal::NotInterrupted));
+}
+
+#[test]
+fn the_same_key_is_a_new_prompt_when_the_agent_never_reacted_to_the_first() {
+    let mut stage = Stage::ready();
+    let first = turn_of(stage.wish(keyed("go")));
+    assert_eq!(turn_of(stage.wish(keyed("go"))), first, "as long as it runs it is one prompt");
+    restart(&mut stage);
+    let again = turn_of(stage.wish(keyed("go")));
+    assert_ne!(again, first);
+    stage.is_ready();
+    assert_eq!(told(&stage), "go");
+    assert_eq!(turn_of(stage.wish(keyed("go"))), again, "and from here on it is that one");
+
+    // Once the agent has said a word it has heard it.
+    let item = stage.item();
+    stage.said(Draft::new(Body::MessageStarted).turn(again).item(item));
+    restart(&mut stage);
+    assert_eq!(turn_of(stage.wish(keyed("go"))), again);
+    stage.check();
+}
+
+#[test]
+fn resuming_tells_an_agent_that_never_reacted_the_same_again_under_the_same_key() {
+    let mut stage = Stage::ready();
+    let first = turn_of(stage.wish(keyed("fix the tests")));
+    restart(&mut stage);
+    let again = turn_of(stage.wish(Command::Resume));
+    assert_ne!(again, first);
+    stage.is_ready();
+    assert_eq!(told(&stage), "fix the tests");
+    assert_eq!(turn_of(stage.wish(keyed("fix the tests"))), again);
+
+    // One whose memory is our log has it there.
+    let mut stage = Stage::with(Capabilities { memory_in_log: true, ..everything() });
+    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.is_ready();
+    stage.prompt("fix the tests");
+    restart(&mut stage);
+    stage.wish(Command::Resume).unwrap();
+    stage.is_ready();
+    assert_eq!(told(&stage), GO_ON);
+}
+
+#[test]
+fn a_session_that_is_released_sleeps_and_the_next_prompt_wakes_it() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let release = || Command::Release { hand_back: Some("codex resume thread-1".to_owned()) };
+    assert_eq!(stage.wish(release()), Err(Refusal::BusyTurn));
+    stage.finish(turn, TurnOutcome::Completed);
+    stage.effects.clear();
+    stage.wish(release()).unwrap();
+    assert_eq!(stage.effects, [Effect::Stop]);
+    let handed = stage.events.last().unwrap();
+    assert!(matches!(handed.body, Body::SessionHandedOff));
+    assert_eq!(handed.text(), "codex resume thread-1");
+
+    // What is said while the process ends waits for its end, and then wakes a new one.
+    stage.effects.clear();
+    stage.prompt("go on here");
+    assert!(stage.effects.is_empty(), "{:?}", stage.effects);
+    stage.gone(Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "stopped");
+    let slept = stage.events.iter().find_map(|event| match &event.body {
+        Body::SessionSleeping(sleep) => Some(sleep.cause),
+        _ => None,
+    });
+    assert_eq!(slept, Some(SleepCause::Released));
+    assert!(matches!(&stage.effects[..], [.., Effect::Launch(_)]), "{:?}", stage.effects);
+    stage.check();
+}
+
+#[test]
+fn a_session_that_sleeps_is_released_without_ado() {
+    let mut stage = Stage::ready();
+    stage.gone(Sleep::default(), "it ended");
+    stage.effects.clear();
+    stage.wish(Command::Release { hand_back: None }).unwrap();
+    assert!(stage.effects.is_empty());
+    assert_eq!(stage.session.info().activity, Activity::Sleeping);
+}
+
+#[test]
+fn what_was_delegated_ends_with_the_turn_that_was_stopped() {
+    for stop in ["interrupt", "death", "restart"] {
+        let mut stage = Stage::ready();
+        let turn = stage.prompt("go");
+        let (item, child) = (stage.item(), stage.mint(SessionId::mint));
+        let delegation = Delegation { child, agent: "claude".into() };
+        stage.said(Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item).text("look"));
+        match stop {
+            "interrupt" => stage.finish(turn, TurnOutcome::Interrupted),
+            "death" => stage.gone(Sleep::default(), "it died"),
+            _ => restart(&mut stage),
+        }
+        let end = DelegationEnd { child, outcome: TurnOutcome::Interrupted };
+        let ends = || stage.events.iter().filter(|event| event.body == Body::DelegationFinished(end.clone()));
+        assert_eq!(ends().count(), 1, "{stop}");
+        assert_eq!(ends().next().unwrap().item, Some(item));
+        // What the agent says of it later changes nothing.
+        let late = Draft::new(Body::DelegationFinished(end.clone())).turn(turn).item(item);
+        let before = stage.events.len();
+        stage.said(late);
+        assert_eq!(stage.kinds(before), ["raw"], "{stop}");
+        stage.check();
+    }
+}
+
+#[test]
+fn how_hard_an_agent_thinks_is_told_now_and_when_it_starts_again() {
+    let mut stage = Stage::ready();
+    stage.wish(Command::SetEffort("high".to_owned())).unwrap();
+    assert_eq!(stage.effects, [Effect::Tell(AgentCommand::SetEffort("high".to_owned()))]);
+    stage.gone(Sleep::default(), "it ended");
+    stage.effects.clear();
+    stage.prompt("go");
+    assert!(
+        matches!(&stage.effects[..], [Effect::Launch(launch)] if launch.effort.as_deref() == Some("high"))
+    );
+    assert_eq!(stage.session.info().effort.as_deref(), Some("high"));
+
+    let mut stage = Stage::with(Capabilities { effort: false, ..everything() });
+    assert!(matches!(stage.wish(Command::SetEffort("high".to_owned())), Err(Refusal::NotSupported { .. })));
+}
+
+#[test]
+fn attachments_of_a_tool_that_are_too_large_together_are_left_out_by_name() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let picture = |name: &str, bytes: usize| Attachment {
+        name: Some(name.to_owned()),
+        media_type: "image/png".to_owned(),
+        source: AttachmentSource::Data("A".repeat(bytes)),
+    };
+    let attachments = vec![picture("one.png", MOST_ATTACHED / 2), picture("two.png", MOST_ATTACHED)];
+    let outcome = ToolOutcome { attachments, ..ToolOutcome::of(ToolStatus::Completed) };
+    let item = stage.item();
+    stage.said(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text("two pictures"));
+    let event = stage.events.last().unwrap();
+    let Body::ToolFinished(kept) = &event.body else { panic!("{event:?}") };
+    assert_eq!(kept.attachments.len(), 1);
+    assert!(
+        event.text().starts_with("two pictures\n(left out") && event.text().contains("two.png"),
+        "{}",
+        event.text()
+    );
+}
