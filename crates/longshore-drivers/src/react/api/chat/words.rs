@@ -135,7 +135,9 @@ impl Words {
                 self.state = State::Calling;
             }
             None => {
-                let held = begun(&self.held, CALL).max(begun(&self.held, FENCE));
+                // A fence is not cut in two, so that it is counted.
+                let ticks = self.held.len() - self.held.trim_end_matches('`').len();
+                let held = begun(&self.held, CALL).max(ticks);
                 self.flush(self.held.len() - held, tell);
             }
         }
