@@ -3,12 +3,13 @@ import { mount } from "svelte";
 import "./theme.css";
 import "./prose.css";
 import App from "./app.svelte";
-import { ask, token } from "./lib/http.ts";
+import { ask, denial, http, token } from "./lib/http.ts";
 import { parseRoute } from "./lib/route.ts";
 import { announcePresence } from "./state/presence.svelte.ts";
 import { hub } from "./state/hub.svelte.ts";
 import { nav } from "./state/nav.svelte.ts";
 import { settings } from "./state/settings.svelte.ts";
+import { update } from "./state/update.svelte.ts";
 
 /** A link may bring the owner's token. It is taken out of the address before anything else sees it. */
 async function takeToken(): Promise<void> {
@@ -22,13 +23,28 @@ async function takeToken(): Promise<void> {
   await ask("POST", "/pair/token", { token: given }).then(() => token.forget(), () => {});
 }
 
+/** A link of `longshore open` signs this browser in without a form; a browser that is in already stays the device that it is. */
+async function enterByLink(): Promise<void> {
+  if (location.pathname !== "/pair" || !new URLSearchParams(location.search).has("enter")) return;
+  const code = location.hash.slice(1);
+  try {
+    if (await denial()) await http("POST", "/pair/consume", { code });
+  } catch {
+    // The form tells what is wrong with the code.
+    return;
+  }
+  nav.go({ screen: "inbox" }, true);
+}
+
 settings.apply();
 await takeToken();
+await enterByLink();
 mount(App, { target: document.getElementById("app") as HTMLElement });
 if (nav.route.screen !== "pair") hub.start();
 announcePresence();
 
 if ("serviceWorker" in navigator && import.meta.env.PROD) {
+  update.watch(navigator.serviceWorker);
   void navigator.serviceWorker.register("/sw.js").catch(() => {});
   navigator.serviceWorker.addEventListener("message", ({ data }) => {
     if (typeof data?.go === "string") nav.go(parseRoute(new URL(data.go, location.origin)));

@@ -61,3 +61,12 @@ fn choices_of(property: &Value) -> Vec<Choice> {
     let titled = property["oneOf"].as_array().or_else(|| property["anyOf"].as_array());
     titled.into_iter().flatten().filter_map(|one| choice(&one["const"], &one["title"])).collect()
 }
+
+/// The text of a question that consists of these fields: that of the only one. Of several each has its own, and one for all
+/// would only say the same again.
+pub(crate) fn only_text(fields: &[Field]) -> Option<String> {
+    match fields {
+        [only] => Some(only.text.clone()),
+        _ => None,
+    }
+}

@@ -44,15 +44,33 @@ fn parse(status: &str) -> GitState {
     state
 }
 
-/// An address without the user and password that it may carry.
+/// An address without what may be secret in it: users, passwords, and whatever follows the path.
 fn without_secrets(remote: &str) -> String {
-    match remote.split_once("://") {
+    // A helper is a program with arguments of its own.
+    if let Some((helper, _)) = remote.split_once("::") {
+        return format!("{helper}::");
+    }
+    let plain = remote.split(['?', '#']).next().unwrap_or_default();
+    match plain.split_once("://") {
         Some((scheme, rest)) => {
             let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-            let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-            format!("{scheme}://{host}/{path}")
+            let is_port = |port: &str| port.bytes().all(|figure| figure.is_ascii_digit());
+            // What stands after a colon and is no port is a password, even when it has a slash in it.
+            let whole = match host.rsplit_once(':') {
+                Some((_, port)) if !host.ends_with(']') && !host.contains('@') && !is_port(port) => rest,
+                Some(_) | None => host,
+            };
+            match whole.rsplit_once('@') {
+                Some((_, rest)) if whole.len() > host.len() => format!("{scheme}://{rest}"),
+                Some((_, host)) => format!("{scheme}://{host}/{path}"),
+                None => format!("{scheme}://{host}/{path}"),
+            }
         }
-        None => remote.to_owned(),
+        // `git` is nobody's name.
+        None => match plain.split_once('@') {
+            Some((user, rest)) if user != "git" && !user.contains('/') => rest.to_owned(),
+            Some(_) | None => plain.to_owned(),
+        },
     }
 }
 
@@ -75,5 +93,19 @@ mod tests {
     fn a_remote_is_told_without_its_password() {
         assert_eq!(without_secrets("https://me:secret@host.example/a/b.git"), "https://host.example/a/b.git");
         assert_eq!(without_secrets("git@host.example:a/b.git"), "git@host.example:a/b.git");
+        for (remote, told) in [
+            ("https://host.example/x?token=s3cret", "https://host.example/x"),
+            ("https://host.example/x#s3cret", "https://host.example/x"),
+            ("s3cret@host.example:x", "host.example:x"),
+            ("ssh://s3cret@host.example:22/x", "ssh://host.example:22/x"),
+            ("https://me:s3/cret@host.example/x", "https://host.example/x"),
+            ("https://a@b:s3cret@host.example/x", "https://host.example/x"),
+            ("ext::sh -c s3cret", "ext::"),
+            ("https://[::1]:8/x", "https://[::1]:8/x"),
+            ("https://host.example:8443/a@b/x.git", "https://host.example:8443/a@b/x.git"),
+            ("/srv/git/a@b.git", "/srv/git/a@b.git"),
+        ] {
+            assert_eq!(without_secrets(remote), told);
+        }
     }
 }

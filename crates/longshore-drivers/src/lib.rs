@@ -14,6 +14,7 @@
 //! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
+//! | [`leash`] | the end of all that is started, whatever it does to get away |
 //! | [`transport`] | a child process and its three pipes |
 //! | [`work`] | files and commands for agents that leave them to us |
 
@@ -25,10 +26,13 @@ pub mod capture;
 pub mod claude;
 mod clock;
 pub mod codex;
+mod contents;
 pub mod discover;
+mod edits;
 mod folders;
 mod form;
 mod git;
+pub mod leash;
 mod npm;
 pub mod offline;
 pub mod opencode;

@@ -36,6 +36,7 @@ use tokio_tungstenite::tungstenite;
 use tracing::{debug, warn};
 
 use crate::auth;
+use crate::berth::{Berth, Party};
 use crate::problem::Problem;
 use crate::router::App;
 
@@ -105,6 +106,7 @@ pub(crate) async fn upgrade(
     request: Request,
 ) -> Result<Response, Problem> {
     let callbacks = Arc::clone(&app.callbacks);
+    let berth = request.extensions().get::<Arc<Berth>>().cloned();
     let token = auth::written(&request).ok_or_else(Problem::no_token)?;
     let from = auth::address(&request);
     if !callbacks.knows(token.reveal()) {
@@ -114,6 +116,7 @@ pub(crate) async fn upgrade(
     let Ok(session) = session.parse::<SessionId>() else { return Ok(refuse(socket, NO_SUCH_SESSION)) };
     if let Some(line) = callbacks.answer(session, token.reveal()) {
         debug!(%session, "a program calls back");
+        berth.inspect(|berth| berth.belongs_to(Party::Program));
         // The line feed that ends the longest line.
         let longest = line.longest.saturating_add(1);
         let socket = socket.max_message_size(longest).max_frame_size(longest);

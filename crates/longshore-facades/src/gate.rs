@@ -12,15 +12,14 @@ use longshore_model::anchor::Folders;
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::capability::{AgentInfo, ModelInfo};
 use longshore_model::command::{Command, Reply};
-use longshore_model::event::{Event, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
-    Change, Counters, HandBack, Hit, Hub, HubError, ImportedPast, Inbox, Machine, OpenRequest, SessionFilter,
-    SessionPage, Stats, Subscription, WithRaw,
+    Change, Counters, HandBack, Hit, Hub, HubError, ImportRequest, ImportedPast, Inbox, Machine, OpenRequest,
+    SessionFilter, SessionPage, Stats, Subscription, WithRaw,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -151,9 +150,9 @@ impl Gate {
     }
 
     /// See [`Hub::import`].
-    pub async fn import(&self, events: Vec<(Event, Option<Raw>)>) -> Result<SessionInfo, Problem> {
+    pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, Problem> {
         self.check(Access::Act)?;
-        Ok(self.hub().import(events).await?)
+        Ok(self.hub().import(request).await?)
     }
 
     /// See [`Hub::import_past`].

@@ -1,10 +1,13 @@
 //! Which `Host` and `Origin` are let in. A page of another site must not reach a hub on this machine, neither by
 //! asking it directly nor by a name that was made to point here (DNS rebinding).
+//!
+//! Both are read strictly: one of each, a name and a port of figures and nothing besides, so that nobody else reads another
+//! name out of them than we do.
 
 use std::net::IpAddr;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, header};
+use axum::http::{HeaderMap, header};
 use axum::middleware::Next;
 use axum::response::Response;
 
@@ -26,50 +29,90 @@ impl Names {
     /// Whether this hub answers to a name: loopback, one that was allowed, or the very address that a connection came
     /// in at, which no other site's name can be.
     fn has(&self, host: &str, here: Option<IpAddr>) -> bool {
-        let name = without_port(host).to_ascii_lowercase();
-        let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().ok();
-        is_loopback(&name) || self.allowed.contains(&name) || (address.is_some() && address == here)
+        let Some((name, _)) = name_and_port(host) else { return false };
+        let name = name.to_ascii_lowercase();
+        let bare = name.trim_start_matches('[').trim_end_matches(']');
+        let address = bare.parse::<IpAddr>().ok();
+        is_loopback(&name)
+            || self.allowed.iter().any(|allowed| *allowed == name || *allowed == *bare)
+            || (address.is_some() && address == here)
     }
 
-    /// Why a request with these headers is not let in, if so.
+    /// Why a request with these headers is not let in, if so. An address with a host in it must name the same.
     fn refuse(&self, headers: &HeaderMap, authority: Option<&str>, here: Option<IpAddr>) -> Option<Problem> {
-        let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).or(authority);
-        let host = host.unwrap_or_default();
+        let host = match (only(headers, header::HOST), authority) {
+            (Ok(Some(host)), Some(named)) if !host.eq_ignore_ascii_case(named) => {
+                return Some(Problem::foreign_host(named));
+            }
+            (Ok(host), named) => host.or(named).unwrap_or_default(),
+            (Err(several), _) => return Some(Problem::foreign_host(several)),
+        };
         if !self.has(host, here) {
             return Some(Problem::foreign_host(host));
         }
-        let origin = headers.get(header::ORIGIN)?.to_str().unwrap_or_default();
-        (!self.has(host_of(origin), here)).then(|| Problem::foreign_origin(origin))
+        match only(headers, header::ORIGIN) {
+            Ok(None) => None,
+            Ok(Some(origin)) if self.has(host_of(origin), here) => None,
+            Ok(Some(origin)) | Err(origin) => Some(Problem::foreign_origin(origin)),
+        }
+    }
+}
+
+/// The only header of a name; an error when there are several, or one that is no text.
+fn only(headers: &HeaderMap, name: header::HeaderName) -> Result<Option<&str>, &str> {
+    let mut all = headers.get_all(name).iter();
+    match (all.next(), all.next()) {
+        (None, _) => Ok(None),
+        (Some(one), None) => one.to_str().map(Some).map_err(|_| ""),
+        (Some(_), Some(other)) => Err(other.to_str().unwrap_or_default()),
     }
 }
 
 /// Whether a name is one of this machine for itself.
 pub(crate) fn is_loopback(host: &str) -> bool {
-    matches!(without_port(host), "localhost" | "127.0.0.1" | "[::1]")
+    name_and_port(host).is_some_and(|(name, _)| matches!(name, "localhost" | "127.0.0.1" | "[::1]"))
 }
 
-/// The host and port of an origin.
+/// The host and port of the origin of a page; nothing of what is none.
 pub(crate) fn host_of(origin: &str) -> &str {
-    origin.split_once("://").map_or("", |(_, host)| host)
+    match origin.split_once("://") {
+        Some(("http" | "https", host)) => host,
+        Some(_) | None => "",
+    }
 }
 
 /// A cookie goes along with whatever any page asks for, so what changes something must come from a page of our own: the
 /// same host and the same port. (Other ports of a host share its cookies.)
 pub(crate) fn same_origin(headers: &HeaderMap) -> Result<(), Problem> {
-    let text = |name| headers.get(name).and_then(|value: &HeaderValue| value.to_str().ok());
-    let (host, origin) = (text(header::HOST).unwrap_or_default(), text(header::ORIGIN));
-    match origin {
-        Some(origin) if !host.is_empty() && host_of(origin).eq_ignore_ascii_case(host) => Ok(()),
-        Some(origin) => Err(Problem::foreign_origin(origin)),
-        None => Err(Problem::no_origin()),
+    let host = only(headers, header::HOST).ok().flatten().unwrap_or_default();
+    match only(headers, header::ORIGIN) {
+        Ok(Some(origin)) if !host.is_empty() && host_of(origin).eq_ignore_ascii_case(host) => Ok(()),
+        Ok(Some(origin)) | Err(origin) => Err(Problem::foreign_origin(origin)),
+        Ok(None) => Err(Problem::no_origin()),
     }
 }
 
-fn without_port(host: &str) -> &str {
-    match host.rfind(':') {
-        Some(at) if !host.ends_with(']') => &host[..at],
-        _ => host,
-    }
+/// A name and its port. None of what has anything else in it, such as a user, or letters where the port stands.
+fn name_and_port(host: &str) -> Option<(&str, Option<u16>)> {
+    let end = match host.strip_prefix('[') {
+        // An address of IPv6 is full of colons.
+        Some(rest) => rest.find(']')? + 2,
+        None => host.find(':').unwrap_or(host.len()),
+    };
+    let (name, rest) = host.split_at(end);
+    let is_name = match name.strip_prefix('[').and_then(|name| name.strip_suffix(']')) {
+        Some(address) => address.parse::<std::net::Ipv6Addr>().is_ok(),
+        None => {
+            !name.is_empty()
+                && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-_".contains(&byte))
+        }
+    };
+    let port = match rest.strip_prefix(':') {
+        None if rest.is_empty() => None,
+        Some(figures) if figures.bytes().all(|byte| byte.is_ascii_digit()) => Some(figures.parse().ok()?),
+        Some(_) | None => return None,
+    };
+    is_name.then_some((name, port))
 }
 
 /// The address of ours at which a connection came in.
@@ -88,6 +131,8 @@ pub async fn names_only(State(app): State<App>, request: Request, next: Next) ->
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     fn refused(host: &str, origin: Option<&str>) -> bool {
@@ -117,7 +162,54 @@ mod tests {
             "the address that it came in at"
         );
         assert!(refused("192.168.1.6:8790", None));
+        for odd in [
+            "localhost:1@evil.example",
+            "127.0.0.1:8790.evil.example",
+            "user@localhost",
+            "localhost:",
+            "localhost:99999",
+            "localhost:+1",
+            "[::1",
+            "[::1]x",
+            "[::1]:8790:1",
+            "localhost:1:2",
+            "localhost/",
+            "localhost?",
+            " localhost",
+            "localhost,evil.example",
+            "[localhost]",
+        ] {
+            assert!(refused(odd, None), "{odd}");
+            assert!(refused("localhost:8790", Some(&format!("http://{odd}"))), "{odd}");
+        }
+        for odd in ["http://localhost:1@evil.example", "http://localhost/x", "file://localhost", "localhost"]
+        {
+            assert!(refused("localhost:8790", Some(odd)), "{odd}");
+        }
         assert!(refused("192.168.1.5:8790", Some("http://6.6.6.6")));
+    }
+
+    #[test]
+    fn a_request_names_one_host_and_the_same_everywhere() {
+        let names = Names::default();
+        let came = |hosts: &[&str], origins: &[&str], named: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            for host in hosts {
+                headers.append(header::HOST, host.parse().unwrap());
+            }
+            for origin in origins {
+                headers.append(header::ORIGIN, origin.parse().unwrap());
+            }
+            names.refuse(&headers, named, None).is_none()
+        };
+        assert!(came(&["localhost:1"], &[], Some("localhost:1")));
+        assert!(came(&[], &[], Some("localhost:1")));
+        assert!(!came(&["localhost:1"], &[], Some("evil.example")));
+        assert!(!came(&["localhost:1"], &[], Some("localhost:2")));
+        assert!(!came(&["localhost:1"], &[], Some("user@localhost:1")));
+        assert!(!came(&["localhost:1", "evil.example"], &[], None));
+        assert!(!came(&["localhost:1", "localhost:1"], &[], None));
+        assert!(!came(&["localhost:1"], &["http://localhost:1", "http://evil.example"], None));
     }
 
     #[test]

@@ -5,7 +5,8 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`serve`](mod@serve) | connections: how many, and how long each may take |
+//! | [`serve`](mod@serve), [`berth`] | connections: how many, whose, and how long each may take |
+//! | [`intake`] | what clients have begun to say: how much is held of it, and how long it may take |
 //! | [`router`] | all routes, and what every request passes first |
 //! | [`auth`], [`guard`] | who comes in and what each may do; which `Host` and `Origin` are let in |
 //! | [`gate`] | the one way to the hub: the hub as one caller may use it |
@@ -19,9 +20,11 @@
 //! | [`metrics`] | Prometheus |
 
 pub mod auth;
+pub mod berth;
 pub mod callback;
 pub mod gate;
 pub mod guard;
+pub mod intake;
 pub mod metrics;
 pub mod native;
 pub mod pair;

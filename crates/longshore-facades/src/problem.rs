@@ -76,6 +76,12 @@ impl Problem {
             .hint("`longshore token` prints the right one")
     }
 
+    /// A proof is wanted for a token that is not ours.
+    pub fn unknown_key() -> Self {
+        Self::new("unknown_key", StatusCode::NOT_FOUND, "this hub knows no such token")
+            .hint("it may be the hub of another data folder")
+    }
+
     /// The device whose token it is was revoked.
     pub fn revoked_token() -> Self {
         Self::new("revoked_token", StatusCode::UNAUTHORIZED, "this device was revoked")
@@ -140,6 +146,13 @@ impl Problem {
         Self::new("no_push", StatusCode::CONFLICT, "no browser of this device has subscribed to pushes")
     }
 
+    /// Another device is woken there.
+    pub fn push_taken() -> Self {
+        let what = "another device is woken at this endpoint, and these are not its keys";
+        Self::new("push_taken", StatusCode::CONFLICT, what)
+            .hint("unsubscribe in the browser and subscribe anew, which gives it another endpoint")
+    }
+
     /// The request was meant for another server.
     pub fn foreign_host(host: &str) -> Self {
         Self::new("foreign_host", StatusCode::FORBIDDEN, format!("this hub does not answer to `{host}`"))
@@ -172,6 +185,25 @@ impl Problem {
     pub fn too_large(limit: usize) -> Self {
         Self::new("too_large", StatusCode::PAYLOAD_TOO_LARGE, "the body is too large")
             .details(json!({ "limit": limit }))
+    }
+
+    /// The head is longer than one may be.
+    pub fn long_head(limit: usize) -> Self {
+        let status = StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE;
+        Self::new("head_too_large", status, "the head of the request is too long")
+            .details(json!({ "limit": limit }))
+    }
+
+    /// The body does not come, or hardly.
+    pub fn too_slow() -> Self {
+        Self::new("too_slow", StatusCode::REQUEST_TIMEOUT, "the body took too long to come").retryable()
+    }
+
+    /// Too much of what clients say is held already.
+    pub fn too_much_at_once() -> Self {
+        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "too many large requests are under way")
+            .hint("try again when others have ended")
+            .retryable()
     }
 
     /// A panic: never the caller's fault.
@@ -308,7 +340,7 @@ fn log_failed(error: &LogError, title: String) -> Problem {
 impl From<JsonRejection> for Problem {
     fn from(rejection: JsonRejection) -> Self {
         if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE {
-            return Self::too_large(crate::router::BODY_LIMIT);
+            return Self::too_large(crate::intake::LARGE);
         }
         Self::invalid(rejection.body_text())
     }

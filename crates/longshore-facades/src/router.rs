@@ -15,15 +15,14 @@ use tower_http::catch_panic::CatchPanicLayer;
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
 use crate::guard::Names;
+use crate::intake::{self, Intake};
 use crate::pair::Codes;
 use crate::presence::Presence;
 use crate::problem::Problem;
 use crate::push::{Outlet, Push, PushError, Vapid};
+use crate::serve::HEAD_BYTES;
 use crate::tls::{Authority, Tls};
 use crate::{auth, callback, guard, metrics, native, pair, web};
-
-/// How large a request may be. Attachments come inside, in base64.
-pub const BODY_LIMIT: usize = 32 << 20;
 
 /// How often one address may offer a wrong token per minute before it has to wait.
 const WRONG_TOKENS: u32 = 30;
@@ -65,6 +64,7 @@ pub struct App {
     pub(crate) codes: Arc<Codes>,
     pub(crate) names: Arc<Names>,
     pub(crate) wrong_tokens: Arc<Throttle>,
+    pub(crate) intake: Arc<Intake>,
     pub(crate) presence: Arc<Presence>,
     pub(crate) push: Arc<Push>,
     pub(crate) tls: Option<Tls>,
@@ -86,6 +86,7 @@ impl App {
             codes: Arc::default(),
             names: Arc::new(names),
             wrong_tokens: Arc::new(Throttle::new(WRONG_TOKENS, u32::MAX)),
+            intake: Arc::default(),
             presence,
             push,
             tls,
@@ -118,6 +119,7 @@ pub fn router(app: App) -> Router {
         .layer(middleware::from_fn_with_state(app.clone(), auth::require));
     let routes = callbacks()
         .route("/health", get(health))
+        .route("/prove", get(auth::prove))
         .route("/ca.pem", get(authority))
         .merge(pair::routes())
         .method_not_allowed_fallback(async || Problem::wrong_verb())
@@ -138,9 +140,10 @@ fn callbacks() -> Router<App> {
 /// What every request passes, whatever it is for.
 fn guarded(routes: Router<App>, app: App) -> Router {
     routes
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+        .layer(DefaultBodyLimit::max(intake::LARGE))
         .layer(middleware::from_fn(small_enough))
         .layer(middleware::from_fn_with_state(app.clone(), guard::names_only))
+        .layer(middleware::from_fn(short_head))
         .layer(CatchPanicLayer::custom(|_| Problem::our_fault().into_response()))
         .layer(middleware::from_fn(hardened))
         .with_state(app)
@@ -150,8 +153,20 @@ fn guarded(routes: Router<App>, app: App) -> Router {
 async fn small_enough(request: Request, next: Next) -> Result<Response, Problem> {
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     match length.and_then(|length| length.parse::<u64>().ok()) {
-        Some(length) if length > BODY_LIMIT as u64 => Err(Problem::too_large(BODY_LIMIT)),
+        Some(length) if length > intake::LARGE as u64 => Err(Problem::too_large(intake::LARGE)),
         Some(_) | None => Ok(next.run(request).await),
+    }
+}
+
+/// Refuses a head that is longer than documented. Whoever reads it may take in more at once, and refuses only what is much
+/// too long.
+async fn short_head(request: Request, next: Next) -> Result<Response, Problem> {
+    let between = ": \r\n".len();
+    let fields = request.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + between);
+    let line = request.uri().path().len() + request.uri().query().map_or(0, str::len);
+    match fields.sum::<usize>() + line > HEAD_BYTES {
+        true => Err(Problem::long_head(HEAD_BYTES)),
+        false => Ok(next.run(request).await),
     }
 }
 

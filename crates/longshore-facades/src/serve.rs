@@ -2,9 +2,9 @@
 //!
 //! | bound | what happens there |
 //! |---|---|
-//! | [`CONNECTIONS`] | a further client waits until another leaves |
+//! | [`CONNECTIONS`] | who comes gets a place, and the oldest of whoever holds the most leaves (`berth.rs`) |
 //! | [`HEAD_WITHIN`] | a client that takes longer over TLS, or to begin or to end the head of a request, is cut off |
-//! | [`HEAD_BYTES`] | a longer head is refused with 431 |
+//! | [`HEAD_BYTES`], [`HEAD_FIELDS`] | a longer head is refused with 431 |
 //! | [`READ_WITHIN`] | a client that takes nothing for so long of what waits for it is cut off |
 
 use std::future::Future;
@@ -23,20 +23,23 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
 use tokio_rustls::TlsAcceptor;
 use tracing::debug;
 
+pub use crate::berth::CONNECTIONS;
+use crate::berth::{Berth, Berths};
 use crate::guard::Here;
 use crate::router::{App, callback_router, router};
 use crate::stall::Watched;
 
-/// How many connections there may be at once: well below the usual limit of open files.
-pub const CONNECTIONS: usize = 512;
 /// How long a client may be silent between requests, and how long it may take over the head of one.
 pub const HEAD_WITHIN: Duration = Duration::from_secs(30);
-/// How long the head of a request may be.
+/// How long the head of a request may be: its address, and its headers with what stands between them.
 pub const HEAD_BYTES: usize = 64 << 10;
+/// How many headers it may have.
+pub const HEAD_FIELDS: usize = 100;
+/// What is read ahead of a client. Heads that are a little too long are read, so that their senders are told why.
+const READ_AHEAD: usize = 2 * HEAD_BYTES;
 /// How long a client may take nothing of what waits for it.
 pub const READ_WITHIN: Duration = Duration::from_secs(30);
 
@@ -70,21 +73,22 @@ async fn accept(
     router: Router,
 ) -> std::convert::Infallible {
     let router = TowerToHyperService::new(router);
-    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let berths = Arc::<Berths>::default();
     loop {
-        let place = Arc::clone(&room).acquire_owned().await.ok();
         // This one waits and tries again when the system has no more sockets to give.
         let (stream, from) = Listener::accept(&mut listener).await;
         // Small frames must not wait for each other.
         let _ = stream.set_nodelay(true);
         let here = stream.local_addr().ok().map(|here| Here(here.ip()));
-        let stream = Watched::new(stream, place);
+        let (berth, left) = berths.enter(from.ip());
+        let stream = Watched::new(stream, Arc::clone(&berth), left);
+        let client = Client { from, here, berth };
         let (router, tls) = (router.clone(), tls.clone());
         tokio::spawn(async move {
             let ended = match tls {
-                None => converse(stream, from, here, router).await,
+                None => converse(stream, client, router).await,
                 Some(tls) => match tokio::time::timeout(HEAD_WITHIN, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => converse(stream, from, here, router).await,
+                    Ok(Ok(stream)) => converse(stream, client, router).await,
                     Ok(Err(error)) => return debug!(%from, %error, "a client speaks no TLS that we know"),
                     Err(_) => return debug!(%from, "a client takes too long over TLS"),
                 },
@@ -96,22 +100,32 @@ async fn accept(
     }
 }
 
+/// The other side of a connection.
+struct Client {
+    from: SocketAddr,
+    here: Option<Here>,
+    berth: Arc<Berth>,
+}
+
 /// Serves one connection until it ends.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    from: SocketAddr,
-    here: Option<Here>,
+    client: Client,
     router: TowerToHyperService<Router>,
 ) -> hyper::Result<()> {
+    let Client { from, here, berth } = client;
     let service = service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo::<SocketAddr>(from));
-        here.map(|here| request.extensions_mut().insert(here));
+        let extensions = request.extensions_mut();
+        extensions.insert(ConnectInfo::<SocketAddr>(from));
+        extensions.insert(Arc::clone(&berth));
+        here.map(|here| extensions.insert(here));
         router.call(request)
     });
     http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEAD_WITHIN)
-        .max_buf_size(HEAD_BYTES)
+        .max_buf_size(READ_AHEAD)
+        .max_headers(HEAD_FIELDS)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades()
         .await

@@ -1,4 +1,4 @@
-//! A connection that notices when the other side stops reading.
+//! A connection that notices when the other side stops reading, and when its place is needed for somebody else.
 //!
 //! A client that is slow is served at its pace. One that takes nothing at all for [`READ_WITHIN`] is cut off,
 //! whatever protocol it speaks: it can come back and go on from its seq.
@@ -6,14 +6,16 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::oneshot;
 use tokio::time::{Instant, Sleep, sleep_until};
 use tracing::debug;
 
+use crate::berth::Berth;
 use crate::serve::READ_WITHIN;
 
 /// A connection that notices when the other side stops reading, with its place among the connections.
@@ -22,13 +24,26 @@ pub(crate) struct Watched {
     /// Counts down while the other side takes nothing.
     patience: Pin<Box<Sleep>>,
     stalled: bool,
-    _place: Option<OwnedSemaphorePermit>,
+    berth: Arc<Berth>,
+    /// Resolves when its place is given to somebody else.
+    left: oneshot::Receiver<()>,
 }
 
 impl Watched {
-    pub(crate) fn new(stream: TcpStream, place: Option<OwnedSemaphorePermit>) -> Self {
+    pub(crate) fn new(stream: TcpStream, berth: Arc<Berth>, left: oneshot::Receiver<()>) -> Self {
         let patience = Box::pin(sleep_until(Instant::now() + READ_WITHIN));
-        Self { stream, patience, stalled: false, _place: place }
+        Self { stream, patience, stalled: false, berth, left }
+    }
+
+    /// An error once its place is somebody else's.
+    fn stay(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        match Pin::new(&mut self.left).poll(cx) {
+            Poll::Pending => Ok(()),
+            Poll::Ready(_) => {
+                debug!("a connection ends for another one");
+                Err(io::ErrorKind::ConnectionAborted.into())
+            }
+        }
     }
 
     fn watch(&mut self, cx: &mut Context<'_>, wrote: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -52,12 +67,20 @@ impl AsyncRead for Watched {
         cx: &mut Context<'_>,
         into: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, into)
+        self.stay(cx)?;
+        let before = into.filled().len();
+        ready!(Pin::new(&mut self.stream).poll_read(cx, into))?;
+        if !self.berth.frames.came(into.filled().len() - before) {
+            debug!("a client has more unfinished than there is room for");
+            return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
 impl AsyncWrite for Watched {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.stay(cx)?;
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);
         self.watch(cx, wrote)
     }
@@ -67,6 +90,7 @@ impl AsyncWrite for Watched {
         cx: &mut Context<'_>,
         bytes: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        self.stay(cx)?;
         let wrote = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
         self.watch(cx, wrote)
     }

@@ -74,7 +74,8 @@ fn params_of(method: &str, session: SessionId) -> Value {
         "prompt" => json!({ "session": session, "content": "go" }),
         "editPrompt" => json!({ "session": session, "prompt": NOBODY, "text": "go" }),
         "cancelPrompt" => json!({ "session": session, "prompt": NOBODY }),
-        "interrupt" | "revive" | "close" | "fork" => json!({ "session": session }),
+        "interrupt" | "revive" | "close" | "fork" | "sendQueued" | "discardQueue" | "resume" | "release"
+        | "deleteHistory" => json!({ "session": session }),
         "decide" => json!({ "approval": NOBODY, "decision": "allow_once" }),
         "answer" => json!({ "question": NOBODY, "answers": {} }),
         "import" => json!({ "events": [] }),
@@ -180,7 +181,9 @@ async fn every_device_looks_and_an_approver_decides_what_was_asked_and_nothing_e
     assert_eq!(look.refused("decide", decide(json!({}))).await, "not_allowed");
     let other = decide(json!({ "input": { "command": "rm -rf /" } }));
     assert_eq!(approve.refused("decide", other).await, "not_allowed", "that would be another command");
-    let decided = approve.call("decide", decide(json!({ "message": "go on" }))).await.unwrap();
+    let words = decide(json!({ "message": "and then do this" }));
+    assert_eq!(approve.refused("decide", words).await, "not_allowed", "that would be a prompt");
+    let decided = approve.call("decide", decide(json!({}))).await.unwrap();
     assert_eq!(decided["decision"]["by"], "my approve phone");
 }
 

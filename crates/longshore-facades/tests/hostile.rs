@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use longshore_facades::serve::{CONNECTIONS, HEAD_WITHIN, READ_WITHIN};
+use longshore_facades::serve::{HEAD_WITHIN, READ_WITHIN};
 use longshore_model::event::{Body, Draft};
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -71,23 +71,6 @@ async fn what_is_no_http_is_refused() {
         assert!(said.is_empty() || said.starts_with(b"HTTP/1.1 400"), "{nonsense:?}: {said:?}");
     }
     assert_eq!(rig.bare("GET", "/health").send().await.status, 200);
-}
-
-/// Whoever holds all places is cut off after a while, and then the others come in.
-#[tokio::test(start_paused = true)]
-async fn more_connections_than_fit_wait_for_a_place() {
-    // Both ends of all of them are in this process.
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let most = rustix::process::Rlimit { current: files.maximum, ..files };
-    rustix::process::setrlimit(rustix::process::Resource::Nofile, most).unwrap();
-    let rig = Rig::new().await;
-    let mut idle = Vec::new();
-    for _ in 0..CONNECTIONS {
-        idle.push(TcpStream::connect(rig.at).await.unwrap());
-    }
-    let since = Instant::now();
-    assert_eq!(rig.bare("GET", "/health").send().await.status, 200);
-    assert!(since.elapsed() >= HEAD_WITHIN / 2, "it had to wait: {:?}", since.elapsed());
 }
 
 /// The same for both ways to follow a session: nobody waits for ever for one who takes nothing.

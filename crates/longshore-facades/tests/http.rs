@@ -160,6 +160,12 @@ impl Stream {
         (!piece.is_empty()).then_some(piece)
     }
 
+    /// The whole answer.
+    pub(crate) async fn whole(mut self) -> Reply {
+        self.reply.body = soon("the rest of an answer", self.rest()).await;
+        self.reply
+    }
+
     async fn rest(&mut self) -> Vec<u8> {
         let mut body = std::mem::take(&mut self.pending);
         while let Some(piece) = self.piece().await {

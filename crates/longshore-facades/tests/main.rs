@@ -13,6 +13,7 @@ mod finding;
 mod flood;
 mod hostile;
 mod http;
+mod intruders;
 mod prompts;
 mod push;
 mod rig;

@@ -313,6 +313,37 @@ async fn a_subscription_that_is_none_is_refused_and_one_can_be_taken_back() {
 }
 
 #[tokio::test]
+async fn nobody_takes_a_browser_over_by_knowing_where_it_is_woken() {
+    let rig = Rig::new().await;
+    let service = Service::start(&[]).await;
+    let endpoint = format!("http://{}/1", service.at);
+    let own = Browser::new();
+    let subscribe = async |token: &str, body: &Value| {
+        let call = rig.bare("POST", "/api/v1/push/subscribe");
+        call.header("authorization", format!("Bearer {token}")).json(body).send().await
+    };
+    assert_eq!(subscribe(TOKEN, &own.subscription(&endpoint)).await.status, 200);
+    let (thief, _) = rig.device("full").await;
+    let taken = subscribe(&thief, &Browser::new().subscription(&endpoint)).await;
+    assert_eq!(taken.problem(), (409, "push_taken".to_owned()));
+    assert_eq!(rig.hub.pushes().await.unwrap()[0].device, None, "it is woken for whom it was");
+    assert_eq!(
+        subscribe(TOKEN, &Browser::new().subscription(&endpoint)).await.status,
+        200,
+        "its own may change"
+    );
+    let (paired_anew, id) = rig.device("full").await;
+    let renewed = Browser::new();
+    assert_eq!(subscribe(TOKEN, &renewed.subscription(&endpoint)).await.status, 200);
+    assert_eq!(
+        subscribe(&paired_anew, &renewed.subscription(&endpoint)).await.status,
+        200,
+        "the same browser"
+    );
+    assert_eq!(rig.hub.pushes().await.unwrap()[0].device, Some(id.parse().unwrap()));
+}
+
+#[tokio::test]
 async fn long_words_are_cut_and_still_arrive() {
     let mut rig = Rig::new().await;
     let mut service = Service::start(&[]).await;

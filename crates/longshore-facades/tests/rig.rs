@@ -20,6 +20,7 @@ use longshore_model::lifecycle::{Ready, Sleep, TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
 use longshore_session::{Hub, OpenRequest};
 use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::{mpsc, oneshot, watch};
 
@@ -189,6 +190,25 @@ impl Rig {
 
     pub(crate) async fn narrow_socket(&self) -> Socket {
         open_over(self.narrow().await, allowed(self.at)).await.unwrap()
+    }
+
+    /// The bare connection of a socket that was opened.
+    pub(crate) async fn raw_socket(&self, token: &str) -> TcpStream {
+        let mut tcp = TcpStream::connect(self.at).await.unwrap();
+        let head = format!(
+            "GET /api/v1/socket HTTP/1.1\r\nhost: {}\r\nauthorization: Bearer {token}\r\nconnection: upgrade\r\n\
+             upgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            self.at
+        );
+        tcp.write_all(head.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        while !answer.ends_with(b"\r\n\r\n") {
+            let mut byte = [0];
+            assert_eq!(soon("the socket opens", tcp.read(&mut byte)).await.unwrap(), 1, "{answer:?}");
+            answer.push(byte[0]);
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 101"), "{}", String::from_utf8_lossy(&answer));
+        tcp
     }
 
     pub(crate) async fn open(&mut self) -> (SessionId, Launch) {

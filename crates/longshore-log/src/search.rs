@@ -14,6 +14,9 @@ pub const MOST_HITS: usize = 200;
 
 /// Words past these are not looked at: nobody types more, and a query's cost stays bounded.
 const MOST_WORDS: usize = 32;
+/// How many characters a snippet has at most.
+pub(crate) const SNIPPET_CHARS: usize = 600;
+
 /// How many tokens a snippet shows.
 pub(crate) const SNIPPET_TOKENS: usize = 24;
 
@@ -137,7 +140,26 @@ fn snippet(text: &str, tokens: &[Token], marked: &[bool]) -> String {
         at = token.end;
     }
     snippet.push_str(if last < tokens.len() { "…" } else { &text[at..] });
-    snippet
+    bounded(snippet)
+}
+
+/// A snippet of at most so many characters, with its first match in it: text without spaces is one token.
+pub(crate) fn bounded(snippet: String) -> String {
+    if snippet.len() <= SNIPPET_CHARS {
+        return snippet;
+    }
+    let total = snippet.chars().count();
+    let found = snippet.chars().position(|c| c == MATCH_BEGIN).unwrap_or(0);
+    let from = found.saturating_sub(SNIPPET_CHARS / 4).min(total.saturating_sub(SNIPPET_CHARS));
+    let mut kept: String = snippet.chars().skip(from).take(SNIPPET_CHARS).collect();
+    // A mark that was opened is closed.
+    let count = |text: &str, mark: char| text.chars().filter(|c| *c == mark).count();
+    if count(&kept, MATCH_BEGIN) > count(&kept, MATCH_END) {
+        kept.push(MATCH_END);
+    }
+    let before = if from > 0 { "…" } else { "" };
+    let after = if from + SNIPPET_CHARS < total { "…" } else { "" };
+    format!("{before}{kept}{after}")
 }
 
 #[cfg(test)]
@@ -163,5 +185,14 @@ mod tests {
         let long = format!("{} needle {}", "hay ".repeat(40), "hay ".repeat(40));
         let found = marks("needle", &long).unwrap();
         assert!(found.starts_with('…') && found.ends_with('…') && found.contains("<needle>"), "{found}");
+    }
+
+    #[test]
+    fn a_text_without_spaces_makes_no_endless_snippet() {
+        let solid = format!("{}{MATCH_BEGIN}x{MATCH_END}{}", "日本".repeat(100_000), "日本".repeat(100_000));
+        let kept = bounded(solid);
+        assert!(kept.chars().count() <= SNIPPET_CHARS + 3 && kept.contains(MATCH_BEGIN));
+        assert!(kept.contains(MATCH_END) && kept.starts_with('…') && kept.ends_with('…'));
+        assert_eq!(bounded("short".to_owned()), "short");
     }
 }

@@ -91,6 +91,8 @@ export type Capabilities = {
   modes: Mode[];
   multiTurn: boolean;
   openSession: boolean;
+  /** It keeps a record of its conversations that is read: what was said in its own terminal comes into the log. */
+  ownRecord: boolean;
   pagination: boolean;
   sendPrompt: boolean;
   steer: boolean;
@@ -686,6 +688,8 @@ export type Opened = {
   effort?: string | null;
   /** The session that this one was forked from, and its last seq that was taken over. */
   forkedFrom?: (ForkPoint | null);
+  /** It was read from a file: what it has until its agent first comes is what the file said, and nobody here remembers it. */
+  fromFile?: boolean;
   /** The servers of tools that the agent is given. */
   mcpServers?: McpServer[];
   /** What the agent may do without asking. */

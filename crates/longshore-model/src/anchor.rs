@@ -41,8 +41,10 @@ pub enum ToAnchor {
         agent: AgentName,
         /// Its name for the conversation.
         native: NativeId,
-        /// How much of the agent's record was taken in already.
+        /// How much of the agent's record was looked at already.
         after: u64,
+        /// Only turns that began later: those before are in the log, told by our own driver.
+        since: Option<Timestamp>,
     },
     /// Ask something that concerns no session.
     Ask {
@@ -84,6 +86,8 @@ pub enum FromAnchor {
         session: SessionId,
         /// How much of the agent's record comes before it.
         after: u64,
+        /// As it was asked for.
+        since: Option<Timestamp>,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,
         /// How much of the agent's record was taken in with it.
@@ -195,6 +199,13 @@ pub enum Query {
     },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
+    /// How much is there of this agent's record of a conversation, now?
+    RecordSize {
+        /// Which agent.
+        agent: AgentName,
+        /// Its name for the conversation.
+        native: NativeId,
+    },
     /// Which folders are in this one?
     Folders {
         /// An absolute path; none for the folder where people begin.
@@ -243,6 +254,11 @@ pub enum Answer {
         found: u64,
         /// How many of them are yet to be read, or read on.
         unread: u64,
+    },
+    /// To [`Query::RecordSize`].
+    RecordSize {
+        /// None when the agent keeps no record of it that we can read.
+        size: Option<u64>,
     },
     /// To [`Query::Folders`].
     Folders(Folders),
@@ -296,4 +312,6 @@ pub struct Past {
     pub capabilities: Capabilities,
     /// How much there is of the agent's record.
     pub size: u64,
+    /// When somebody last wrote to it.
+    pub written: Timestamp,
 }

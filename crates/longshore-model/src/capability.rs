@@ -70,6 +70,8 @@ pub struct Capabilities {
     pub effort: bool,
     /// It remembers nothing itself: what it said before is given back to it from the log when it starts.
     pub memory_in_log: bool,
+    /// It keeps a record of its conversations that is read: what was said in its own terminal comes into the log.
+    pub own_record: bool,
     pub custom: BTreeMap<String, Value>,
 }
 

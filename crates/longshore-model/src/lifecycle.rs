@@ -43,6 +43,9 @@ pub struct Opened {
     /// The session that this one was forked from, and its last seq that was taken over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub forked_from: Option<ForkPoint>,
+    /// It was read from a file: what it has until its agent first comes is what the file said, and nobody here remembers it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_file: bool,
 }
 
 /// Where a fork left its origin.

@@ -58,6 +58,24 @@ pub enum BadServers {
     /// More than a session may have.
     #[error("there are {0} MCP servers; a session may have {MOST_SERVERS}")]
     TooMany(usize),
+    /// A variable that is not a session's to use.
+    #[error(
+        "`${{{0}}}` is none of the variables that sessions may give to MCP servers; the owner lists those in `mcp_env` \
+         of config.toml"
+    )]
+    Variable(String),
+}
+
+/// Whether a variable may be told to any server at all. Our own hold tokens and settings.
+pub fn may_be_told(variable: &str) -> bool {
+    !variable.starts_with("LONGSHORE_")
+}
+
+/// Whether the variables that these servers want are among those that sessions may use.
+pub fn check_variables(servers: &[McpServer], allowed: &[String]) -> Result<(), BadServers> {
+    let mut wanted = servers.iter().flat_map(|server| server.transport.variables());
+    let refused = wanted.find(|name| !may_be_told(name) || !allowed.iter().any(|known| known == name));
+    refused.map_or(Ok(()), |name| Err(BadServers::Variable(name.to_owned())))
 }
 
 /// Whether these can be given to an agent.
@@ -82,8 +100,7 @@ impl McpTransport {
     #[must_use]
     pub fn filled_in(&self, variable: impl Fn(&str) -> Option<String>) -> Self {
         let fill = |values: &BTreeMap<String, String>| {
-            let fill = |value: &String| match value.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'))
-            {
+            let fill = |value: &String| match variable_of(value) {
                 Some(name) => variable(name).unwrap_or_default(),
                 None => value.clone(),
             };
@@ -96,6 +113,20 @@ impl McpTransport {
             Self::Http { url, headers } => Self::Http { url: url.clone(), headers: fill(headers) },
         }
     }
+
+    /// The variables that stand in it.
+    fn variables(&self) -> impl Iterator<Item = &str> {
+        let values = match self {
+            Self::Stdio { env, .. } => env.values(),
+            Self::Http { headers, .. } => headers.values(),
+        };
+        values.filter_map(|value| variable_of(value))
+    }
+}
+
+/// The name in `${NAME}`.
+fn variable_of(value: &str) -> Option<&str> {
+    value.strip_prefix("${")?.strip_suffix('}')
 }
 
 #[cfg(test)]
@@ -117,6 +148,19 @@ mod tests {
         let filled = program.transport.filled_in(|name| (name == "FILES_KEY").then(|| "s3cret".to_owned()));
         assert!(matches!(filled, McpTransport::Stdio { env, .. } if env["KEY"] == "s3cret"));
         assert!(serde_json::from_str::<McpServer>(r#"{"name":"neither"}"#).is_err());
+    }
+
+    #[test]
+    fn a_session_uses_the_variables_that_are_listed_and_never_ours() {
+        let server =
+            read(r#"{"name":"docs","url":"https://docs.test","headers":{"x":"${DOCS_KEY}","y":"$z"}}"#);
+        let allowed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
+        assert_eq!(check_variables(std::slice::from_ref(&server), &allowed(&["DOCS_KEY"])), Ok(()));
+        let refused = check_variables(&[server], &allowed(&["OTHER"]));
+        assert_eq!(refused, Err(BadServers::Variable("DOCS_KEY".to_owned())));
+        assert!(refused.unwrap_err().to_string().contains("`${DOCS_KEY}`"));
+        let thief = read(r#"{"name":"t","command":"x","env":{"A":"${LONGSHORE_TOKEN}"}}"#);
+        assert!(check_variables(&[thief], &allowed(&["LONGSHORE_TOKEN"])).is_err());
     }
 
     #[test]

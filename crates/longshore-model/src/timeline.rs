@@ -251,7 +251,14 @@ impl Timeline {
             | Body::QueueHeld
             | Body::SessionClosed => self.push(event, Content::Notice { level: NoticeLevel::Info }),
             Body::SessionError(_) => self.push(event, Content::Notice { level: NoticeLevel::Error }),
-            Body::Notice { level } => self.push(event, Content::Notice { level: *level }),
+            Body::Notice { level } => {
+                let content = Content::Notice { level: *level };
+                match event.item {
+                    // One that goes on: each word of it takes the place of the one before.
+                    Some(item) => self.finish_with(item, event, content),
+                    None => self.push(event, content),
+                }
+            }
 
             Body::DelegationWaiting { .. }
             | Body::TurnStarted { .. }
@@ -345,6 +352,12 @@ impl Timeline {
         item.content = content;
     }
 
+    /// A thing that is whole as it comes, and may come again.
+    fn finish_with(&mut self, item: ItemId, event: &Event, content: Content) {
+        self.upsert(Key::Item(item), event, content);
+        self.entry(Key::Item(item), event, || Content::TurnDiff).ended_at = Some(event.at);
+    }
+
     fn answered(&mut self, key: Key, event: &Event, change: impl FnOnce(&mut Content)) {
         if let Some(at) = self.index.get(&key) {
             let item = &mut self.items[*at];
@@ -417,11 +430,11 @@ fn unknown_tool() -> Content {
 
 fn notice_text(body: &Body) -> &'static str {
     if matches!(body, Body::SessionRevived { from_log: true }) {
-        "the agent was told what the log holds"
+        "Resumed from Longshore's log"
     } else if matches!(body, Body::SessionRevived { .. }) {
-        "the agent is back"
+        "Resumed"
     } else if matches!(body, Body::SessionClosed) {
-        "closed"
+        "Ended"
     } else {
         ""
     }

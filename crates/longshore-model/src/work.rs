@@ -34,6 +34,11 @@ pub enum Job {
         /// How many lines.
         limit: Option<u64>,
     },
+    /// Look at a text file that the agent wants to change, so that whoever is to allow it sees the change as it will be.
+    Look {
+        /// Which one.
+        path: String,
+    },
     /// Write a text file, with the folders that it needs.
     Write {
         /// Which one.

@@ -329,19 +329,51 @@ fn an_agent_that_cannot_start_fails_the_turn_that_waits_for_it() {
 }
 
 #[test]
-fn an_agent_that_has_forgotten_is_told_what_the_log_holds() {
+fn an_agent_that_has_forgotten_is_told_what_the_log_holds_for_the_same_prompt() {
     let mut stage = Stage::ready();
+    let turn = stage.prompt("hello");
+    stage.finish(turn, TurnOutcome::Completed);
     stage.gone(Sleep::default(), "it died");
-    stage.prompt("hello");
+    stage.effects.clear();
+    let turn = stage.prompt("and now?");
+    assert!(matches!(&stage.effects[..], [Effect::Launch(_)]), "{:?}", stage.effects);
     let fault = SessionFault { code: FaultCode::ResumeFailed };
     stage.said(Draft::new(Body::SessionError(fault)).text("no rollout found"));
-    stage.gone(Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() }, "no rollout found");
-    assert_eq!(stage.session.info().status, Status::Error, "it says so instead of pretending");
     stage.effects.clear();
-    stage.wish(Command::Revive { from_log: true }).unwrap();
-    assert!(matches!(&stage.effects[..], [Effect::LaunchFromLog(_)]));
+    stage.gone(Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() }, "no rollout found");
+    assert!(matches!(&stage.effects[..], [Effect::LaunchFromLog(_)]), "{:?}", stage.effects);
+    let from = stage.events.len();
     stage.is_ready();
-    assert!(matches!(stage.events.last().unwrap().body, Body::SessionRevived { from_log: true }));
+    let told = stage.kinds(from);
+    assert_eq!(
+        told,
+        ["session_ready", "session_revived", "turn_started", "user_message"],
+        "no turn has failed"
+    );
+    assert!(matches!(stage.events[from + 1].body, Body::SessionRevived { from_log: true }));
+    assert_eq!(stage.session.info().turn, Some(turn));
+    stage.check();
+}
+
+#[test]
+fn an_agent_that_cannot_be_told_either_fails_the_prompt_and_is_not_started_for_ever() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("hello");
+    stage.finish(turn, TurnOutcome::Completed);
+    stage.gone(Sleep::default(), "it died");
+    let turn = stage.prompt("and now?");
+    let fault = SessionFault { code: FaultCode::ResumeFailed };
+    stage.said(Draft::new(Body::SessionError(fault)).text("no rollout found"));
+    let broken = || Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() };
+    stage.gone(broken(), "no rollout found");
+    stage.effects.clear();
+    stage.gone(broken(), "it does not start at all");
+    let failed = stage.events.iter().rfind(|event| matches!(event.body, Body::TurnFinished(_))).unwrap();
+    assert_eq!((failed.turn, failed.text()), (Some(turn), "it does not start at all"));
+    assert!(
+        !stage.effects.iter().any(|effect| matches!(effect, Effect::LaunchFromLog(_) | Effect::Launch(_)))
+    );
+    assert_eq!(stage.session.info().status, Status::Error);
     stage.check();
 }
 

@@ -3,6 +3,7 @@
 
 mod contract;
 mod describe;
+mod elsewhere;
 mod folds;
 mod handing;
 mod holding;

@@ -40,6 +40,7 @@ pub(crate) fn opened(capabilities: Capabilities) -> Opened {
         capabilities,
         parent: None,
         forked_from: None,
+        from_file: false,
     }
 }
 

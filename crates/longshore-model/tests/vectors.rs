@@ -41,7 +41,7 @@ fn vectors_can_be_written_anew() {
 }
 
 fn scenes() -> Vec<(&'static str, Stage)> {
-    use longshore_model::event::{Body, Draft};
+    use longshore_model::event::{Body, Draft, NoticeLevel};
     use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
     use longshore_model::lifecycle::{Sleep, TurnOutcome};
 
@@ -79,7 +79,17 @@ fn scenes() -> Vec<(&'static str, Stage)> {
     cut.said(Draft::new(Body::MessageDelta).turn(turn).item(message).text("I was about to"));
     cut.gone(Sleep { signal: Some(9), ..Sleep::default() }, "the agent was killed");
 
+    let mut retried = Stage::ready();
+    let turn = retried.prompt("hello");
+    let line = retried.item();
+    let notice = || Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn);
+    retried.said(notice().item(line).text("429; retry 1 of 10 in 1 s."));
+    retried.said(notice().text("The conversation was not compacted."));
+    retried.said(notice().item(line).text("429; retry 2 of 10 in 2 s."));
+    retried.finish(turn, TurnOutcome::Failed);
+
     vec![
+        ("retried", retried),
         ("plain", plain),
         ("tool", tool),
         ("cut", cut),

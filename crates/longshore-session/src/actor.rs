@@ -11,14 +11,14 @@ use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
-use longshore_model::session::{Effect, Input, Outcome, Session};
+use longshore_model::session::{Effect, Input, Outcome, RecordPlace, Session};
 use longshore_model::time::Timestamp;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use crate::changes::Change;
 use crate::error::HubError;
-use crate::hub::Inner;
+use crate::hub::{Hub, Inner};
 use crate::lines::lines_of;
 use crate::story::story_of;
 use crate::tail::Tail;
@@ -53,6 +53,9 @@ pub(crate) enum FromClient {
     Info {
         reply: oneshot::Sender<Result<SessionInfo, HubError>>,
     },
+    RecordPlace {
+        reply: oneshot::Sender<Result<Option<RecordPlace>, HubError>>,
+    },
     /// The log holds more than it was told to: look there before anything else.
     Reread,
     /// Go for good, with all that was ever recorded.
@@ -74,6 +77,7 @@ pub(crate) enum FromAgent {
     /// What was said elsewhere.
     Past {
         after: u64,
+        since: Option<Timestamp>,
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
     },
@@ -89,6 +93,7 @@ pub(crate) struct Actor {
     id: SessionId,
     hub: Arc<Inner>,
     tail: Arc<Tail>,
+    looked_at: watch::Sender<u64>,
     ids: Ids,
     /// Rebuilt from the log when it is not there.
     session: Option<Session>,
@@ -113,9 +118,14 @@ enum AgentHere {
 }
 
 impl Actor {
-    pub(crate) fn new(id: SessionId, hub: Arc<Inner>, tail: Arc<Tail>) -> Self {
+    pub(crate) fn new(
+        id: SessionId,
+        hub: Arc<Inner>,
+        tail: Arc<Tail>,
+        looked_at: watch::Sender<u64>,
+    ) -> Self {
         let ids = Ids::seeded(crate::hub::random_seed());
-        Self { id, hub, tail, ids, session: None, agent: AgentHere::No }
+        Self { id, hub, tail, looked_at, ids, session: None, agent: AgentHere::No }
     }
 
     pub(crate) async fn run(
@@ -252,6 +262,12 @@ impl Actor {
                 Ok(_) => owed.push(info_to(reply)),
                 Err(error) => drop(reply.send(Err(error))),
             },
+            FromClient::RecordPlace { reply } => match self.awaken(out).await {
+                Ok(()) => owed.push(Box::new(move |done| {
+                    answer(reply, done.map(|session| session.and_then(Session::record_place)));
+                })),
+                Err(error) => drop(reply.send(Err(error))),
+            },
             FromClient::Wish { command, by, reply } => {
                 if let Err(error) = self.awaken(out).await {
                     drop(reply.send(Err(error)));
@@ -309,9 +325,17 @@ impl Actor {
             FromAgent::Git(state) => {
                 let _ = self.handle(Input::Git(state), out);
             }
-            FromAgent::Past { after, drafts, until } => {
-                let _ = self.handle(Input::Past { after, drafts, until }, out);
+            FromAgent::Past { after, since, drafts, until } => {
+                let _ = self.handle(Input::Past { after, since, drafts, until }, out);
                 self.ask_for_what_is_left_out(until).await;
+                // An agent that has to end first is read on for when it is gone.
+                if !self.session.as_ref().is_some_and(Session::is_ending) {
+                    let looked_at = self.looked_at.clone();
+                    owed.push(Box::new(move |_| {
+                        looked_at
+                            .send_if_modified(|place| std::mem::replace(place, until.max(*place)) < until);
+                    }));
+                }
             }
             FromAgent::Mark(_) => {}
         }
@@ -324,7 +348,8 @@ impl Actor {
             && after < until
         {
             let (agent, native) = (Arc::clone(session.agent()), native.clone());
-            self.hub.to_anchor(ToAnchor::ReadPast { session: self.id, agent, native, after }).await;
+            let read = ToAnchor::ReadPast { session: self.id, agent, native, after, since: None };
+            self.hub.to_anchor(read).await;
         }
     }
 
@@ -338,11 +363,16 @@ impl Actor {
         // A turn that runs elsewhere was not cut short here.
         let left_open = session.has_agent() || (session.is_working() && !session.is_elsewhere());
         let left_waiting = session.is_waiting();
+        let only_read = session.is_only_read();
         self.session = Some(session);
         if self.agent == AgentHere::No && left_open {
-            let sleep = Sleep { cause: SleepCause::HubRestarted, ..Sleep::default() };
-            let reason = "the hub was restarted, and the agent went with it".to_owned();
-            let _ = self.handle(Input::Gone { sleep, reason }, out);
+            let (cause, reason) = match only_read {
+                // No agent of ours was at it, so that there is nothing to go on with.
+                true => (SleepCause::Stopped, "the file ends here"),
+                false => (SleepCause::HubRestarted, "the hub was restarted"),
+            };
+            let sleep = Sleep { cause, ..Sleep::default() };
+            let _ = self.handle(Input::Gone { sleep, reason: reason.to_owned() }, out);
         } else if self.agent == AgentHere::No && left_waiting {
             let _ = self.handle(revive(), out);
         }
@@ -428,6 +458,12 @@ impl Actor {
             }
             Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
             Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
+            Effect::FollowRecord => {
+                let hub = Hub { inner: Arc::clone(&self.hub) };
+                let session = self.id;
+                // On a task of its own: this session must be free to answer where it stands.
+                tokio::spawn(async move { hub.follow_record(session).await });
+            }
             Effect::LookAtGit => {
                 if let Some(session) = &self.session {
                     self.hub.look_at_git(self.id, session.cwd().to_owned());

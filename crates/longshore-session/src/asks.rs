@@ -29,6 +29,7 @@ impl Hub {
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
             | Answer::Past { .. }
+            | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }
@@ -58,6 +59,7 @@ impl Hub {
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
             | Answer::Past { .. }
+            | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }
@@ -71,7 +73,8 @@ impl Hub {
             | Answer::Git { .. }
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
-            | Answer::Past { .. } => Err(mismatch()),
+            | Answer::Past { .. }
+            | Answer::RecordSize { .. } => Err(mismatch()),
         }
     }
 

@@ -19,7 +19,7 @@ pub enum HubError {
     #[error("there is no agent called `{0}`; `longshore agents` lists them")]
     UnknownAgent(String),
     /// The agent is known and not installed.
-    #[error("{agent} is not installed; install it with `{install}`")]
+    #[error("{agent} is not set up on this machine: {install}")]
     NotInstalled {
         /// Which one.
         agent: String,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use longshore_log::{Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
+use longshore_log::{Compacted, Hit, Log, SessionFilter, SessionPage, Stats, WithRaw};
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Refusal, Reply};
@@ -16,7 +16,7 @@ use longshore_model::lifecycle::{ForkPoint, Opened, Sleep, SleepCause};
 use longshore_model::mcp::{self, McpServer};
 use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::{info, warn};
 
 use crate::actor::{Actor, FromAgent, FromClient};
@@ -44,6 +44,7 @@ pub(crate) struct Inner {
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
     anchor: OnceLock<mpsc::Sender<ToAnchor>>,
+    mcp_env: OnceLock<Vec<String>>,
     asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
     changes: broadcast::Sender<Change>,
     pub(crate) ids: Mutex<Ids>,
@@ -79,6 +80,7 @@ impl Hub {
             registry: Registry::default(),
             counters: Counters::default(),
             anchor: OnceLock::new(),
+            mcp_env: OnceLock::new(),
             asked: Mutex::default(),
             changes: broadcast::Sender::new(CHANGES),
             ids: Mutex::new(Ids::seeded(random_seed())),
@@ -87,6 +89,11 @@ impl Hub {
             folded: Default::default(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Says which variables sessions may give to servers of tools; none unless said. The first word counts.
+    pub fn allow_variables(&self, names: Vec<String>) {
+        let _ = self.inner.mcp_env.set(names);
     }
 
     /// Connects the anchor that runs the agents. There is one; a second is ignored.
@@ -131,8 +138,8 @@ impl Hub {
             }
             FromAnchor::Delegate { session, call, wish } => self.delegate(session, call, wish),
             FromAnchor::FoundPast { found } => self.found_past(found).await,
-            FromAnchor::ReadPast { session, after, drafts, until } => {
-                self.agent_did(session, FromAgent::Past { after, drafts, until }).await;
+            FromAnchor::ReadPast { session, after, since, drafts, until } => {
+                self.agent_did(session, FromAgent::Past { after, since, drafts, until }).await;
             }
             FromAnchor::Answer { id, answer } => {
                 if let Some(asked) = lock(&self.inner.asked).remove(&id) {
@@ -172,7 +179,10 @@ impl Hub {
         if !cwd.starts_with('/') {
             return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
         }
-        mcp::check(&mcp_servers).map_err(|fault| HubError::Invalid(fault.to_string()))?;
+        let variables = self.inner.mcp_env.get().map(Vec::as_slice).unwrap_or_default();
+        mcp::check(&mcp_servers)
+            .and_then(|()| mcp::check_variables(&mcp_servers, variables))
+            .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
         if effort.is_some() && !known.capabilities.effort {
             let what = "be told how hard to think";
@@ -189,6 +199,7 @@ impl Hub {
             capabilities: known.capabilities,
             parent,
             forked_from: None,
+            from_file: false,
         };
         self.begin(opened, Vec::new()).await
     }
@@ -205,6 +216,7 @@ impl Hub {
     /// With `before`, the seq of something that a person said, it has all that came before that turn, and an agent that
     /// is told of it: no agent copies its own memory up to any place.
     pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, HubError> {
+        self.catch_up(session, &self.awake(session).await?).await;
         let origin = self.session(session).await?;
         let (seq, native) = match before {
             Some(before) => (crate::fork::last_before(&*self.inner.log, session, before).await?, None),
@@ -230,6 +242,7 @@ impl Hub {
             capabilities: origin.capabilities,
             parent: None,
             forked_from: Some(ForkPoint { session, seq, native }),
+            from_file: false,
         };
         let memory = opened.capabilities.memory_in_log;
         let copied = crate::fork::copied(&*self.inner.log, session, seq, memory).await?;
@@ -239,6 +252,9 @@ impl Hub {
     /// A wish of a client.
     pub async fn command(&self, session: SessionId, command: Command, by: By) -> Result<Reply, HubError> {
         let entry = self.awake(session).await?;
+        if matches!(command, Command::Prompt(_) | Command::Revive { .. }) {
+            self.catch_up(session, &entry).await;
+        }
         self.request(&entry, |reply| FromClient::Wish { command, by, reply }).await
     }
 
@@ -309,7 +325,15 @@ impl Hub {
     /// Drops the deltas of items that have ended, of turns that ended before.
     pub async fn compact(&self, ended_before: Timestamp) -> Result<(), HubError> {
         let done = self.inner.log.compact(ended_before).await?;
-        info!(?done, "the log was compacted");
+        // Most of the time there is nothing to drop, and nothing to say.
+        if done != Compacted::default() {
+            info!(
+                sessions = done.sessions,
+                events = done.events,
+                blocks = done.blocks,
+                "the log was compacted"
+            );
+        }
         Ok(())
     }
 
@@ -358,10 +382,11 @@ impl Hub {
         let (clients, from_clients) = mpsc::channel(WISHES);
         let (agent, from_agent) = mpsc::channel(SAID);
         let tail = Arc::new(Tail::starting_at(head));
-        let fresh = Entry { clients, agent, tail: Arc::clone(&tail) };
+        let looked_at = watch::Sender::new(0);
+        let fresh = Entry { clients, agent, tail: Arc::clone(&tail), looked_at: looked_at.clone() };
         let (entry, is_fresh) = self.inner.registry.insert(session, fresh);
         if is_fresh {
-            let actor = Actor::new(session, Arc::clone(&self.inner), tail);
+            let actor = Actor::new(session, Arc::clone(&self.inner), tail, looked_at);
             tokio::spawn(actor.run(from_clients, from_agent));
         }
         entry

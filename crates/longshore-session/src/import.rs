@@ -4,29 +4,55 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use longshore_log::Batch;
-use longshore_model::event::{Event, Raw};
+use longshore_log::{Batch, SessionFilter};
+use longshore_model::event::{Body, Event, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::Opened;
 use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
 use crate::actor::FromClient;
 use crate::changes::Change;
+use crate::customs::{Customs, Told};
 use crate::error::HubError;
 use crate::hub::Hub;
 
 /// How many imports may be under way.
 const AT_ONCE: usize = 16;
+/// How many sessions are looked at at once.
+const PAGE: usize = 200;
 
-/// The imports under way: what each session has come to, and the last event that was taken in, as its file counts.
-pub(crate) type Importing = Mutex<HashMap<SessionId, (Session, Seq)>>;
+/// The imports under way.
+pub(crate) type Importing = Mutex<HashMap<SessionId, UnderWay>>;
+
+/// An import under way.
+pub(crate) struct UnderWay {
+    /// What the session has come to.
+    session: Session,
+    /// The last event that was taken in, as its file counts.
+    last: Seq,
+    customs: Customs,
+}
+
+/// A part of an exported session.
+#[derive(Debug, Default)]
+pub struct ImportRequest {
+    /// The next events, the first ones first.
+    pub events: Vec<(Event, Option<Raw>)>,
+    /// The work tree in which it goes on here; none takes that of the file, if sessions of this hub have been there.
+    pub cwd: Option<String>,
+    /// Whether that is all.
+    pub done: bool,
+}
 
 impl Hub {
     /// Takes in the next events of an exported session, the first ones first. Their seqs are made dense, since an
-    /// export of a compacted log has holes. A session that is here already is not touched.
-    pub async fn import(&self, events: Vec<(Event, Option<Raw>)>) -> Result<SessionInfo, HubError> {
+    /// export of a compacted log has holes. A session that is here already is not touched. What of them is let in is said
+    /// in `customs.rs`.
+    pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, HubError> {
+        let ImportRequest { events, cwd, done } = request;
         let Some((first, _)) = events.first() else { return Err(invalid("there are no events in it")) };
         let (id, begins) = (first.session, first.seq);
         if events.iter().any(|(event, _)| event.session != id) {
@@ -37,25 +63,32 @@ impl Hub {
             return Err(invalid("the events are not in order"));
         }
         let mut importing = self.inner.importing.lock().await;
-        let mut events = events.into_iter().peekable();
-        let (session, last) = match importing.entry(id) {
+        let mut events = events.into_iter();
+        let mut told = Vec::new();
+        let UnderWay { session, last, customs } = match importing.entry(id) {
             Entry::Occupied(under_way) => under_way.into_mut(),
             Entry::Vacant(_) if self.inner.log.head(id).await? > Seq::ZERO => {
                 return Err(invalid("this session is here already"));
             }
             Entry::Vacant(free) => {
-                let opening = events.peek().and_then(|(event, _)| Session::fold([event]));
-                let session = opening.ok_or_else(|| invalid("the first event does not open a session"))?;
-                free.insert((session, Seq::ZERO))
+                let (customs, opening) = self.open_import(events.next(), cwd).await?;
+                let folded = opening.first().and_then(|(event, _)| Session::fold([event]));
+                let session = folded.ok_or_else(|| invalid("the first event does not open a session"))?;
+                told = opening;
+                free.insert(UnderWay { session, last: Seq::ZERO, customs })
             }
         };
         if begins <= *last {
             return Err(invalid("these events were taken in already"));
         }
+        *last = begins;
+        for event in events {
+            *last = event.0.seq;
+            told.extend(customs.pass(event));
+        }
         let mut frames = Vec::new();
         let mut head = self.inner.log.head(id).await?;
-        for (mut event, raw) in events {
-            *last = event.seq;
+        for (mut event, raw) in told {
             head = head.next();
             event.seq = head;
             session.apply(&event);
@@ -66,7 +99,9 @@ impl Hub {
         let info = Arc::new(session.info());
         let frames: Arc<[Frame]> = frames.into();
         let batch = Batch { session: id, frames: Arc::clone(&frames), info: Some(Arc::clone(&info)) };
-        if let Err(error) = self.inner.log.append(batch).await {
+        if !frames.is_empty()
+            && let Err(error) = self.inner.log.append(batch).await
+        {
             // What is held here is ahead of the log now.
             importing.remove(&id);
             return Err(error.into());
@@ -81,7 +116,61 @@ impl Hub {
             let Some(other) = importing.keys().find(|other| **other != id).copied() else { break };
             importing.remove(&other);
         }
-        Ok((*info).clone())
+        if !done {
+            return Ok((*info).clone());
+        }
+        importing.remove(&id);
+        drop(importing);
+        // What the file leaves open comes to its end when the session is next looked at: that is now.
+        let entry = self.awake(id).await?;
+        self.request(&entry, |reply| FromClient::Info { reply }).await
+    }
+
+    /// Looks through the opening of a session, with what this hub knows of its agent and of its folder.
+    async fn open_import(
+        &self,
+        first: Option<Told>,
+        cwd: Option<String>,
+    ) -> Result<(Customs, Vec<Told>), HubError> {
+        let no_opening = || invalid("the first event does not open a session");
+        let first = first.ok_or_else(no_opening)?;
+        let Body::SessionOpened(opened) = &first.0.body else { return Err(no_opening()) };
+        let opened = Opened::clone(opened);
+        let cwd = match cwd {
+            Some(cwd) if cwd.starts_with('/') => cwd,
+            Some(cwd) => {
+                return Err(HubError::Invalid(format!("`cwd` must be an absolute path, not `{cwd}`")));
+            }
+            None if self.has_been_in(&opened.cwd).await? => opened.cwd.clone(),
+            None => {
+                return Err(invalid(&format!(
+                    "no session of this hub has been in `{}`; say in which folder it goes on (`cwd`, or \
+                     `longshore import --cwd DIR FILE`)",
+                    opened.cwd
+                )));
+            }
+        };
+        let known =
+            self.agents().await.unwrap_or_default().into_iter().find(|known| known.name == opened.agent);
+        let capabilities = known.map(|known| known.capabilities).unwrap_or_default();
+        Ok(Customs::open(first, opened, capabilities, cwd, crate::hub::now()))
+    }
+
+    /// Whether a session of this hub works in this folder, or did.
+    async fn has_been_in(&self, cwd: &str) -> Result<bool, HubError> {
+        let mut cursor = None;
+        loop {
+            let filter =
+                SessionFilter { q: Some(cwd.to_owned()), limit: PAGE, cursor, ..SessionFilter::default() };
+            let page = self.sessions(filter).await?;
+            if page.sessions.iter().any(|session| session.cwd == cwd) {
+                return Ok(true);
+            }
+            cursor = page.next;
+            if cursor.is_none() {
+                return Ok(false);
+            }
+        }
     }
 }
 

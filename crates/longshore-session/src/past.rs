@@ -11,13 +11,20 @@ use longshore_model::event::{Actor as By, Body};
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::Opened;
+use longshore_model::session::RecordPlace;
 use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
+use crate::registry::Entry;
 use crate::subscription::Subscription;
+
+/// How long a prompt may wait for what was said in the agent's own terminal.
+const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(10);
+/// An agent may write the end of a turn into its record so much later than it tells us.
+const WRITTEN_LATE_MS: i64 = 1_000;
 
 /// What looking for conversations that were held elsewhere came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,6 +107,7 @@ impl Hub {
             | Answer::Git { .. }
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
+            | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
     }
@@ -122,18 +130,74 @@ impl Hub {
 
     async fn follow_past(&self, past: Past) -> Result<(), HubError> {
         let known = self.inner.log.native(Arc::clone(&past.agent), past.native.clone()).await?;
-        let (agent, native, size) = (Arc::clone(&past.agent), past.native.clone(), past.size);
+        let (agent, native) = (Arc::clone(&past.agent), past.native.clone());
+        let (size, written) = (past.size, past.written);
         let session = match known {
             Some(known) => known,
             None if self.inner.log.is_erased(Arc::clone(&agent), native.clone()).await? => return Ok(()),
             None => self.open_past(past).await?,
         };
-        // A conversation that goes on here is told by its own driver.
-        if let Some(after) = session.imported.filter(|taken| *taken < size) {
-            let session = session.session_id;
-            self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after }).await;
+        match session.imported {
+            Some(after) if after < size => {
+                let session = session.session_id;
+                let read = ToAnchor::ReadPast { session, agent, native, after, since: None };
+                self.inner.to_anchor(read).await;
+            }
+            Some(_) => {}
+            // Nobody has written to it since something last happened here.
+            None if written <= session.updated_at.plus_millis(WRITTEN_LATE_MS) => {}
+            None => self.follow_record(session.session_id).await,
         }
         Ok(())
+    }
+
+    /// Has the anchor read what the agent's own record tells of turns that were held elsewhere, if there is more of it
+    /// than was looked at.
+    pub(crate) async fn follow_record(&self, session: SessionId) {
+        let looked = async { self.read_record(session, &self.awake(session).await?).await };
+        if let Err(error) = looked.await {
+            warn!(%session, %error, "the agent's own record of a session cannot be looked at");
+        }
+    }
+
+    /// Waits until what was said in the agent's own terminal has been taken in, before anything more is said here. A
+    /// record that cannot be read in time holds nobody back for longer.
+    pub(crate) async fn catch_up(&self, session: SessionId, entry: &Entry) {
+        let mut looked_at = entry.looked_at.subscribe();
+        let caught_up = async {
+            match self.read_record(session, entry).await {
+                Ok(Some(size)) => drop(looked_at.wait_for(|place| *place >= size).await),
+                Ok(None) => {}
+                Err(error) => {
+                    warn!(%session, %error, "the agent's own record of a session cannot be looked at");
+                }
+            }
+        };
+        if tokio::time::timeout(CAUGHT_UP_WITHIN, caught_up).await.is_err() {
+            warn!(%session, "the agent's own record of a session was not read in time");
+        }
+    }
+
+    /// Has the anchor read on in the agent's own record: how far it will have been looked at then. None when there is
+    /// nothing to read.
+    async fn read_record(&self, session: SessionId, entry: &Entry) -> Result<Option<u64>, HubError> {
+        let place = self.request(entry, |reply| FromClient::RecordPlace { reply }).await?;
+        let Some(RecordPlace { agent, native, taken, since }) = place else { return Ok(None) };
+        let query = Query::RecordSize { agent: Arc::clone(&agent), native: native.clone() };
+        let size = match self.ask(query).await? {
+            Answer::RecordSize { size } => size,
+            Answer::Agents { .. }
+            | Answer::Models { .. }
+            | Answer::Git { .. }
+            | Answer::Sessions { .. }
+            | Answer::Messages { .. }
+            | Answer::Past { .. }
+            | Answer::Folders(_) => return Err(mismatch()),
+        };
+        let after = taken.unwrap_or(*entry.looked_at.borrow());
+        let Some(size) = size.filter(|size| *size > after) else { return Ok(None) };
+        self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after, since }).await;
+        Ok(Some(size))
     }
 
     async fn open_past(&self, past: Past) -> Result<SessionInfo, HubError> {
@@ -156,6 +220,7 @@ impl Hub {
             capabilities: past.capabilities,
             parent,
             forked_from: None,
+            from_file: false,
         };
         let entry = self.entry(session, Seq::ZERO);
         let (opened, native, at) = (Box::new(opened), past.native, past.created_at);

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_model::id::SessionId;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 
 use crate::actor::{FromAgent, FromClient};
 use crate::tail::Tail;
@@ -20,6 +20,8 @@ pub(crate) struct Entry {
     pub(crate) clients: mpsc::Sender<FromClient>,
     pub(crate) agent: mpsc::Sender<FromAgent>,
     pub(crate) tail: Arc<Tail>,
+    /// How much of the agent's own record has been looked at since the session is awake.
+    pub(crate) looked_at: watch::Sender<u64>,
 }
 
 #[derive(Default)]

@@ -1,17 +1,17 @@
-//! Forks, imports and child sessions: sessions that come from others.
+//! Forks and child sessions: sessions that come from others.
 
 use std::sync::Arc;
 
-use longshore_log::{MemoryLog, WithRaw};
+use longshore_log::MemoryLog;
 use longshore_model::anchor::Start;
-use longshore_model::event::{Body, Draft, Event};
+use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::lifecycle::{Opened, Ready, TurnOutcome};
 use longshore_session::HubError;
 
 use crate::rig::{Rig, agent};
 
-async fn with_a_turn(rig: &mut Rig) -> SessionId {
+pub(crate) async fn with_a_turn(rig: &mut Rig) -> SessionId {
     let session = rig.ready().await;
     let turn = rig.prompt(session, "what is this?").await.unwrap();
     let item = rig.item();
@@ -83,37 +83,6 @@ async fn a_fork_from_a_message_has_what_came_before_it_and_its_agent_is_told() {
 }
 
 #[tokio::test]
-async fn an_export_can_be_imported_elsewhere_once() {
-    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
-    let session = with_a_turn(&mut rig).await;
-    let frames = rig.hub.events(session, Seq(0), 1_000, WithRaw::Yes).await.unwrap();
-    // As after a compaction: the deltas are gone, and their seqs with them.
-    let events: Vec<(Event, _)> = frames
-        .iter()
-        .map(|frame| (Event::clone(frame.event().unwrap()), frame.raw().cloned()))
-        .filter(|(event, _)| !matches!(event.body, Body::MessageDelta))
-        .collect();
-
-    let other = Rig::over(Arc::new(MemoryLog::default()));
-    let (first, rest) = events.split_at(3);
-    other.hub.import(first.to_vec()).await.unwrap();
-    // Whoever looks at it half-way goes on with the rest.
-    let mut reader = other.hub.subscribe(session, Seq(0), WithRaw::No).await.unwrap();
-    let info = other.hub.import(rest.to_vec()).await.unwrap();
-    let seen = crate::rig::until(&mut reader, |event| event.seq == Seq(events.len() as u64)).await;
-    assert_eq!(seen.len(), events.len());
-    assert_eq!((info.session_id, info.head), (session, Seq(events.len() as u64)));
-    let (old, new) = (rig.hub.timeline(session).await.unwrap(), other.hub.timeline(session).await.unwrap());
-    assert_eq!(new.items.len(), old.items.len());
-    assert_eq!(new.items[1].text, "a test");
-    let raw = other.hub.events(session, Seq(0), 1_000, WithRaw::Yes).await.unwrap();
-    assert!(raw.iter().any(|frame| frame.raw().is_some_and(|raw| &**raw == "{\"a\":1}")));
-
-    assert!(matches!(other.hub.import(first.to_vec()).await, Err(HubError::Invalid(_))), "twice");
-    assert!(matches!(rig.hub.import(events).await, Err(HubError::Invalid(_))), "over itself");
-}
-
-#[tokio::test]
 async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let parent = rig.ready().await;
@@ -129,6 +98,7 @@ async fn a_child_session_comes_to_life_when_its_agent_speaks_for_it() {
         capabilities: agent().capabilities,
         parent: Some(parent),
         forked_from: None,
+        from_file: false,
     };
     let ready = Ready { native: Some("thread-2".to_owned()), version: None, model: None, transcript: None };
     rig.say(

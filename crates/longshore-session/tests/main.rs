@@ -6,6 +6,7 @@ mod copies;
 mod delegations;
 mod faults;
 mod folds;
+mod imports;
 mod memory;
 mod past;
 mod recovery;

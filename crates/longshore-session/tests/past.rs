@@ -24,6 +24,7 @@ fn past(native: &str, size: u64) -> Past {
         capabilities: agent().capabilities,
         parent: None,
         size,
+        written: Timestamp::from_micros(THEN),
     }
 }
 
@@ -58,8 +59,10 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     let (session, after) = read(&mut rig).await;
     assert_eq!((session, after), (SessionId::of_past("codex", "thread-9"), 0));
     let drafts = a_turn(&mut rig);
-    rig.hub.deliver(FromAnchor::ReadPast { session, after: 0, drafts: drafts.clone(), until: 100 }).await;
-    rig.hub.deliver(FromAnchor::ReadPast { session, after: 0, drafts, until: 100 }).await;
+    rig.hub
+        .deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts: drafts.clone(), until: 100 })
+        .await;
+    rig.hub.deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts, until: 100 }).await;
     rig.hub.settle().await;
     let timeline = rig.hub.timeline(session).await.unwrap();
     let texts: Vec<&str> = timeline.items.iter().map(|item| item.text.as_str()).collect();
@@ -82,7 +85,7 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     let head = rig.hub.session(session).await.unwrap().head;
     for (after, until) in [(0, 150), (120, 150)] {
         let drafts = a_turn(&mut rig);
-        rig.hub.deliver(FromAnchor::ReadPast { session, after, drafts, until }).await;
+        rig.hub.deliver(FromAnchor::ReadPast { session, after, since: None, drafts, until }).await;
         assert_eq!(read(&mut rig).await, (session, 100));
     }
     assert_eq!(rig.hub.session(session).await.unwrap().head, head);
@@ -94,7 +97,9 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     rig.hub.settle().await;
     let head = rig.hub.session(session).await.unwrap().head;
     let more = a_turn(&mut rig);
-    rig.hub.deliver(FromAnchor::ReadPast { session, after: 100, drafts: more, until: 300 }).await;
+    rig.hub
+        .deliver(FromAnchor::ReadPast { session, after: 100, since: None, drafts: more, until: 300 })
+        .await;
     rig.hub.settle().await;
     assert_eq!(rig.hub.session(session).await.unwrap().head, head);
     rig.left();
@@ -137,7 +142,7 @@ async fn a_turn_that_still_runs_elsewhere_is_left_alone_by_a_restart() {
     let (session, _) = read(&mut first).await;
     let mut drafts = a_turn(&mut first);
     drafts.truncate(2);
-    first.hub.deliver(FromAnchor::ReadPast { session, after: 0, drafts, until: 50 }).await;
+    first.hub.deliver(FromAnchor::ReadPast { session, after: 0, since: None, drafts, until: 50 }).await;
     first.hub.settle().await;
     let head = first.hub.session(session).await.unwrap().head;
 

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use futures_util::{SinkExt, StreamExt};
+use longshore_facades::auth::{Challenge, Token};
 use longshore_model::event::Event;
 use longshore_model::id::{Seq, SessionId};
 use serde::Deserialize;
@@ -15,6 +16,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use crate::proof::{self, Proof};
 use crate::wire::{self, Trust, Wire};
 
 /// How long a hub may take to answer.
@@ -42,6 +44,27 @@ pub struct Refused {
 pub struct Unreachable {
     /// Where it was looked for.
     pub url: String,
+}
+
+/// Somebody listens, and it is not the hub that the token is for. The token was not sent.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum NotOurHub {
+    /// A hub that does not know the token.
+    #[error(
+        "another hub listens at {url}: it does not know the token of this data folder, which was not sent"
+    )]
+    Another {
+        /// Where.
+        url: String,
+    },
+    /// Something else, or a hub that cannot show that it knows the token.
+    #[error(
+        "what listens at {url} is not this hub: it cannot show that it knows the token, which was not sent"
+    )]
+    Stranger {
+        /// Where.
+        url: String,
+    },
 }
 
 /// What a hub says unasked.
@@ -75,11 +98,26 @@ impl Client {
         let secure = request.uri().scheme_str() == Some("wss");
         let host = request.uri().host().context("the hub's address has no host")?.to_owned();
         let port = request.uri().port_u16().unwrap_or(if secure { 443 } else { 80 });
-        let wire = wire::connect(&host, port, secure.then_some(trust)).await;
-        let wire = wire.map_err(|error| match error.downcast_ref::<std::io::Error>() {
+        let unreachable = |error: anyhow::Error| match error.downcast_ref::<std::io::Error>() {
             Some(_) => Unreachable { url: url.to_owned() }.into(),
             None => error,
-        })?;
+        };
+        let mut wire = wire::connect(&host, port, secure.then_some(trust)).await.map_err(unreachable)?;
+        if let Some(challenge) = Challenge::of(&Token::new(token)) {
+            let named = request.uri().authority().map_or(host.as_str(), |named| named.as_str());
+            let proof = proof::ask(&mut wire, named, &challenge).await.map_err(unreachable)?;
+            let url = url.to_owned();
+            match proof {
+                Proof::Given => {}
+                Proof::AnotherHub => return Err(NotOurHub::Another { url }.into()),
+                Proof::Wrong => return Err(NotOurHub::Stranger { url }.into()),
+                Proof::None if trust.must_prove => return Err(NotOurHub::Stranger { url }.into()),
+                // It may have ended the connection with its answer.
+                Proof::None => {
+                    wire = wire::connect(&host, port, secure.then_some(trust)).await.map_err(unreachable)?
+                }
+            }
+        }
         match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {
             Ok((socket, _)) => Ok(Self { socket, next_id: 0, news: VecDeque::new() }),
             Err(tungstenite::Error::Http(response)) => Err(refused_by(&response)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use longshore_drivers::discover::AgentSettings;
-use longshore_model::mcp::McpTransport;
+use longshore_model::mcp::{self, McpTransport};
 use serde::Deserialize;
 
 /// Where Longshore keeps what.
@@ -56,9 +56,19 @@ impl Places {
         self.data.join("push.key")
     }
 
+    /// What the running hub has on its leash.
+    pub fn leashes(&self) -> PathBuf {
+        self.data.join("leashes")
+    }
+
     /// What the running hub says of itself.
     pub fn running(&self) -> PathBuf {
         self.data.join("hub.json")
+    }
+
+    /// What was typed into `attach`.
+    pub fn history(&self) -> PathBuf {
+        self.data.join("history")
     }
 
     /// What a hub that runs in the background prints.
@@ -97,6 +107,8 @@ pub struct Config {
     pub watch_past: bool,
     /// Servers of tools (MCP) that every session's agent is given, by name.
     pub mcp: BTreeMap<String, McpTransport>,
+    /// The variables of the hub's environment that sessions may give to servers of tools which they bring themselves.
+    pub mcp_env: Vec<String>,
     /// How agents are run, by name, and agents that are added.
     pub agents: BTreeMap<String, AgentSettings>,
 }
@@ -127,6 +139,7 @@ impl Default for Config {
             retention_days: 0,
             watch_past: true,
             mcp: BTreeMap::new(),
+            mcp_env: Vec::new(),
             agents: BTreeMap::new(),
         }
     }
@@ -156,6 +169,12 @@ impl Config {
         }
         if let Some(hosts) = env("LONGSHORE_ALLOW_HOSTS") {
             self.allow_hosts = hosts.split(',').map(|host| host.trim().to_owned()).collect();
+        }
+        if let Some(names) = env("LONGSHORE_MCP_ENV") {
+            self.mcp_env = names.split(',').map(|name| name.trim().to_owned()).collect();
+        }
+        if let Some(ours) = self.mcp_env.iter().find(|name| !mcp::may_be_told(name)) {
+            bail!("`mcp_env` lists `{ours}`, which no server of tools is told; take it off the list");
         }
         if let Some(durability) = env("LONGSHORE_DURABILITY") {
             self.durability = match durability.as_str() {
@@ -218,6 +237,15 @@ mod tests {
         config.apply(env("false")).unwrap();
         assert!(!config.watch_past);
         assert!(config.apply(env("perhaps")).unwrap_err().to_string().contains("LONGSHORE_WATCH_PAST"));
+    }
+
+    #[test]
+    fn our_own_variables_are_listed_for_nobody() {
+        let mut config = Config::parse("mcp_env = [\"DOCS_KEY\"]", Path::new("config.toml")).unwrap();
+        config.apply(|_| None).unwrap();
+        assert_eq!(config.mcp_env, ["DOCS_KEY"]);
+        let env = |name: &str| (name == "LONGSHORE_MCP_ENV").then(|| "DOCS_KEY, LONGSHORE_TOKEN".to_owned());
+        assert!(config.apply(env).unwrap_err().to_string().contains("LONGSHORE_TOKEN"));
     }
 
     #[test]

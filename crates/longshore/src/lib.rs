@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`cli`] | the command line, one verb per file |
 //! | [`config`] | where things are and how they are set |
-//! | [`client`], [`wire`] | a client of a hub's socket, and the way to it |
+//! | [`client`], [`wire`], `proof` | a client of a hub's socket, the way to it, and how it is known to be ours |
 //! | [`demo`] | what `longshore demo` plays, where, and its recording |
 //! | [`gateway`] | the APIs of models on top of a service that speaks one of them |
 //! | [`render`] | sessions on a terminal |
@@ -20,3 +20,5 @@ pub mod render;
 pub mod scenario;
 pub mod script;
 pub mod wire;
+
+mod proof;

@@ -6,6 +6,10 @@ use clap::Parser;
 use longshore::cli::{Cli, run};
 
 fn main() -> ExitCode {
+    // Tokens and keys are in its environment and its memory: no other program of this user is to read them there. Should the
+    // system refuse, it is no worse than before.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);
     let cli = Cli::parse();
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,

@@ -22,6 +22,9 @@ export type Offers = {
   /** Whether it can be given another model, and which; none is known before it was asked. */
   model: boolean;
   models: ModelInfo[] | undefined;
+  /** Whether it can be told how hard to think. */
+  effort: boolean;
+  delete: boolean;
 };
 
 /** Acting means everything but reading and deciding. */
@@ -41,7 +44,7 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   const prompt = live && can.sendPrompt !== false;
   return {
     prompt,
-    ...(!prompt && { why: closed ? "This session is closed." : act ? "This agent takes no prompts." : "This device may only watch." + (mayDecide(me) ? " It may answer approvals." : "") }),
+    ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "") }),
     whens: !running ? ["queue"] : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
     stop: live && running && can.interrupt,
     attach: live && can.attachments,
@@ -57,10 +60,18 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
     modes: live && can.modes.length > 1 ? can.modes : [],
     model: live && can.models,
     models: agent?.models,
+    effort: live && Boolean(can.effort),
+    delete: act,
   };
 }
 
 /** Agents that can be started, and those that would have to be installed first. */
 export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; missing: AgentInfo[] } {
   return { ready: agents.filter((agent) => agent.path), missing: agents.filter((agent) => !agent.path) };
+}
+
+/** How hard a model can be told to think; those of the usual one when none is chosen. */
+export function effortsOf(models: ModelInfo[] | undefined, model: string | null | undefined): string[] {
+  const found = models?.find((one) => one.id === model) ?? models?.find((one) => one.default) ?? models?.[0];
+  return found?.efforts ?? [];
 }

@@ -6,6 +6,24 @@ export type Entry = { text: string; chosen: string[]; other: string; yes: boolea
 
 export const emptyEntry = (): Entry => ({ text: "", chosen: [], other: "", yes: undefined });
 
+/** A form as it was left; what no longer fits its fields is not taken over. */
+export function begun(fields: Field[], kept: Record<string, Partial<Entry>>): Record<string, Entry> {
+  return Object.fromEntries(fields.map((field) => [field.id, { ...emptyEntry(), ...kept[field.id] }]));
+}
+
+/** What may be written down of a form, and what may not; neither when nothing was filled in. */
+export function withoutSecrets(fields: Field[], entries: Record<string, Entry>): [open: Record<string, Entry> | undefined, secret: Record<string, Entry> | undefined] {
+  const filled = fields.filter(({ id }) => {
+    const entry = entries[id];
+    return entry && (entry.text || entry.other || entry.chosen.length || entry.yes !== undefined);
+  });
+  const part = (secret: boolean) => {
+    const found = filled.filter((field) => Boolean(field.secret) === secret).map(({ id }): [string, Entry] => [id, entries[id] as Entry]);
+    return found.length ? Object.fromEntries(found) : undefined;
+  };
+  return [part(false), part(true)];
+}
+
 /** The answer of a field; undefined while there is none. */
 export function answerOf(field: Field, entry: Entry): unknown {
   const other = field.open ? entry.other.trim() : "";

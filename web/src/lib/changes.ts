@@ -21,7 +21,7 @@ export function changedFiles(items: TimelineItem[], cwd: string): ChangedFile[] 
 }
 
 /** What a turn of several edits came to; nothing where the one edit says it already. */
-export function sumOfTurn(items: TimelineItem[], turn: string | null | undefined): FileChange[] {
+export function sumOfTurn(items: readonly TimelineItem[], turn: string | null | undefined): FileChange[] {
   const ofTurn = items.filter((item) => item.turn === turn);
   const edits = ofTurn.filter((item) => (item.kind === "tool" && item.content.changes?.length) || (item.kind === "diff" && item.content.changes.length));
   const sum = ofTurn.find((item) => item.kind === "turn_diff");

@@ -1,22 +1,23 @@
 // What things are called on screen. The only place that turns the hub's words into sentences.
-import type { Activity, Decision, Field, Mode, OpenQuestion, Session, SleepCause, Subject, ToolCall, ToolStatus, TurnEnd, TurnErrorCode, FileChange } from "./contract.ts";
+import type { Activity, Decision, Field, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, ToolStatus, TurnEnd, TurnErrorCode, FileChange } from "./contract.ts";
 import { toolSaid, type Said } from "./tools.ts";
-import { cost, count, duration, plural, shortPath, within } from "./format.ts";
+import { cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
 
 /** How a session stands, in one word and one tone. */
 export type Standing = { word: string; tone: "live" | "wait" | "calm" | "rest" | "bad" };
 
-export function standing(session: Pick<Session, "activity" | "status">): Standing {
+export function standing(session: Pick<Session, "activity" | "status" | "cutByRestart">): Standing {
   const byActivity: Record<Activity, Standing | undefined> = {
     starting: { word: "starting", tone: "live" },
     working: { word: "working", tone: "live" },
-    waiting: { word: "waits for you", tone: "wait" },
-    closed: { word: "closed", tone: "rest" },
+    waiting: { word: "needs you", tone: "wait" },
+    closed: { word: "ended", tone: "rest" },
     idle: undefined,
     sleeping: undefined,
   };
   const now = byActivity[session.activity];
   if (now) return now;
+  if (session.cutByRestart) return { word: "interrupted", tone: "wait" };
   if (session.status === "error") return { word: "failed", tone: "bad" };
   if (session.activity === "sleeping") return { word: "sleeping", tone: "rest" };
   return { word: session.status === "interrupted" ? "stopped" : "idle", tone: "calm" };
@@ -50,18 +51,27 @@ export const toolStatusWord: Record<ToolStatus, string> = {
   cancelled: "stopped",
 };
 
-export function decisionWord(decision: Decision): string {
+/** How a call ended that did not end well: its code says more than that it failed. */
+export const exitWord = (outcome: ToolOutcome): string => (outcome.status === "failed" && outcome.exitCode ? `exit ${outcome.exitCode}` : toolStatusWord[outcome.status]);
+
+/** What a button says. A plan is gone ahead with, not allowed. */
+export function decisionWord(decision: Decision, subject?: Subject): string {
   const words: Record<Decision, string> = {
     allow_once: "Allow once",
-    allow_session: "For this session",
-    allow_always: "Always",
+    allow_session: "Allow for this session",
+    allow_always: "Always allow",
     deny: "Deny",
     cancel: "Deny and stop",
   };
-  return words[decision] ?? decision;
+  const ofPlan: Partial<Record<Decision, string>> = { allow_once: "Go ahead", allow_session: "Go ahead, edit without asking", deny: "Keep planning…" };
+  return (subject?.kind === "plan" ? ofPlan[decision] : undefined) ?? words[decision] ?? decision;
 }
 
-export function decidedWord(decision: Decision): string {
+/** The words around the message that goes with a no. */
+export const denialWords = (subject: Subject): { hint: string; send: string } =>
+  subject.kind === "plan" ? { hint: "What should the plan do differently?", send: "Keep planning" } : { hint: "What should the agent do instead?", send: "Deny and send" };
+
+export function decidedWord(decision: Decision, subject?: Subject): string {
   const words: Record<Decision, string> = {
     allow_once: "allowed once",
     allow_session: "allowed for this session",
@@ -69,6 +79,13 @@ export function decidedWord(decision: Decision): string {
     deny: "denied",
     cancel: "denied, turn stopped",
   };
+  const ofPlan: Partial<Record<Decision, string>> = { allow_once: "plan approved", allow_session: "plan approved, edits without asking", deny: "asked to keep planning" };
+  return (subject?.kind === "plan" ? ofPlan[decision] : undefined) ?? words[decision] ?? decision;
+}
+
+/** The same on a chip, where the rest is a touch away. */
+export function shortDecision(decision: Decision): string {
+  const words: Record<Decision, string> = { allow_once: "allowed", allow_session: "allowed for session", allow_always: "always allowed", deny: "denied", cancel: "denied" };
   return words[decision] ?? decision;
 }
 
@@ -86,8 +103,15 @@ export function approvalTitle(subject: Subject): string {
     case "plan":
       return "Go ahead with this plan?";
     case "permissions":
-      return "Allow more than the mode gives?";
+      return "Grant extra permissions?";
   }
+}
+
+/** The agent's reason, without what is said beside it already: the file that a change names, the risks that have marks. */
+export function plainReason(reason: string | null | undefined, subject: Subject, marks: { word: string }[]): string {
+  const bare = marks.reduce((words, { word }) => words.replace(` (${word})`, ""), reason?.trim() ?? "");
+  const named = subject.kind === "edit" && subject.changes.some((change) => change.path === bare || change.path.endsWith(`/${bare}`));
+  return named ? "" : bare;
 }
 
 /** One line of what would happen. */
@@ -100,37 +124,35 @@ export function approvalLine(subject: Subject, cwd: string): string {
     case "tool":
       return toolLine({ name: subject.name, kind: "other", input: subject.input }, [], false, cwd).about || subject.name;
     case "plan":
-      return subject.plan.split("\n").find((line) => line.trim()) ?? "its plan";
+      return lastLine(subject.plan.split("\n").find((line) => line.trim()) ?? "") || "the plan";
     case "permissions":
       return JSON.stringify(subject.permissions);
   }
 }
 
-export const questionLine = (question: Pick<OpenQuestion, "text" | "fields">): string => question.text || question.fields[0]?.text || question.fields[0]?.label || "The agent has a question";
-
 export const fieldText = (field: Field): string => field.text || field.label || field.id;
 
 export function modeWord(mode: Mode): { word: string; means: string } {
   const words: Record<Mode, { word: string; means: string }> = {
-    plan: { word: "Plan", means: "reads and thinks, changes nothing" },
-    ask: { word: "Ask", means: "asks before it acts" },
-    "auto-edit": { word: "Auto-edit", means: "edits files by itself, asks for the rest" },
-    full: { word: "Full", means: "does everything by itself" },
+    plan: { word: "Plan", means: "reads and plans, changes nothing" },
+    ask: { word: "Ask", means: "asks before running commands or editing files" },
+    "auto-edit": { word: "Auto-edit", means: "edits files without asking, asks for the rest" },
+    full: { word: "Full access", means: "never asks" },
   };
   return words[mode] ?? { word: mode, means: "" };
 }
 
 const TURN_ERRORS: Record<TurnErrorCode, string> = {
-  usage_limit: "The account's allowance is used up",
-  rate_limited: "The model's service asks for patience",
-  overloaded: "The model's service is overloaded",
-  context_window: "The conversation no longer fits into the model's memory",
+  usage_limit: "Usage limit reached",
+  rate_limited: "Rate limited by the model provider",
+  overloaded: "The model provider is overloaded",
+  context_window: "Context window is full",
   unauthorized: "The agent is not logged in",
-  network: "The agent has no connection to its model",
+  network: "The agent can't reach its model",
   timeout: "It took too long",
-  agent_gone: "The agent ended in the middle of the turn",
+  agent_gone: "The agent exited during the turn",
   agent_unavailable: "The agent could not be started",
-  hub_restarted: "The hub was restarted in the middle of the turn",
+  hub_restarted: "Interrupted: the hub restarted",
   other: "The turn failed",
 };
 
@@ -153,17 +175,14 @@ export function turnWord(end: TurnEnd): string {
   return { completed: "Done", failed: "Failed", interrupted: "Stopped" }[end.outcome];
 }
 
-export const sleepWord: Record<SleepCause, string> = {
-  exited: "the agent ended",
-  failed_to_start: "the agent did not start",
-  stopped: "the agent was put to sleep",
-  hub_restarted: "the hub was restarted",
-  log_failed: "the log could not be written",
-  released: "it was handed back to the agent's own terminal",
-  idle: "nobody needed it for a while",
-};
+/** A reason of the hub, where it stands alone on the timeline. */
+export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
 
-export const sessionTitle = (session: Pick<Session, "title" | "cwd">): string => session.title || `New in ${shortPath(session.cwd, 1)}`;
+/** Why an ask is over without an answer. */
+export const withdrawn = (why: string | null | undefined): string => (why ? `Withdrawn: ${why}` : "Withdrawn");
+
+/** Before it has a title, what it was asked first says best what it is about. */
+export const sessionTitle = (session: Pick<Session, "title" | "cwd" | "queue">): string => session.title || session.queue?.[0]?.text.split("\n")[0]?.slice(0, 80) || `New in ${shortPath(session.cwd, 1)}`;
 
 export const projectOf = (session: Pick<Session, "project" | "cwd">): string => session.project || shortPath(session.cwd, 1);
 
@@ -171,6 +190,13 @@ export const projectOf = (session: Pick<Session, "project" | "cwd">): string => 
 export function machineOf(session: Pick<Session, "metadata">): string | undefined {
   const name = session.metadata?.["machine"];
   return typeof name === "string" && name ? name : undefined;
+}
+
+/** What a model is called, also before the agent has told its models; what stands in brackets is the agent's business. */
+export function modelTitle(model: string | null | undefined, models: ModelInfo[] | undefined): string | undefined {
+  if (!model) return undefined;
+  const known = models?.find((one) => one.id === model)?.title;
+  return known ?? model.replace(/\[[^\]]*\]$/, "").replace(/^gpt-/i, "GPT-");
 }
 
 /** What happens to a file, as one letter and one word. */

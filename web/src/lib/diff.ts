@@ -32,10 +32,11 @@ function bareRows(lines: string[], change: Pick<FileChange, "diff" | "kind">): H
 function hunksOf(lines: string[]): Hunk[] {
   const hunks: Hunk[] = [];
   let body: string[] = [];
-  let start = [1, 1];
+  // A hunk that says not where it stands has no numbers.
+  let start: [number, number] | undefined;
   let header: string | undefined;
   const close = () => {
-    if (header !== undefined) hunks.push({ header, rows: number(body, start[0] as number, start[1] as number) });
+    if (header !== undefined) hunks.push({ header, rows: start ? number(body, ...start) : unnumbered(number(body, 1, 1)) });
     body = [];
   };
   for (const line of lines) {
@@ -43,7 +44,7 @@ function hunksOf(lines: string[]): Hunk[] {
     if (match || line.startsWith("@@")) {
       close();
       header = (match?.[3] ?? line.slice(2)).trim();
-      start = match ? [Number(match[1]), Number(match[2])] : [1, 1];
+      start = match ? [Number(match[1]), Number(match[2])] : undefined;
     } else if (header !== undefined && !line.startsWith("\\")) {
       if (line.startsWith("diff --git ")) {
         close();
@@ -63,6 +64,8 @@ function number(lines: string[], old: number, fresh: number): Row[] {
     return { sign: " ", old: old++, new: fresh++, pieces };
   });
 }
+
+const unnumbered = (rows: Row[]): Row[] => rows.map(({ sign, pieces }) => ({ sign, pieces }));
 
 /** Lines that replace as many others one by one: shows what differs within them. */
 function mark(rows: Row[]): void {

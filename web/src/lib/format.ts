@@ -72,11 +72,17 @@ export function within(path: string, folder: string): string {
   return path.startsWith(root) ? path.slice(root.length) : path;
 }
 
-/** What has no shape of its own, or turns what follows around, is written out: nothing may hide in a command. */
+/** Letters without a shape, and blanks that are none on the keyboard. */
+const SHAPELESS = "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0e\\ufeff\\uffa0\\ufff9-\\ufffb\\u{1d159}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+const HIDDEN = new RegExp(`([${SHAPELESS}])\\1*`, "gu");
+
+/** What has no shape of its own, or turns what follows around, is written out: nothing may hide in a command. Many alike are counted. */
 export function reveal(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0e\ufeff\uffa0]|[\u{e0000}-\u{e007f}]/gu, (hidden) => {
-    const code = hidden.codePointAt(0) as number;
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+  return text.replace(HIDDEN, (run, one: string) => {
+    const code = one.codePointAt(0) as number;
+    const name = code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+    const many = run.length / one.length;
+    return many > 3 ? `${name}×${many} ` : name.repeat(many);
   });
 }
 

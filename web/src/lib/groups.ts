@@ -1,5 +1,6 @@
 // Lists put in order: sessions by project, approvals that are the same, what was found where.
 import type { OpenApproval, OpenQuestion, Session } from "./contract.ts";
+import { plainText } from "./ansi.ts";
 import { machineOf, projectOf } from "./describe.ts";
 
 export type SessionFilter = "all" | "waiting" | "working" | "rest";
@@ -10,17 +11,20 @@ export function matches(session: Session, filter: SessionFilter): boolean {
     case "all":
       return true;
     case "waiting":
-      return session.activity === "waiting";
+      return session.activity === "waiting" || Boolean(session.cutByRestart);
     case "working":
       return session.status === "active";
     case "rest":
-      return session.status !== "active";
+      return session.status !== "active" && !session.cutByRestart;
   }
 }
 
+/** What has ended for good belongs to the archive, whoever put it there. */
+export const putAway = (session: Session): boolean => session.archived || session.activity === "closed";
+
 /** Newest project first, newest session of it first; delegated sessions are counted with the one that delegated. */
 export function listRows(sessions: Iterable<Session>, filter: SessionFilter, archived: boolean): ListRow[] {
-  const all = [...sessions].filter((session) => session.archived === archived);
+  const all = [...sessions].filter((session) => putAway(session) === archived);
   const known = new Set(all.map((session) => session.sessionId));
   const children = new Map<string, number>();
   for (const session of all) if (session.parent && known.has(session.parent)) children.set(session.parent, (children.get(session.parent) ?? 0) + 1);
@@ -60,12 +64,25 @@ export function asks(sessions: Iterable<Session>): Ask[] {
   return [...found.values()].sort((a, b) => a.at.localeCompare(b.at));
 }
 
+/** Sessions whose turn was cut by a restart of the hub, the newest first. */
+export const interrupted = (sessions: Iterable<Session>): Session[] => [...sessions].filter((session) => session.cutByRestart && !putAway(session)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+
 export const waitingCount = (sessions: Iterable<Session>): number => [...sessions].reduce((sum, session) => sum + (session.approvals?.length ?? 0) + (session.questions?.length ?? 0), 0);
+
+/** Colours of terminals, also where the snippet has cut them in two, and the marks of markdown say nothing in a line. */
+function plainSnippet(snippet: string): string {
+  return plainText(snippet.replaceAll("\u241b", "\x1b").replace(/^…?\[?[\d;]*m(?=\S)/, "…"))
+    .replace(/\x1b?\[[\d;]*m?$/, "")
+    .replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/gm, "")
+    .replace(/\|[\s:|-]{3,}\|/g, " ")
+    .replace(/\*\*|__|~~|`+/g, "")
+    .replace(/\s*\n\s*|\s{2,}/g, " ");
+}
 
 /** A snippet of a search: what matched stands between two marks that show as nothing. */
 export function marked(snippet: string): { text: string; hit: boolean }[] {
   const parts: { text: string; hit: boolean }[] = [];
-  for (const part of snippet.split("\u2068")) {
+  for (const part of plainSnippet(snippet).split("\u2068")) {
     const [hit, rest] = part.split("\u2069");
     if (rest === undefined) parts.push({ text: part, hit: false });
     else parts.push({ text: hit as string, hit: true }, { text: rest, hit: false });

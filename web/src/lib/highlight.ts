@@ -41,17 +41,46 @@ const LONGEST = 60_000;
 let engine: Promise<HLJSApi> | undefined;
 const ready = new Map<string, Promise<boolean>>();
 
-/** The coloured code, or nothing where the language is not known. */
+/** The coloured code, or nothing where the language is not known or cannot be fetched: then it stays plain. */
 export async function highlighted(language: string, text: string): Promise<DocumentFragment | undefined> {
   const asked = language.toLowerCase();
   const name = CALLED[asked] ?? asked;
   const load = LANGUAGES[name];
   if (!load || text.length > LONGEST) return undefined;
-  engine ??= import("highlight.js/lib/core").then((module) => module.default);
-  const hljs = await engine;
-  if (!ready.has(name)) ready.set(name, load().then((module) => (hljs.registerLanguage(name, module.default), true)));
-  await ready.get(name);
-  return spans(hljs.highlight(text, { language: name, ignoreIllegals: true }).value);
+  try {
+    engine ??= import("highlight.js/lib/core").then((module) => module.default);
+    const hljs = await engine;
+    if (!ready.has(name)) ready.set(name, load().then((module) => (hljs.registerLanguage(name, module.default), true)));
+    await ready.get(name);
+    return spans(hljs.highlight(text, { language: name, ignoreIllegals: true }).value);
+  } catch {
+    // The next one tries anew.
+    engine = undefined;
+    ready.delete(name);
+    return undefined;
+  }
+}
+
+/** A piece of a line in one colour. */
+export type Coloured = { text: string; className: string };
+
+/** The same, line by line. */
+export async function highlightedLines(language: string, lines: string[]): Promise<Coloured[][] | undefined> {
+  const all = await highlighted(language, lines.join("\n"));
+  if (!all) return undefined;
+  const found: Coloured[][] = [[]];
+  const walk = (node: Node, className: string): void => {
+    for (const child of node.childNodes) {
+      if (child.nodeType !== Node.TEXT_NODE) walk(child, (child as Element).className || className);
+      else
+        (child.textContent ?? "").split("\n").forEach((text, at) => {
+          if (at > 0) found.push([]);
+          if (text) found.at(-1)?.push({ text, className });
+        });
+    }
+  };
+  walk(all, "");
+  return found.length === lines.length ? found : undefined;
 }
 
 /** Takes over texts and the classes of spans, and nothing else: what the highlighter wrote is not trusted either. */

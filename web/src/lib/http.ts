@@ -55,12 +55,12 @@ export function socketAddress(): string {
   return `${scheme}//${location.host}/api/v1/socket${kept ? `?token=${encodeURIComponent(kept)}` : ""}`;
 }
 
-/** Whether the hub no longer knows who we are. */
-export async function isDenied(): Promise<boolean> {
+/** Why the hub does not let us in; nothing when it does, or does not answer. */
+export async function denial(): Promise<string | undefined> {
   try {
     await ask("GET", "/api/v1/sessions?limit=1");
-    return false;
+    return undefined;
   } catch (error) {
-    return error instanceof Refused && error.problem.status === 401;
+    return error instanceof Refused && error.problem.status === 401 ? error.problem.code : undefined;
   }
 }

@@ -40,6 +40,8 @@ export const ICONS = {
   keyboard: "M3 7h18v10H3zM7 10.5h.01M11 10.5h.01M15 10.5h.01M8 14h8",
   list: "M9 6h11M9 12h11M9 18h11M4.5 6h.01M4.5 12h.01M4.5 18h.01",
   clock: "M12 4a8 8 0 1 1 0 16 8 8 0 0 1 0-16zM12 8v4l3 2",
+  share: "M12 15V4M8 7.5L12 4l4 3.5M6 11H4v9h16v-9h-2",
+  expand: "M14 4h6v6M10 20H4v-6M20 4l-7 7M4 20l7-7",
   refresh: "M20 6v5h-5M4 18v-5h5M19 11a7 7 0 0 0-12.5-3.5L4 10M5 13a7 7 0 0 0 12.5 3.5L20 14",
 } as const;
 

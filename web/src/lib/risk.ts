@@ -1,6 +1,7 @@
 // What to look at twice before allowing. Hints for a person, not a fence: the agent's own sandbox is that.
 import type { Subject } from "./contract.ts";
 import { bareCommand } from "./describe.ts";
+import type { Span } from "./excerpt.ts";
 
 export type Risk = { word: string; why: string };
 
@@ -12,6 +13,9 @@ const FETCHED = { word: "runs fetched code", why: "what it runs comes from elsew
 
 const NETWORKED = /(^|[\s;&|(`'"])(curl|wget|nc|ncat|ssh|scp|sftp|rsync|ftp|telnet|ping|dig|nslookup|docker (pull|push|login)|kubectl|aws|gcloud|az|gh|git (push|pull|fetch|clone|ls-remote|submodule)|npm (i|install|ci|publish|update)|npx|pnpm (i|add|install|dlx)|yarn (add|install|dlx)|pip3? install|uv (add|pip|sync)|cargo (install|add|fetch|publish|update)|go (get|install)|apt(-get)?|brew|gem install)(?=\s|$)|https?:\/\//;
 const DELETING = /(^|[\s;&|(`'"])(rm|rmdir|unlink|shred|truncate|dd|mkfs\S*|git (reset --hard|clean|push .*(--force|-f)\b|branch -D|checkout (--|\.)|restore|stash drop)|drop (table|database)|find .*-delete|kill(all)?|pkill)(?=\s|$)/i;
+const ROOTED = /(^|[\s;&|(`'"])(sudo|doas|su)(?=\s)/;
+/** Names of places that are not below the folder it runs in. */
+const ELSEWHERE = /(^|[\s;&|()<>"'`=,:])(~|\$HOME|\/(?!\/|dev\/null)|\.\.\/?)[^\s;&|()<>"'`]*/;
 const PIPED = /(curl|wget)\b[^|;]*\|\s*(sudo\s+)?(ba|z|da)?sh\b/;
 
 export function risks(subject: Subject, cwd: string): Risk[] {
@@ -19,7 +23,7 @@ export function risks(subject: Subject, cwd: string): Risk[] {
     case "command": {
       const command = bareCommand(subject.command);
       return [
-        ...(/(^|[\s;&|(`'"])(sudo|doas|su)(?=\s)/.test(command) ? [ROOT] : []),
+        ...(ROOTED.test(command) ? [ROOT] : []),
         ...(PIPED.test(command) ? [FETCHED] : []),
         ...(DELETING.test(command) ? [DELETES] : []),
         ...(leaves(command, cwd) || (subject.cwd && !inside(subject.cwd, cwd)) ? [OUTSIDE] : []),
@@ -42,6 +46,11 @@ export function risks(subject: Subject, cwd: string): Risk[] {
       return [...(/network/i.test(words) ? [NETWORK] : []), ...(/write|root|path/i.test(words) ? [OUTSIDE] : [])];
     }
   }
+}
+
+/** Where in a command that lies: what is cut for its length must not hide it. */
+export function dangers(command: string): Span[] {
+  return [NETWORKED, DELETING, PIPED, ROOTED, ELSEWHERE].flatMap((pattern) => [...command.matchAll(new RegExp(pattern.source, `${pattern.flags}g`))].slice(0, 20).map((match) => ({ from: match.index, to: match.index + match[0].length })));
 }
 
 /** Whether a path lies in a folder; relative ones do unless they climb out. */

@@ -1,5 +1,11 @@
-// What of a timeline is drawn.
+// What of a timeline is drawn: things that another one says already are left out.
 import type { TimelineItem } from "./contract.ts";
+import { retryOf } from "./retry.ts";
+
+type Approval = TimelineItem & { kind: "approval" };
+
+/** A notice that long is a lecture, and is heard once. */
+const LECTURE = 110;
 
 /** Whether an item stands in the list, before the `next` one: the sum of a turn stands at its end, and empty things nowhere. */
 export function shown(item: TimelineItem, next?: TimelineItem): boolean {
@@ -12,5 +18,32 @@ export function shown(item: TimelineItem, next?: TimelineItem): boolean {
 function speaksFor(next: TimelineItem | undefined, item: TimelineItem): boolean {
   if (item.kind !== "tool" || item.content.call.kind !== "think") return false;
   const well = !item.content.outcome || item.content.outcome.status === "completed";
-  return well && item.turn === next?.turn && (next?.kind === "plan" || next?.kind === "question");
+  return well && item.turn === next?.turn && (next?.kind === "plan" || next?.kind === "question" || (next?.kind === "approval" && next.content.request.subject.kind === "plan"));
+}
+
+/** What was decided about a call, where the call itself can show it. Words that went with it need a line of their own. */
+export function decisionsByItem(items: readonly TimelineItem[]): Map<string, Approval> {
+  const calls = new Set(items.filter((item) => item.kind === "tool" || item.kind === "diff").map((item) => item.id));
+  const decided = items.filter((item): item is Approval => item.kind === "approval" && Boolean(item.endedAt && item.id && calls.has(item.id) && item.content.decision && !item.content.decision.message));
+  return new Map(decided.map((item) => [item.id as string, item]));
+}
+
+/** All that stands in the list. */
+export function visible(items: readonly TimelineItem[]): TimelineItem[] {
+  const newestPlan = new Map(items.filter((item) => item.kind === "plan").map((item) => [item.turn, item.seq]));
+  const proposed = new Set(items.filter((item) => item.kind === "approval" && !item.endedAt && item.content.request.subject.kind === "plan").map((item) => item.turn));
+  const decided = decisionsByItem(items);
+  const heard = new Set<string>();
+  const found = items.filter((item, at) => {
+    if (!shown(item, items[at + 1])) return false;
+    // A plan that was told anew is the newest one; one that waits for a yes is shown with the question.
+    if (item.kind === "plan") return newestPlan.get(item.turn) === item.seq && !(proposed.has(item.turn) && !item.content.steps.length);
+    if (item.kind === "approval") return !(item.id && decided.get(item.id) === item);
+    if (item.kind === "notice" && item.content.level !== "error" && (item.text ?? "").length > LECTURE) {
+      if (heard.has(item.text ?? "")) return false;
+      heard.add(item.text ?? "");
+    }
+    return true;
+  });
+  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])));
 }

@@ -197,8 +197,16 @@ export class Timeline {
         return this.push(event, { kind: "notice", content: { level: "info" } });
       case "session_error":
         return this.push(event, { kind: "notice", content: { level: "error" } });
-      case "notice":
-        return this.push(event, { kind: "notice", content: { level: event.payload.level } });
+      case "notice": {
+        const content: Content = { kind: "notice", content: { level: event.payload.level } };
+        if (!event.item) return this.push(event, content);
+        // One that goes on: each word of it takes the place of the one before.
+        return this.entry(key.item(event.item), event, content, (item) => {
+          say(item, event.text);
+          Object.assign(item, content);
+          item.endedAt = event.timestamp;
+        });
+      }
 
       default:
         // The rest is told by the session's row, and types that are newer than this page have nothing to draw.
@@ -360,7 +368,7 @@ function unknownTool(): Content {
 
 function noticeText(event: Event): string {
   if (event.type === "session_revived") {
-    return event.payload.fromLog ? "the agent was told what the log holds" : "the agent is back";
+    return event.payload.fromLog ? "Resumed from Longshore's log" : "Resumed";
   }
-  return event.type === "session_closed" ? "closed" : "";
+  return event.type === "session_closed" ? "Ended" : "";
 }

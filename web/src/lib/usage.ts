@@ -36,3 +36,9 @@ export function ceiling(largest: number): number {
   const power = 10 ** Math.floor(Math.log10(largest));
   return [1, 2, 2.5, 5, 10].map((step) => step * power).find((step) => step >= largest) as number;
 }
+
+/** Which days have their names below the chart: always the first and the last, the others evenly between them. */
+export function tickDays(many: number, fit: number): Set<number> {
+  const count = Math.min(many, Math.max(2, fit));
+  return new Set(Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * (many - 1)) / (count - 1)))));
+}

@@ -2,14 +2,24 @@
 import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
 import { onDisk } from "../lib/shelf.ts";
+import { draftName, drafts, forgetAsk } from "../lib/drafts.ts";
 import { Frames } from "../lib/frames.ts";
-import { http, isDenied, socketAddress } from "../lib/http.ts";
+import { denial, http, socketAddress } from "../lib/http.ts";
+import { marksOf } from "../lib/marks.ts";
+import { memory } from "../lib/memory.ts";
 import { Link, Refused, type LinkState } from "../lib/socket.ts";
 import type { AgentInfo, Agents, Event, Machine, Me, ModelInfo, Problem, Session, SessionPage, Waiting } from "../lib/contract.ts";
 import { Live } from "./live.svelte.ts";
+import { toasts, wordsOf } from "./toasts.svelte.ts";
 
 /** How many sessions are kept in mind after they were looked at. */
 const REMEMBERED = 6;
+/** The list is written down so often at most. */
+const KEEP_EVERY = 4_000;
+
+/** A session that is to be opened when the hub is back. */
+type Later = { params: Record<string, unknown>; says: string };
+const LATER = "opening.later";
 
 class Hub {
   state = $state<LinkState>("connecting");
@@ -18,17 +28,25 @@ class Hub {
   nextAttempt = $state(0);
   me = $state.raw<Me | undefined>();
   agents = $state.raw<AgentInfo[]>([]);
+  readonly marks = $derived(marksOf(this.agents));
   machines = $state.raw<Machine[]>([]);
   sessions = $state.raw<ReadonlyMap<string, Session>>(new Map());
   listed = $state(false);
+  /** When the list was seen, as long as it comes from an earlier visit. */
+  asOf = $state<number | undefined>();
+  /** Why the hub does not let us in. */
+  denial = $state<string | undefined>();
   /** The cursor of the next page of sessions. */
   more = $state<string | null>(null);
   wishes = $state.raw<Wish[]>([]);
+  /** The words of a session that is opened when the hub is back. */
+  opensLater = $state<string | undefined>(drafts.of<Later>(LATER)?.says);
   /** A clock that is good enough for "4 min ago". */
   now = $state(Date.now());
 
   private started = false;
   private changed = new Map<string, Session>();
+  private keeping: ReturnType<typeof setTimeout> | undefined;
   private lives = new Map<string, Live>();
   /** The agents that were asked for their models. */
   private asked = new Set<string>();
@@ -38,15 +56,17 @@ class Hub {
     state: (state) => {
       this.state = state;
       this.nextAttempt = this.link.nextAttempt;
+      if (state === "denied") this.forget();
     },
     opened: () => void this.opened(),
     notified: (method, params) => this.notified(method, params),
-    denied: isDenied,
+    denied: async () => (this.denial = await denial()) !== undefined,
   });
 
   start(): void {
     if (this.started) return this.restart();
     this.started = true;
+    void this.recall();
     this.link.start();
     void this.outbox.load();
     setInterval(() => (this.now = Date.now()), 20_000);
@@ -63,13 +83,42 @@ class Hub {
     document.addEventListener("visibilitychange", poke);
   }
 
+  /** Shows what an earlier visit saw, until the hub says more. */
+  private async recall(): Promise<void> {
+    const kept = await memory.list();
+    if (!kept || this.listed || this.state === "denied") return;
+    if (!this.agents.length) this.agents = kept.agents;
+    this.sessions = new Map([...kept.sessions.map((row): [string, Session] => [row.sessionId, row]), ...this.sessions]);
+    this.asOf = kept.at;
+  }
+
+  /** Nothing of what was seen or begun is left on this device. */
+  forget(): void {
+    clearTimeout(this.keeping);
+    this.keeping = undefined;
+    this.sessions = new Map();
+    this.changed.clear();
+    this.lives.clear();
+    this.listed = false;
+    this.asOf = undefined;
+    this.me = undefined;
+    drafts.forgetAll();
+    void memory.clear();
+  }
+
+  /** Gives the cookie back: this device is no longer known here. */
+  async signOut(): Promise<void> {
+    await http("DELETE", "/pair/token");
+    this.forget();
+    this.link.stop();
+    location.assign("/");
+  }
+
   /** Somebody else now, or the same with another token. */
   private restart(): void {
     this.link.stop();
-    this.sessions = new Map();
-    this.listed = false;
-    this.me = undefined;
-    this.lives.clear();
+    this.denial = undefined;
+    this.forget();
     this.link.start();
   }
 
@@ -91,6 +140,7 @@ class Hub {
     this.lives.delete(session);
     const live = known ?? new Live(session, this);
     this.lives.set(session, live);
+    if (!known) void live.recall();
     if (!known && this.state === "open") void live.connect();
     for (const [id, old] of this.lives) {
       if (this.lives.size <= REMEMBERED) break;
@@ -102,6 +152,32 @@ class Hub {
 
   async wish(session: string, method: Wish["method"], params: Record<string, unknown>, says: string): Promise<void> {
     await this.outbox.add({ key: freshKey(), at: Date.now(), session, method, params, says });
+  }
+
+  /** Opens a session once the hub is back. Unlike a prompt it has no key: it is sent once, and when nobody knows whether it arrived, it goes back to the form. */
+  openLater(params: Record<string, unknown>, says: string): void {
+    drafts.keep(LATER, { params, says } satisfies Later);
+    this.opensLater = says || "New session";
+  }
+
+  cancelLater(): void {
+    const later = drafts.of<Later>(LATER);
+    drafts.forget(LATER);
+    this.opensLater = undefined;
+    if (later) drafts.keep(draftName.opening, { prompt: later.says });
+  }
+
+  private async openNow(): Promise<void> {
+    const later = drafts.of<Later>(LATER);
+    if (!later) return;
+    drafts.forget(LATER);
+    this.opensLater = undefined;
+    try {
+      this.known(await this.call<Session>("open", later.params));
+    } catch (error) {
+      drafts.keep(draftName.opening, { prompt: later.says });
+      toasts.say(error instanceof Refused ? `Not started: ${wordsOf(error)}` : "The connection was lost while the session was being started. Look at the list, then start it again.", true);
+    }
   }
 
   /** What was wished for an approval or a question and has not been answered. */
@@ -171,6 +247,7 @@ class Hub {
       await this.call("watch");
       await this.relist();
       this.me = await who;
+      await this.openNow();
       await this.outbox.flush();
       await this.loadAgents();
     } catch {
@@ -183,15 +260,48 @@ class Hub {
     const page = await this.call<SessionPage>("sessions", { limit: 200 });
     this.more = page.next;
     for (const session of page.sessions) this.known(session);
+    this.dropGone(page);
     // An approval may wait in a session that is too old for the first page.
-    const { approvals, questions } = await this.call<Waiting>("approvals");
+    const { approvals, questions, interrupted } = await this.call<Waiting>("approvals");
+    for (const session of interrupted) this.known(session);
     const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));
     // One that was waiting when the connection broke may be over by now, and too old for the page as well.
     for (const session of this.sessions.values()) if (session.status === "active" && !this.changed.has(session.sessionId)) missing.add(session.sessionId);
     for (const session of missing) this.known(await this.call<Session>("session", { session }));
     this.draw();
     this.listed = true;
+    this.asOf = undefined;
     await Promise.all(lives);
+  }
+
+  /** What should be on the page by its age and is not was deleted while nobody told us. */
+  private dropGone(page: SessionPage): void {
+    const there = new Set(page.sessions.map((session) => session.sessionId));
+    const oldest = page.next === null ? "" : (page.sessions.at(-1)?.updatedAt ?? "");
+    const gone = [...this.sessions.values()].filter((session) => !session.archived && !session.parent && session.updatedAt > oldest && !there.has(session.sessionId));
+    for (const { sessionId } of gone) this.drop(sessionId);
+  }
+
+  /** A session that is no more. */
+  drop(session: string): void {
+    this.changed.delete(session);
+    if (this.sessions.has(session)) {
+      const left = new Map(this.sessions);
+      left.delete(session);
+      this.sessions = left;
+    }
+    this.lives.delete(session);
+    drafts.forget(draftName.prompt(session));
+    drafts.forget(draftName.files(session));
+    void memory.forget(session);
+    this.keep();
+  }
+
+  private keep(): void {
+    this.keeping ??= setTimeout(() => {
+      this.keeping = undefined;
+      if (this.listed) void memory.keepList(this.sessions.values(), this.agents);
+    }, KEEP_EVERY);
   }
 
   private notified(method: string, params: unknown): void {
@@ -203,6 +313,11 @@ class Hub {
       }
       case "session":
         return this.known(params as Session);
+      case "sessionDeleted": {
+        const { session } = params as { session: string };
+        this.lives.get(session)?.gone();
+        return this.drop(session);
+      }
       case "relist":
         void this.relist().catch(() => {});
         return;
@@ -219,12 +334,14 @@ class Hub {
     for (const [id, session] of this.changed) sessions.set(id, session);
     this.changed.clear();
     this.sessions = sessions;
+    this.keep();
   }
 
   private wished(): void {
     this.wishes = this.outbox.wishes;
     for (const wish of this.wishes) {
       if (wish.state !== "done") continue;
+      for (const ask of [wish.params["approval"], wish.params["question"]]) if (typeof ask === "string") forgetAsk(ask);
       // Nobody looks at that timeline, so nothing has to stand in for it.
       if (!this.lives.has(wish.session)) this.outbox.reached(wish.session, Infinity);
       // A decision shows as decided in a moment; until then its buttons stay away.

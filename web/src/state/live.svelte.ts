@@ -1,11 +1,14 @@
 // One session as it is looked at: its timeline from the newest page on, followed live, older pages as they are wanted.
 import { Frames } from "../lib/frames.ts";
+import { memory, newestPage } from "../lib/memory.ts";
 import { Timeline } from "../lib/timeline.ts";
 import { Lost, Refused } from "../lib/socket.ts";
 import type { Event, EventPage, Problem, Session, TimelineItem, TimelinePage } from "../lib/contract.ts";
 import type { Hub } from "./hub.svelte.ts";
 
 const PAGE = 60;
+/** What is seen is written down so often at most. */
+const KEEP_EVERY = 3_000;
 /** When more events than that were missed, the newest page is quicker than all of them. */
 const TOO_FAR_BEHIND = 3_000;
 
@@ -17,6 +20,8 @@ export class Live {
   caughtUp = $state(0);
   loadingOlder = $state(false);
   hasOlder = $state(false);
+  /** When this was seen, as long as it comes from an earlier visit. */
+  asOf = $state<number | undefined>();
   /** Counts pages that were put before, for whoever keeps the scroll position. */
   prepended = $state(0);
 
@@ -27,6 +32,9 @@ export class Live {
   /** Prompts of ours, or of others, that have come to the log since the last drawing. */
   private arrived: string[] = [];
   private connecting: Promise<void> | undefined;
+  /** Whether this page has followed it before: only then something was missed. */
+  private met = false;
+  private keeping: ReturnType<typeof setTimeout> | undefined;
 
   constructor(
     readonly session: string,
@@ -37,6 +45,17 @@ export class Live {
   connect(): Promise<void> {
     this.connecting ??= this.subscribe().finally(() => (this.connecting = undefined));
     return this.connecting;
+  }
+
+  /** Shows what an earlier visit saw, until the hub says more. */
+  async recall(): Promise<void> {
+    const kept = await memory.page(this.session);
+    if (!kept || this.timeline) return;
+    if (!this.hub.sessions.has(this.session)) this.hub.known(kept.row);
+    this.timeline = Timeline.from(kept.page);
+    this.asOf = kept.at;
+    this.loaded = true;
+    this.draw();
   }
 
   take(event: Event): void {
@@ -51,6 +70,11 @@ export class Live {
   async resume(problem: Problem | undefined): Promise<void> {
     if (problem && !problem.retry && problem.code !== "after_ahead") this.problem = problem;
     else await this.connect();
+  }
+
+  /** It was deleted while it was looked at. */
+  gone(): void {
+    this.refused({ code: "unknown_session", status: 404, title: "this session was deleted", retry: false });
   }
 
   leave(): void {
@@ -111,14 +135,31 @@ export class Live {
       this.hub.known(session);
       const behind = session.head - (this.timeline?.head ?? 0);
       if (!this.timeline || behind < 0 || behind > TOO_FAR_BEHIND) await this.restart();
-      else if (behind > 0) [this.catchUpTo, this.missed] = [session.head, behind];
+      else if (behind > 0 && this.met) [this.catchUpTo, this.missed] = [session.head, behind];
       const timeline = this.timeline as Timeline | undefined;
       if (timeline) await this.hub.call("subscribe", { session: this.session, after: timeline.head });
       this.problem = undefined;
+      this.asOf = undefined;
+      this.met = true;
     } catch (error) {
-      if (error instanceof Refused) this.problem = error.problem;
+      if (error instanceof Refused) this.refused(error.problem);
       else if (!(error instanceof Lost)) throw error;
     }
+  }
+
+  /** One that is gone is gone here too. */
+  private refused(problem: Problem): void {
+    this.problem = problem;
+    if (problem.code === "unknown_session") void memory.forget(this.session);
+  }
+
+  /** Writes down what is seen, now and then. */
+  private keep(): void {
+    this.keeping ??= setTimeout(() => {
+      this.keeping = undefined;
+      const [timeline, row] = [this.timeline, this.hub.sessions.get(this.session)];
+      if (timeline && row && this.met) void memory.keepPage({ session: this.session, at: Date.now(), row, page: newestPage(timeline.items, timeline.head, timeline.older) });
+    }, KEEP_EVERY);
   }
 
   private async restart(): Promise<void> {
@@ -133,6 +174,7 @@ export class Live {
     if (!timeline) return;
     this.items = [...timeline.items];
     this.hasOlder = timeline.older !== null;
+    this.keep();
     this.hub.outbox.reached(this.session, timeline.head);
     // The event may be here before the answer; then nothing has to stand in for it either.
     if (this.arrived.length) this.hub.outbox.arrived(this.arrived.splice(0));

@@ -5,19 +5,38 @@ class Nav {
   route = $state.raw<Route>(parseRoute(location));
   /** How many steps were made within the app: back leads out of it otherwise. */
   private steps = 0;
+  /** What a screen wants to find again when somebody comes back to it, by the name it gave. */
+  private keepers = new Map<string, () => unknown>();
 
   constructor() {
     addEventListener("popstate", () => {
       this.steps = Math.max(0, this.steps - 1);
       this.route = parseRoute(location);
     });
+    addEventListener("pagehide", () => this.keepState());
     addEventListener("hashchange", () => (this.route = parseRoute(location)));
+  }
+
+  /** What was kept under that name at this step of the history. */
+  kept<T>(name: string): T | undefined {
+    return (history.state as Record<string, T> | null)?.[name];
+  }
+
+  /** Asked for its state when the screen is left; returns the way to stop that. */
+  keeper(name: string, state: () => unknown): () => void {
+    this.keepers.set(name, state);
+    return () => this.keepers.get(name) === state && this.keepers.delete(name);
+  }
+
+  private keepState(): void {
+    if (this.keepers.size) history.replaceState({ ...history.state, ...Object.fromEntries([...this.keepers].map(([name, state]) => [name, state()])) }, "");
   }
 
   go(route: Route, replace = false): void {
     const path = pathOf(route);
     if (replace) history.replaceState(null, "", path);
     else if (path !== location.pathname + location.search) {
+      this.keepState();
       history.pushState(null, "", path);
       this.steps += 1;
     }

@@ -1,16 +1,24 @@
 // Short words about what just happened, which go away by themselves.
 import { Lost, Refused } from "../lib/socket.ts";
 
-export type Toast = { id: number; text: string; bad: boolean };
+export type Toast = { id: number; text: string; bad: boolean; undo?: () => void };
 
 class Toasts {
   list = $state.raw<Toast[]>([]);
   private nextId = 1;
 
   say(text: string, bad = false): void {
-    const toast = { id: this.nextId++, text, bad };
+    this.show({ id: this.nextId++, text, bad });
+  }
+
+  /** Said with a way back, for long enough to take it. */
+  withUndo(text: string, undo: () => void): void {
+    this.show({ id: this.nextId++, text, bad: false, undo });
+  }
+
+  private show(toast: Toast): void {
     this.list = [...this.list.slice(-2), toast];
-    setTimeout(() => this.drop(toast.id), bad ? 8_000 : 4_000);
+    setTimeout(() => this.drop(toast.id), toast.undo ? 10_000 : toast.bad ? 8_000 : 4_000);
   }
 
   drop(id: number): void {
@@ -30,7 +38,7 @@ class Toasts {
 
 export function wordsOf(error: unknown): string {
   if (error instanceof Refused) return error.problem.hint ? `${error.problem.title}. ${error.problem.hint}` : error.problem.title;
-  if (error instanceof Lost) return "Not connected. Try again when the hub is back.";
+  if (error instanceof Lost) return "Can't reach the hub. Try again when you're back online.";
   return error instanceof Error ? error.message : String(error);
 }
 

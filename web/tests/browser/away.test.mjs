@@ -28,11 +28,11 @@ scene("a page that was offline in the middle of a turn shows the same as one tha
   await leaves.getByRole("button", { name: "Send" }).click();
   await leaves.getByText(/Word 9\b/).first().waitFor();
   await leaves.context().setOffline(true);
-  await leaves.getByText("Not connected").waitFor();
+  await leaves.getByText("Offline").waitFor();
   // A tap without a network is kept, and says so.
   await prompt(leaves).fill("hail from the tunnel");
   await leaves.getByRole("button", { name: /Queue|Send/ }).click();
-  await leaves.getByText(/is kept and sent when the hub is back/).waitFor();
+  await leaves.getByText(/Will be sent when you're back online/).waitFor();
   await until("more words", async () => /Word 70\b/.test(await timeline(stays)));
   await leaves.context().setOffline(false);
   await leaves.evaluate(() => dispatchEvent(new Event("online")));
@@ -52,13 +52,13 @@ scene("a decision that came too late says why", async ({ open, hub }) => {
   const page = await open({ path: `/sessions/${sessionId}` });
   await page.getByRole("button", { name: "Allow once" }).waitFor();
   await page.context().setOffline(true);
-  await page.getByText("Not connected").waitFor();
+  await page.getByText("Offline").waitFor();
   await page.getByRole("button", { name: "Allow once" }).click();
-  await page.getByText(/“Allow once” is kept/).waitFor();
+  await page.getByText(/Allow once: Will be sent/).waitFor();
   await hub.call("POST", `/approvals/${(await hub.ask(sessionId)).approval}`, { decision: "deny" });
   await page.context().setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));
-  await page.getByText(/denied by owner/).first().waitFor();
+  await page.getByTitle(/denied by owner/).first().waitFor();
 });
 
 for (const agent of ["codex", "claude"]) {
@@ -72,10 +72,10 @@ for (const agent of ["codex", "claude"]) {
     await page.getByText(/Word 20\b/).first().waitFor();
     const seen = await timeline(page);
     await stage.killHub();
-    await page.getByText("Not connected").waitFor();
+    await page.getByText("Offline").waitFor();
     assert.ok((await timeline(page)).includes("Word 20"), "what was seen stays on screen");
     await stage.startHub();
-    await page.getByText("Not connected").waitFor({ state: "detached" });
+    await page.getByText("Offline").waitFor({ state: "detached" });
     await hub.rest(sessionId);
     await same(page, await open({ size: TALL, path }));
     const words = seen.match(/Word \d+/g).at(-1);

@@ -14,7 +14,7 @@ async function harmless(page, path) {
     handlers: [...document.querySelectorAll("*")].filter((one) => [...one.attributes].some((attribute) => attribute.name.startsWith("on"))).length,
     // Ours have an address of ours.
     made: document.querySelectorAll("iframe, object, embed, script:not([src^='/']), img:not([src^='/'])").length,
-    links: [...document.querySelectorAll("a[href]")].map((one) => one.getAttribute("href")).filter((address) => !/^(\/|https?:|mailto:)/.test(address)),
+    links: [...document.querySelectorAll("a[href]")].map((one) => one.getAttribute("href")).filter((address) => !/^(\/|#content$|https?:|mailto:)/.test(address)),
   }));
   assert.deepEqual(found, { pwned: undefined, handlers: 0, made: 0, links: [] }, path);
   assert.deepEqual(page.complaints, [], path);
@@ -56,18 +56,19 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
   scene(`a device that is ${mode} has no live buttons but its own`, async ({ open, hub }) => {
     const { sessionId } = await hub.open({ prompt: "write a note" });
     const page = await open({ size: DESKTOP, path: `/sessions/${sessionId}`, token: await hub.paired(mode, `the one that is ${mode}`) });
-    await page.getByText(/This device may only watch/).waitFor();
+    await page.getByText(/This device can only watch/).waitFor();
     await page.getByText("From the script.").first().waitFor();
     assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), decides ? 1 : 0);
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "New", exact: true }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();
-    await page.getByRole("button", { name: "Export" }).waitFor();
-    for (const word of ["Rename", "Archive", "Fork", "Close for good"]) assert.equal(await page.getByRole("button", { name: word }).count(), 0, word);
+    const menu = page.getByRole("dialog");
+    await menu.getByRole("button", { name: "Export" }).waitFor();
+    for (const word of ["Rename", "Archive", "Fork", "End session", "Delete"]) assert.equal(await menu.getByRole("button", { name: word }).count(), 0, word);
     if (decides) {
       await page.keyboard.press("Escape");
       await page.getByRole("button", { name: "Deny", exact: true }).click();
-      await page.getByText(`denied by the one that is ${mode}`).first().waitFor();
+      await page.getByTitle(`denied by the one that is ${mode}`).first().waitFor();
     }
     assert.deepEqual(page.complaints, []);
   });
@@ -93,10 +94,26 @@ scene("a device is paired by its link, watches, and is out when it is revoked", 
   await page.getByRole("button", { name: "Pair" }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   await page.goto(`${stage.url}/machines`);
-  await page.getByText(/you may watch only/).waitFor();
+  await page.getByText(/This device: Wall · watch only/).waitFor();
   assert.equal(await page.getByRole("button", { name: "Pair a device" }).count(), 0);
   const { devices } = await hub.call("GET", "/devices");
   await hub.call("DELETE", `/devices/${devices.find((one) => one.label === "Wall" && !one.revokedAt).id}`);
   await page.getByLabel("Pairing code").waitFor();
   assert.deepEqual(page.complaints, []);
+}, { anywhere: true });
+
+scene("a link of the hub's own computer signs in without a form, once, and a browser that is in stays who it is", async ({ open, hub, stage }) => {
+  const count = async () => (await hub.call("GET", "/devices")).devices.length;
+  const before = await count();
+  const first = await hub.admin("POST", "/admin/pair/new", { mode: "full", label: "browser here" });
+  const page = await open({ signedIn: false, path: `/pair?enter#${first.code}` });
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  assert.ok(!page.url().includes(first.code));
+  assert.equal(await count(), before + 1);
+  const second = await hub.admin("POST", "/admin/pair/new", { mode: "full" });
+  await page.goto(`${stage.url}/pair?enter#${second.code}`);
+  await page.getByRole("navigation", { name: "Main" }).waitFor();
+  assert.equal(await count(), before + 1);
+  const late = await open({ signedIn: false, path: `/pair?enter#${first.code}` });
+  await late.getByLabel("Pairing code").waitFor();
 }, { anywhere: true });

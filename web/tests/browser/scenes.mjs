@@ -31,6 +31,11 @@ export const NASTY = `<img src=x onerror="window.pwned=1"><script>window.pwned=1
 /** A file may be called so. */
 export const NASTY_NAME = "<img src=x onerror=window.pwned=1>.html";
 
+/** What a command is stuffed with, so that its end is not seen. */
+export const STUFFING = { lines: "\n".repeat(80), letters: `echo ${"a".repeat(8_000)};`, fillers: `echo ${"\u3164".repeat(400)};`, blanks: `echo ${"\u00a0".repeat(3_000)};` };
+/** Where such a command ends. */
+export const STUFFED_END = "rm -rf ../elsewhere";
+
 /** Agents name their tools differently: how each runs a command, changes a file and asks. */
 const AGENTS = {
   codex: {
@@ -71,6 +76,7 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "plan it, claude" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Look at the cart\n2. Mend the sum" } }], repeat: "forever" },
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
   { when: { contains: "fix the total" }, do: [plan(3)] },
@@ -79,6 +85,7 @@ export const steps = (shop) => [
   { when: { contains: "rename" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Update File: cart.py\n@@\n-def total(prices, discount):\n+def grand_total(prices, discount=0):\n*** End Patch" }], repeat: "forever" },
   { when: { contains: "write a note" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Add File: note.md\n+# A note\n+From the script.\n*** End Patch" }], repeat: "forever" },
   { when: { contains: "colour" }, do: [AGENTS.codex.ask("Which colour should the button have?", COLOURS)], repeat: "forever" },
+  ...Object.entries(STUFFING).map(([what, stuffing]) => ({ when: { contains: `be long with ${what}` }, do: [{ call: "exec_command", args: { cmd: `echo begin;${stuffing}${STUFFED_END}`, sandbox_permissions: "require_escalated", justification: "Because." } }], repeat: "forever" })),
   { when: { contains: "be nasty with a command" }, do: [{ say: NASTY }, { call: "exec_command", args: { cmd: `echo '${NASTY}'`, sandbox_permissions: "require_escalated", justification: NASTY } }], repeat: "forever" },
   { when: { contains: "be nasty with a file" }, do: [{ custom: "apply_patch", input: `*** Begin Patch\n*** Add File: ${NASTY_NAME}\n+${NASTY}\n*** End Patch` }], repeat: "forever" },
   { when: { contains: "be nasty with a question" }, do: [AGENTS.codex.ask(NASTY, [{ label: NASTY, description: NASTY }, { label: `${NASTY} too`, description: NASTY }])], repeat: "forever" },
@@ -140,7 +147,8 @@ export class Script {
 
 /** A session in which every text that an agent controls is nasty. */
 export function nasty(cwd) {
-  const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY);
+  // Newer than all others: it has to be on the first screen of the list.
+  const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY, Date.now() + 60_000);
   log.add("title_changed", "metadata", { text: NASTY });
   log.add("model_changed", "metadata", { payload: { model: NASTY } });
   log.add("git_changed", "metadata", { payload: { branch: NASTY_NAME, dirty: 0 } });
@@ -175,6 +183,41 @@ export function long(cwd, events) {
     log.say(turn, `Round ${round} is done.\n\n- it went well\n- \`make\` said so\n\n\`\`\`sh\nmake round-${round + 1}\n\`\`\``, 24);
     log.end(turn);
   }
+  return log.events;
+}
+
+/** A session of the kind that is read on a phone: two directions, colours, a long output, a diff, a notice that comes again. */
+export function varied(cwd) {
+  const log = new Script("codex", cwd, "A varied session", Date.now());
+  const notice = "Codex could not find bubblewrap on PATH. Install bubblewrap with your package manager to run commands in a sandbox.";
+  log.add("notice", "lifecycle_status", { text: notice, payload: { level: "warning" } });
+  const first = log.turn("tell me a story");
+  log.say(first, "مرحبا بالعالم. هذا نص.\n\n- بند أول\n- بند ثان");
+  log.run(first, "make test", `\x1b[42m\x1b[30m PASS \x1b[0m \x1b[38;5;208morange\x1b[0m\n${Array.from({ length: 80 }, (_, at) => `line ${at} ${"x".repeat(120)}`).join("\n")}`, 3);
+  log.edit(first, "src/search.rs", "@@ -12,3 +12,4 @@\n pub fn search(query: &str) {\n-    let all = load();\n+    let found = index().find(query);\n+    // a comment\n }");
+  log.say(first, "The **answer** of the first turn.");
+  log.end(first);
+  log.add("notice", "lifecycle_status", { text: notice, payload: { level: "warning" } });
+  const second = log.turn("go on");
+  for (const at of [1, 2, 3]) log.add("notice", "lifecycle_status", { turn: second, text: `The model's service answered 429: retry ${at} of 10 in 36.0 s.`, payload: { level: "warning" } });
+  for (const done of [1, 2]) log.add("plan_updated", "plan", { turn: second, item: id(), payload: { steps: ["Look", "Mend"].map((text, at) => ({ text, status: at < done ? "completed" : "pending" })) } });
+  log.say(second, "The answer of the second turn.");
+  log.end(second);
+  return log.events;
+}
+
+/** Two by two, all red. */
+const DOT = "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEElEQVR4nGP4r6AARAwQCgAmbgT90I7UiAAAAABJRU5ErkJggg==";
+
+/** A session whose tool answered with a picture. */
+export function pictured(cwd) {
+  const log = new Script("claude", cwd, "A session with a picture", Date.now());
+  const turn = log.turn("look at the dot");
+  const item = id();
+  log.add("tool_started", "tool_command", { turn, item, payload: { name: "Read", kind: "read", input: { file_path: `${cwd}/dot.png` } } });
+  log.add("tool_finished", "tool_command", { turn, item, payload: { status: "completed", attachments: [{ name: "dot.png", mediaType: "image/png", data: DOT }] } });
+  log.say(turn, "It is red.");
+  log.end(turn);
   return log.events;
 }
 

@@ -5,6 +5,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { client, DESKTOP, launch, open, PHONE, quiet } from "./browser.mjs";
+import { serveDist } from "./dist.mjs";
 import { BIN, ROOT } from "./stage.mjs";
 
 const [folder = "shots", word = ""] = process.argv.slice(2);
@@ -19,7 +20,10 @@ async function startDemo() {
   const told = {};
   for await (const line of createInterface({ input: demo.stdout })) {
     Object.assign(told, JSON.parse(line));
-    if (told.ready) return { ...told, stop: () => new Promise((done) => (demo.once("exit", done), demo.kill("SIGINT"))) };
+    if (!told.ready) continue;
+    const front = process.env.LONGSHORE_DIST ? await serveDist(process.env.LONGSHORE_DIST, () => told.url) : undefined;
+    const stop = () => new Promise((done) => (demo.once("exit", done), demo.kill("SIGINT"), void front?.stop()));
+    return { ...told, url: front?.url ?? told.url, stop };
   }
   throw new Error("the demo ended before it stood");
 }
@@ -37,7 +41,7 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
     await quiet(page);
     await page.evaluate(() => document.querySelectorAll(".timeline .fold [aria-expanded=false]").forEach((fold) => fold.click()));
   }],
-  ["working", `/sessions/${soak}`, (page) => page.getByLabel("Prompt").fill("and then the rest")],
+  ["working", `/sessions/${soak}`, (page) => page.getByRole("textbox", { name: "Prompt", exact: true }).fill("and then the rest")],
   ["approval", `/sessions/${rename}`, undefined, ["phone-dark"]],
   ["risky", `/sessions/${cleanup}`],
   ["question", `/sessions/${button}`, undefined, ["phone-light"]],
@@ -54,7 +58,7 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
   ["help", "/sessions", (page) => page.keyboard.press("?")],
   ["offline", `/sessions/${rename}`, async (page) => {
     await page.context().setOffline(true);
-    await page.getByText("Not connected").waitFor();
+    await page.getByText("Offline").waitFor();
     await page.getByRole("button", { name: "Allow once" }).click();
   }],
   ["welcome", "/pair"],

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { client, until } from "./browser.mjs";
+import { serveDist } from "./dist.mjs";
 
 export const ROOT = resolve(import.meta.dirname, "../../..");
 export const BIN = process.env.LONGSHORE_BIN ?? join(ROOT, "target/debug/longshore");
@@ -19,12 +20,13 @@ export async function startStage(steps) {
   const folder = mkdtempSync(join(tmpdir(), "longshore-stage-"));
   const at = (...names) => join(folder, ...names);
   for (const name of ["home", "codex", "claude", "longshore", "tmp", "work", "work/shop"]) mkdirSync(at(name), { recursive: true });
-  const stage = { folder, work: at("work"), shop: at("work/shop"), token: TOKEN, hub: undefined, url: "" };
+  const stage = { folder, work: at("work"), shop: at("work/shop"), token: TOKEN, hub: undefined, hubUrl: "", url: "" };
   writeFileSync(at("script.json"), JSON.stringify(steps(stage.shop)));
   writeFileSync(at("work/shop/cart.py"), "def total(prices, discount):\n    return sum(prices) + discount\n");
 
   const model = spawn(BIN, ["model", "--script", at("script.json")], { stdio: ["ignore", "pipe", "inherit"], env: { PATH: process.env.PATH, HOME: at("home") } });
   stage.stop = async () => {
+    await stage.front?.stop();
     for (const child of [stage.hub, model]) await ended(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
   };
@@ -56,9 +58,9 @@ async function raise(stage, at, base) {
   stage.startHub = async () => {
     rmSync(at("longshore/data/hub.json"), { force: true });
     const log = openSync(at("hub.log"), "a");
-    stage.hub = spawn(BIN, ["up", "--bind", stage.url ? new URL(stage.url).host : "127.0.0.1:0"], { env, cwd: at("work"), stdio: ["ignore", "ignore", log] });
+    stage.hub = spawn(BIN, ["up", "--bind", stage.hubUrl ? new URL(stage.hubUrl).host : "127.0.0.1:0"], { env, cwd: at("work"), stdio: ["ignore", "ignore", log] });
     closeSync(log);
-    stage.url = await until("the hub", () => {
+    stage.hubUrl = await until("the hub", () => {
       try {
         return JSON.parse(readFileSync(at("longshore/data/hub.json"), "utf8")).url;
       } catch {
@@ -70,6 +72,8 @@ async function raise(stage, at, base) {
   /** What the hub said last. */
   stage.lastLines = () => readFileSync(at("hub.log"), "utf8").split("\n").slice(-15).join("\n");
   await stage.startHub();
+  if (process.env.LONGSHORE_DIST) stage.front = await serveDist(resolve(process.env.LONGSHORE_DIST), () => stage.hubUrl);
+  stage.url = stage.front?.url ?? stage.hubUrl;
   const page = await (await fetch(stage.url)).text();
   if (!page.includes('id="app"')) throw new Error(`${BIN} was built without the web app: make web, then cargo build`);
   await settleCodex(client(stage));

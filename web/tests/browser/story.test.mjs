@@ -20,11 +20,11 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       const page = await open({ size, path: "/new" });
       await page.getByRole("radio", { name: title }).first().click();
       await page.getByLabel("Folder").fill(stage.shop);
-      await page.getByLabel("First words").fill(`mend the price, ${agent} on a ${where}`);
+      await page.getByLabel("Prompt").fill(`mend the price, ${agent} on a ${where}`);
       await page.getByRole("button", { name: /^Start/ }).click();
 
       // What would change is seen before it is allowed.
-      const asked = page.getByRole("region", { name: "Change this file?" });
+      const asked = page.getByRole("group", { name: "Change this file?" });
       await asked.waitFor();
       for (const [line, sign] of [[PRICE[0], ".gone"], [PRICE[1], ".add"]]) await asked.locator(sign, { hasText: line.trim() }).first().waitFor();
       assert.ok(readFileSync(file, "utf8").includes(PRICE[0]), "nothing has changed yet");
@@ -33,16 +33,17 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByText(/^Done ·/).waitFor();
       assert.ok(readFileSync(file, "utf8").includes(PRICE[1]));
 
-      // Words come one by one, and a turn is stopped. What waited is said then.
+      // Words come one by one, and a turn is stopped. What waited is held, and said when it is sent on.
       await prompt(page).fill("speak endlessly");
       await page.getByRole("button", { name: "Send" }).click();
       await word(page, 3);
       await word(page, 12);
       await prompt(page).fill("hail after that");
       await page.getByRole("button", { name: "Queue" }).click();
-      await page.getByLabel("Waiting prompts").getByText("hail after that").waitFor();
+      await page.getByLabel("Queued prompts").getByText("hail after that").waitFor();
       await page.getByRole("button", { name: "Stop the turn" }).click();
       await page.getByText(/^Stopped ·/).waitFor();
+      await page.getByRole("button", { name: "Send next" }).click();
       await page.getByText("Hail to you.").waitFor();
 
       // The change of the whole session.
@@ -79,7 +80,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
     await page.getByText("deletes").waitFor();
     await page.getByRole("button", { name: "Deny with a message" }).click();
     await page.getByLabel("Message to the agent").fill("not on a Friday");
-    await page.getByRole("button", { name: "Deny with this" }).click();
+    await page.getByRole("button", { name: "Deny and send" }).click();
     await page.getByText(/“not on a Friday”/).waitFor();
     await hub.rest(sessionId);
     assert.ok(existsSync(join(stage.shop, "build")), "it was not run");
@@ -115,17 +116,18 @@ scene("words that wait are put in another order and taken back", async ({ open, 
   const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
   const page = await open({ path: `/sessions/${sessionId}` });
   await word(page, 3);
-  const waiting = page.getByLabel("Waiting prompts");
+  const waiting = page.getByLabel("Queued prompts");
   for (const words of ["hail first", "hail second"]) {
     await prompt(page).fill(words);
     await page.getByRole("button", { name: "Queue" }).click();
     await waiting.getByText(words).waitFor();
   }
-  await page.getByRole("button", { name: "Earlier" }).last().click();
+  await page.getByRole("button", { name: "Move up" }).last().click();
   await until("the other order", async () => (await waiting.locator("li").first().textContent()).includes("second"));
-  await page.getByRole("button", { name: "Take back" }).last().click();
+  await page.getByRole("button", { name: "Remove" }).last().click();
   await until("one prompt", async () => (await waiting.locator("li").count()) === 1);
   await page.getByRole("button", { name: "Stop the turn" }).click();
+  await page.getByRole("button", { name: "Send next" }).click();
   await page.getByText("Hail to you.").waitFor();
   assert.deepEqual(page.complaints, []);
 });

@@ -13,7 +13,7 @@ import { bars, ceiling, totals } from "../../src/lib/usage.ts";
 const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: false, fork: true, interrupt: true, listSessions: true, models: true, modes: ["ask", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true } as Session["capabilities"];
 
 function session(id: string, more: Partial<Session> = {}): Session {
-  return { sessionId: id, provider: "a", title: id, status: "idle", activity: "idle", cwd: "/p", createdAt: "", updatedAt: id, mode: "ask", capabilities: CAPABILITIES, head: 1, usage: {}, archived: false, ...more };
+  return { sessionId: id, provider: "a", title: id, status: "idle", activity: "idle", cwd: "/p", createdAt: "", updatedAt: id, mode: "ask", capabilities: CAPABILITIES, head: 1, usage: {}, archived: false, queueHeld: false, cutByRestart: false, ...more };
 }
 
 test("sessions stand by project, newest first, delegated ones with their parent", () => {
@@ -45,8 +45,8 @@ test("a device is offered what it may do and what the agent can", () => {
 });
 
 test("a session stands as its activity says, then its last turn", () => {
-  const word = (activity: Session["activity"], status: Session["status"]) => standing({ activity, status }).word;
-  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("closed", "error")], ["waits for you", "failed", "sleeping", "stopped", "closed"]);
+  const word = (activity: Session["activity"], status: Session["status"]) => standing({ activity, status, cutByRestart: false }).word;
+  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("closed", "error")], ["needs you", "failed", "sleeping", "stopped", "ended"]);
 });
 
 test("every screen has an address that leads back to it", () => {

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 
 use longshore_model::approval::Decision;
 use longshore_model::capability::{Capabilities, Mode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::account::Account;
 
@@ -238,6 +238,20 @@ static ROWS: [Row; 5] = [
     },
 ];
 
+/// What an agent is told beside the protocol when a session opens, by the name that it gives itself: an agent of the
+/// settings may be called anything.
+///
+/// Claude Code may have a model decide what it may do while it plans, and then asks nobody. Here a person decides.
+pub(crate) fn aside_for(name: &str) -> Option<Value> {
+    let settings = crate::claude::flag_settings(None);
+    name.contains("claude").then(|| json!({"claudeCode": {"options": {"settings": settings}}}))
+}
+
+/// What its counts of tokens are of, by the name that an agent of the settings gives itself.
+pub(crate) fn counts_of(name: &str) -> Option<Counts> {
+    name.ends_with("/claude-agent-acp").then_some(Counts::Turn)
+}
+
 /// The agents that are known.
 pub fn rows() -> &'static [Row] {
     &ROWS
@@ -295,8 +309,10 @@ impl Row {
             fork: self.forks,
             modes,
             models: self.models,
-            effort: false,
+            // Only where nobody knows what an agent can; those that are known offer no such thing.
+            effort: self.modes.is_empty(),
             memory_in_log: false,
+            own_record: false,
             custom: [("protocol".to_owned(), json!("acp/1"))].into(),
         }
     }

@@ -13,13 +13,15 @@ use std::time::Duration;
 
 use longshore_model::anchor::{Answer, FromAnchor};
 use longshore_model::driver::{Input, Output};
-use longshore_model::event::{Body, Draft, Raw, RawFault};
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
 use longshore_model::id::{QueryId, SessionId};
+use longshore_model::lifecycle::TurnOutcome;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::ending::{Cause, Ending};
 use super::home::Home;
+use super::interrupts::{Interrupts, UnheededInterrupt};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
 use super::process::{News, Process};
@@ -29,7 +31,7 @@ use super::wire::Wire;
 use crate::clock;
 use crate::transport::http::{Http, Spoke};
 use crate::transport::socket::{self, Socket};
-use crate::transport::{Ended, Line};
+use crate::transport::{Ended, Line, at};
 use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
@@ -71,6 +73,8 @@ pub(crate) struct Agent {
     out: Output,
     /// Why it is being stopped.
     cause: Option<Cause>,
+    /// Interrupts that it has not heeded yet.
+    interrupts: Interrupts,
     /// How many messages and ticks were handled since there last was room at the hub.
     heard: usize,
     ticked: Instant,
@@ -85,7 +89,7 @@ impl Agent {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { process, home, http, socket, wire, translator } = started;
+        let Started { process, mark, home, http, socket, wire, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -101,11 +105,12 @@ impl Agent {
             http,
             socket,
             wire,
-            workshop: Workshop::new(),
+            workshop: Workshop::under(mark),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
             out: Output::default(),
             cause: None,
+            interrupts: Interrupts::new(root, &job.config.limits),
             heard: 0,
             ticked: Instant::now(),
             route: job.route.clone(),
@@ -133,6 +138,7 @@ impl Agent {
             let hears = self.cause.is_none() && !full && self.heard < HEARD_WHILE_WAITING;
             let tick = if hears { self.next_tick() } else { None };
             let leaves = self.leaves_at();
+            let unheeded = self.interrupts.due().filter(|_| self.cause.is_none());
             tokio::select! {
                 biased;
                 cause = stopped(&mut end.stop), if self.cause.is_none() => {
@@ -152,6 +158,7 @@ impl Agent {
                 () = sleep_until(leaves.unwrap_or_else(Instant::now)), if leaves.is_some() => {
                     self.stop(Cause::Idle);
                 }
+                () = at(unheeded) => self.end_unheeded(),
                 (id, result) = self.workshop.next(), if hears && self.workshop.is_busy() => {
                     self.translate(Input::WorkDone { id, result });
                 }
@@ -228,7 +235,10 @@ impl Agent {
                 self.asked.insert(id, answer);
                 self.translate(Input::Ask { id, query });
             }
-            Message::Tell(session, command) => self.translate(Input::Tell { session, command }),
+            Message::Tell(session, command) => {
+                self.interrupts.told(session, &command);
+                self.translate(Input::Tell { session, command });
+            }
             Message::LetGo(session) => {
                 self.translate(Input::Close { session });
                 self.release(session, Ending::let_go(self.opened.contains(&session)));
@@ -246,6 +256,7 @@ impl Agent {
     fn let_go(&mut self, session: SessionId, ending: Ending) {
         self.hosted.retain(|hosted| *hosted != session);
         self.opened.remove(&session);
+        self.interrupts.forget(session);
         self.idle_since = Instant::now();
         let Ending { sleep, reason } = ending;
         self.outbox.send(FromAnchor::Gone { session, sleep, reason });
@@ -310,7 +321,7 @@ impl Agent {
             if listens(&draft.body) {
                 self.began.insert(session);
             }
-            self.outbox.say(session, draft);
+            self.say(session, draft);
         }
         for (session, call, wish) in delegates {
             self.outbox.send(FromAnchor::Delegate { session, call, wish });
@@ -356,6 +367,27 @@ impl Agent {
             tracing::error!(agent = self.title, words, "a driver panicked");
             self.stop(Cause::Panicked(words));
         }
+    }
+
+    /// Something is said in a session. What was run for a turn that was interrupted ends with it.
+    fn say(&mut self, session: SessionId, draft: Draft) {
+        self.interrupts.said(session, draft.turn, &draft.body);
+        if let Body::TurnFinished(end) = &draft.body {
+            self.workshop.turn_ends(session, end.outcome == TurnOutcome::Interrupted);
+        }
+        self.outbox.say(session, draft);
+    }
+
+    /// It was interrupted and goes on: its process is ended.
+    fn end_unheeded(&mut self) {
+        let Some(UnheededInterrupt { session, turn, within }) = self.interrupts.overdue() else { return };
+        let cause = Cause::Unheeded { within };
+        let text = Ending::of(&self.title, Ended::default(), Some(cause.clone()), true).reason;
+        tracing::warn!(agent = self.title, within_s = within.as_secs(), "an interrupt was not heeded");
+        // The turn ends when the process is gone: what waits behind it is then told to the next one.
+        self.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn).text(text));
+        self.stop(cause);
+        self.process.kill();
     }
 
     /// A line that nobody translates any more is kept as it came.

@@ -19,7 +19,8 @@ use super::job::{Job, Purpose, Ran};
 use super::query::Queries;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::{AnchorConfig, Deliver};
-use crate::past::{Errand, Watcher};
+use crate::leash::{self, LeashRecord};
+use crate::past::{Errand, Wanted, Watcher};
 use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
@@ -93,6 +94,7 @@ impl Dispatch {
         mut from_hub: mpsc::Receiver<ToAnchor>,
         mut shutdown: oneshot::Receiver<()>,
     ) {
+        let record = self.end_what_was_left().await;
         self.watcher.start(&mut self.readers);
         loop {
             tokio::select! {
@@ -124,7 +126,24 @@ impl Dispatch {
                 },
             }
         }
+        let mark = self.config.mark.clone();
         self.shut_down(from_hub).await;
+        let ended = tokio::task::spawn_blocking(move || {
+            leash::end(&mark);
+            if let Some(record) = record {
+                record.end();
+            }
+        });
+        if let Err(error) = ended.await {
+            tracing::error!(%error, "what agents left was not ended");
+        }
+    }
+
+    /// Ends what an earlier hub left that was killed. Before anything is started: an agent that is still there holds on to
+    /// its conversations.
+    async fn end_what_was_left(&self) -> Option<LeashRecord> {
+        let folder = self.config.leashes.clone()?;
+        tokio::task::spawn_blocking(move || LeashRecord::begin(&folder)).await.ok()
     }
 
     fn take(&mut self, message: ToAnchor) {
@@ -135,8 +154,8 @@ impl Dispatch {
                 Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
                 Some(_) | None => self.pass(session, Message::LetGo(session)),
             },
-            ToAnchor::ReadPast { session, agent, native, after } => {
-                self.watcher.read_on(&agent, native, session, after);
+            ToAnchor::ReadPast { session, agent, native, after, since } => {
+                self.watcher.read_on(&agent, native, Wanted { session, after, since });
             }
             ToAnchor::Ask { id, query } => self.ask(id, query),
         }

@@ -1,6 +1,7 @@
 //! Why an agent is gone, in data and in words.
 
 use std::os::unix::process::ExitStatusExt;
+use std::time::Duration;
 
 use longshore_model::lifecycle::{Sleep, SleepCause};
 use rustix::process::Signal;
@@ -21,6 +22,11 @@ pub(crate) enum Cause {
     Finished(String),
     /// Its driver panicked.
     Panicked(String),
+    /// It did not end a turn that was interrupted.
+    Unheeded {
+        /// How long it had.
+        within: Duration,
+    },
     /// It does not read what it is told.
     Stuck,
     /// Its sessions told it more than it could be told.
@@ -75,6 +81,7 @@ impl Ending {
             Cause::Asked
             | Cause::Finished(_)
             | Cause::Panicked(_)
+            | Cause::Unheeded { .. }
             | Cause::Stuck
             | Cause::Overrun
             | Cause::HungUp
@@ -94,6 +101,13 @@ impl Ending {
             Some(Cause::Panicked(words)) => {
                 let reason = format!("the driver of {title} failed, which is a fault of Longshore: {words}");
                 (by_itself, reason)
+            }
+            Some(Cause::Unheeded { within }) => {
+                let within = within.as_secs();
+                let reason = format!(
+                    "{title} was interrupted, did not stop within {within} s and was ended; the next prompt starts it again"
+                );
+                (SleepCause::Stopped, reason)
             }
             Some(Cause::Stuck) => {
                 (by_itself, format!("{title} did not read what it was told and was stopped"))
@@ -123,6 +137,12 @@ impl Ending {
     }
 }
 
+/// How a line begins that says what went wrong.
+const SIGNS: [&str; 5] = ["error:", "error[", "fatal:", "uncaught ", "fatal error"];
+
+/// How many lines of a paragraph are quoted, where no line says that it is the error.
+const PARAGRAPH: usize = 4;
+
 const SHUTDOWN: &str = "Longshore was shut down, and the agent with it";
 
 fn force(signalled: Option<Signal>) -> &'static str {
@@ -135,14 +155,13 @@ fn force(signalled: Option<Signal>) -> &'static str {
 
 fn natural(title: &str, ended: &Ended) -> String {
     let Some(status) = ended.status else { return format!("{title} is gone") };
-    let reason = match (status.code(), status.signal()) {
-        // Agents complain on stderr in normal use; of one that ended well it is not the reason.
-        (Some(0), _) => return format!("{title} ended"),
-        (Some(code), _) => format!("{title} ended with code {code}"),
+    // Agents complain on stderr in normal use; of one that ended well, or was killed, it is not the reason.
+    match (status.code(), status.signal()) {
+        (Some(0), _) => format!("{title} ended"),
+        (Some(code), _) => quoting(format!("{title} ended with code {code}"), &ended.stderr),
         (None, Some(signal)) => format!("{title} was killed by {}", signal_name(signal)),
         (None, None) => format!("{title} is gone"),
-    };
-    quoting(reason, &ended.stderr)
+    }
 }
 
 fn signal_name(signal: i32) -> String {
@@ -161,12 +180,35 @@ fn signal_name(signal: i32) -> String {
     name.unwrap_or_else(|| format!("signal {signal}"))
 }
 
-/// The reason, with the last line of stderr when there is one.
+/// The reason, with what the agent itself says of it.
 fn quoting(reason: String, stderr: &str) -> String {
-    match stderr.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-        Some(last) => format!("{reason}: {}", last.chars().take(QUOTED).collect::<String>()),
+    match complaint(stderr) {
+        Some(complaint) if complaint.chars().count() > QUOTED => {
+            format!("{reason}: {}…", complaint.chars().take(QUOTED).collect::<String>())
+        }
+        Some(complaint) => format!("{reason}: {complaint}"),
         None => reason,
     }
+}
+
+/// The error in what an agent wrote: the last line that says that it is one, or else the last paragraph.
+fn complaint(stderr: &str) -> Option<String> {
+    let lines: Vec<&str> = stderr.lines().map(str::trim_end).collect();
+    let says_so = |line: &&&str| {
+        let line = line.to_lowercase();
+        let word = line.trim_start();
+        SIGNS.iter().any(|sign| word.starts_with(sign)) || line.contains("panicked at")
+    };
+    if let Some(at) = lines.iter().rposition(|line| says_so(&line)) {
+        // What a panic says stands in the next line.
+        let more = lines[at].contains("panicked at") && lines[at].ends_with(':');
+        let told = lines.get(at..=at + usize::from(more)).unwrap_or(&lines[at..=at]);
+        return Some(told.iter().map(|line| line.trim()).collect::<Vec<_>>().join(" "));
+    }
+    let end = lines.iter().rposition(|line| !line.trim().is_empty())?;
+    let begin = lines[..end].iter().rposition(|line| line.trim().is_empty()).map_or(0, |empty| empty + 1);
+    let begin = begin.max(end.saturating_sub(PARAGRAPH - 1));
+    Some(lines[begin..=end].join("\n").trim().to_owned())
 }
 
 #[cfg(test)]
@@ -179,7 +221,7 @@ mod tests {
         Ended {
             status: Some(ExitStatus::from_raw(raw)),
             signalled,
-            stderr: "first\nthe cause\n\n".to_owned(),
+            stderr: "first\n\nthe cause\n\n".to_owned(),
         }
     }
 
@@ -189,8 +231,26 @@ mod tests {
         assert_eq!(code.reason, "Codex ended with code 3: the cause");
         assert_eq!((code.sleep.cause, code.sleep.exit_code), (SleepCause::Exited, Some(3)));
         let killed = Ending::of("Codex", ended(9, None), Some(Cause::HungUp), true);
-        assert_eq!(killed.reason, "Codex was killed by SIGKILL: the cause");
+        assert_eq!(killed.reason, "Codex was killed by SIGKILL", "what it once complained of is not why");
+        assert_eq!(killed.sleep.stderr, "first\n\nthe cause\n\n");
         assert_eq!((killed.sleep.signal, killed.sleep.exit_code), (Some(9), None));
+    }
+
+    #[test]
+    fn the_error_is_quoted_whole_and_not_what_stands_around_it() {
+        let long =
+            format!("Error: {} is no longer supported; remove this setting", "approval_policy ".repeat(9));
+        let told = format!("WARNING: proceeding\n{long}\n\nCaused by:\n    5: <unknown>\n");
+        assert_eq!(complaint(&told).as_deref(), Some(long.as_str()));
+        let panic =
+            "thread 'main' panicked at src/main.rs:1:2:\nno such heron\nnote: run with `RUST_BACKTRACE=1`\n";
+        let said = complaint(panic).unwrap();
+        assert_eq!(said, "thread 'main' panicked at src/main.rs:1:2: no such heron");
+        let node =
+            "file:///x.js:3\n    throw new Error('gone');\n\nError: gone\n    at x.js:3\n\nNode.js v22\n";
+        assert_eq!(complaint(node).as_deref(), Some("Error: gone"));
+        assert_eq!(complaint("old\n\nno login\nlog in first\n").as_deref(), Some("no login\nlog in first"));
+        assert_eq!(complaint("\n \n"), None);
     }
 
     #[test]

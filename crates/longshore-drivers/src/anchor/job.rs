@@ -16,10 +16,12 @@ use super::translator::Translator;
 use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
+use crate::leash::Mark;
 use crate::react::settings::AGENTS_VARIABLE;
 use crate::spec::{self, AgentSpec, Channel, Invocation};
 use crate::transport::http::Http;
 use crate::transport::socket::Socket;
+use crate::transport::spawn::Tie;
 use crate::transport::{Spawn, Stdio};
 use rustix::process::Signal;
 
@@ -52,6 +54,8 @@ pub(crate) struct Job {
 /// A process that was started.
 pub(crate) struct Started {
     pub(crate) process: Process,
+    /// To which all belong that it starts, and that is started for it.
+    pub(crate) mark: Mark,
     pub(crate) home: Arc<Home>,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
@@ -170,10 +174,13 @@ impl Job {
         let spawn = Spawn { program, arguments, around, env, cwd };
         let tape = self.config.tape.clone();
         let home = self.homes.of(&*self.agent);
+        let mut tie = Tie::under(&self.config.mark);
+        let mark = tie.mark.clone();
         if matches!(channel, Channel::Turns) {
             let wire = Wire::new(tape, None, false);
             return Ok(Started {
-                process: Process::for_turns(spawn, limits, Arc::clone(&home)),
+                process: Process::for_turns(spawn, mark.clone(), limits, Arc::clone(&home)),
+                mark,
                 home,
                 http,
                 socket,
@@ -187,9 +194,13 @@ impl Job {
             first = home.enter() => first,
             cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
         };
+        if http.is_some() {
+            // A server has no input that ends with us, and may not care for less while it starts.
+            tie.left_alone = Signal::KILL;
+        }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
         let started = spawn.clone();
-        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn(&spawn, limits)).await;
+        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn_on(&tie, &spawn, limits)).await;
         let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
         let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
         if http.is_some() {
@@ -197,7 +208,7 @@ impl Job {
         }
         let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
         wire.spawned(&started);
-        Ok(Started { process: Process::for_life(stdio, first), home, http, socket, wire, translator })
+        Ok(Started { process: Process::for_life(stdio, first), mark, home, http, socket, wire, translator })
     }
 }
 
@@ -216,6 +227,6 @@ fn password() -> Result<String, String> {
 fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
     match remark {
         Some(remark) => format!("{} cannot be started: {remark}", agent.title()),
-        None => format!("{} is not installed; install it with `{}`", agent.title(), agent.install()),
+        None => format!("{} is not set up on this machine: {}", agent.title(), agent.install()),
     }
 }

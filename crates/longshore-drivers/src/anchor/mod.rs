@@ -21,6 +21,7 @@ mod dispatch;
 mod ending;
 mod files;
 mod home;
+mod interrupts;
 mod job;
 mod outbox;
 mod process;
@@ -30,17 +31,21 @@ mod translator;
 mod wire;
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_model::anchor::{FromAnchor, Launch, ToAnchor};
-use longshore_model::mcp::McpServer;
+use longshore_model::mcp::{self, McpServer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::capture::Tape;
 use crate::discover::{AgentSettings, Surroundings};
+#[cfg(doc)]
+use crate::leash::LeashRecord;
+use crate::leash::Mark;
 use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
@@ -69,12 +74,18 @@ pub struct AnchorConfig {
     pub limits: Limits,
     /// Servers of tools that every session gets, besides those that it brings itself.
     pub mcp_servers: Vec<McpServer>,
+    /// The variables that the servers which a session brings may be given.
+    pub mcp_env: Vec<String>,
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
     /// Where programs that call back are expected.
     pub reception: Reception,
     /// Where all that passes between it and its agents is written down, if anywhere.
     pub tape: Option<Tape>,
+    /// To which all belong that it starts.
+    pub mark: Mark,
+    /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
+    pub leashes: Option<PathBuf>,
     /// How long a question may take.
     pub query_deadline: Duration,
     /// How long an agent's list of models is believed.
@@ -91,9 +102,12 @@ impl Default for AnchorConfig {
             surroundings: Surroundings::of_this_process(),
             limits: Limits::default(),
             mcp_servers: Vec::new(),
+            mcp_env: Vec::new(),
             past: WatchPast::default(),
             reception: Reception::default(),
             tape: None,
+            mark: Mark::of_this_process().under(),
+            leashes: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
             linger: Duration::from_secs(20),
@@ -115,7 +129,8 @@ impl AnchorConfig {
         self.settings.get(agent.name()).cloned().unwrap_or_default()
     }
 
-    /// A session's own servers of tools, then those that every session gets; and what their `${NAME}` stand for.
+    /// A session's own servers of tools, then those that every session gets; and what their `${NAME}` stand for. What is our
+    /// own is told to nobody, and to a session's servers only what is listed.
     fn equip(&self, launch: &mut Launch) {
         let own = launch.mcp_servers.len();
         for server in &self.mcp_servers {
@@ -123,8 +138,15 @@ impl AnchorConfig {
                 launch.mcp_servers.push(server.clone());
             }
         }
-        let variable = |name: &str| self.surroundings.var(name)?.to_str().map(str::to_owned);
-        for server in &mut launch.mcp_servers {
+        for (at, server) in launch.mcp_servers.iter_mut().enumerate() {
+            let may = |name: &str| {
+                mcp::may_be_told(name) && (at >= own || self.mcp_env.iter().any(|listed| listed == name))
+            };
+            let variable = |name: &str| {
+                Some(name)
+                    .filter(|name| may(name))
+                    .and_then(|name| self.surroundings.var(name)?.to_str().map(str::to_owned))
+            };
             server.transport = server.transport.filled_in(variable);
         }
     }
@@ -199,8 +221,17 @@ mod tests {
             },
         };
         let config = AnchorConfig {
-            surroundings: Surroundings::of([("DOCS_KEY", "s3cret")]),
-            mcp_servers: vec![server("docs", "${DOCS_KEY}"), server("files", "of the settings")],
+            surroundings: Surroundings::of([
+                ("DOCS_KEY", "s3cret"),
+                ("FILES_KEY", "shared"),
+                ("LONGSHORE_TOKEN", "the owner's"),
+            ]),
+            mcp_servers: vec![
+                server("docs", "${DOCS_KEY}"),
+                server("files", "of the settings"),
+                server("ours", "${LONGSHORE_TOKEN}"),
+            ],
+            mcp_env: vec!["FILES_KEY".to_owned(), "LONGSHORE_TOKEN".to_owned()],
             ..AnchorConfig::default()
         };
         let session = SessionId::mint(&mut Context { now: Timestamp::default(), ids: &mut Ids::seeded(1) });
@@ -211,10 +242,23 @@ mod tests {
             mode: Mode::Ask,
             model: None,
             effort: None,
-            mcp_servers: vec![server("files", "of the session")],
+            mcp_servers: vec![
+                server("files", "of the session"),
+                server("a", "${FILES_KEY}"),
+                server("b", "${DOCS_KEY}"),
+                server("c", "${LONGSHORE_TOKEN}"),
+            ],
             start: Start::New,
         };
         config.equip(&mut launch);
-        assert_eq!(launch.mcp_servers, [server("files", "of the session"), server("docs", "s3cret")]);
+        let expected = [
+            server("files", "of the session"),
+            server("a", "shared"),
+            server("b", ""),
+            server("c", ""),
+            server("docs", "s3cret"),
+            server("ours", ""),
+        ];
+        assert_eq!(launch.mcp_servers, expected);
     }
 }

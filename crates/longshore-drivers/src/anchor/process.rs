@@ -8,6 +8,8 @@ use tokio::task::JoinHandle;
 
 use super::files::Folder;
 use super::home::{First, Home};
+use crate::leash::{self, Mark};
+use crate::transport::spawn::Tie;
 use crate::transport::{Ended, Happened, Limits, Line, Spawn, Stdio};
 
 /// What can happen to it.
@@ -40,6 +42,8 @@ pub(crate) struct Process {
 struct Turns {
     /// What every process of the agent has in common.
     spawn: Spawn,
+    /// To which all belong that the agent ever started.
+    mark: Mark,
     limits: Limits,
     home: Arc<Home>,
     starting: Option<Starting>,
@@ -62,8 +66,8 @@ impl Process {
     }
 
     /// One for each turn; none yet.
-    pub(crate) fn for_turns(spawn: Spawn, limits: Limits, home: Arc<Home>) -> Self {
-        let turns = Some(Turns { spawn, limits, home, starting: None });
+    pub(crate) fn for_turns(spawn: Spawn, mark: Mark, limits: Limits, home: Arc<Home>) -> Self {
+        let turns = Some(Turns { spawn, mark, limits, home, starting: None });
         Self { stdio: None, first: None, files: None, turns, stopping: false }
     }
 
@@ -73,13 +77,15 @@ impl Process {
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
         let Run { arguments, files, input } = run;
         let home = Arc::clone(&turns.home);
+        // What is started to stay goes on between turns.
+        let tie = Tie { leaves: true, ..Tie::under(&turns.mark) };
         let spawned = tokio::spawn(async move {
             let first = home.enter().await;
             // A slow disk, or a folder on a network, shall not keep the runtime waiting.
             let spawned = tokio::task::spawn_blocking(move || {
                 let (folder, found) = Folder::of(&files)?;
                 spawn.arguments.extend(found.into_iter().chain(arguments));
-                let stdio = Stdio::spawn(&spawn, limits).map_err(|error| error.to_string())?;
+                let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
                 Ok((stdio, folder, first))
             });
             spawned.await.unwrap_or_else(|error| Err(error.to_string()))
@@ -95,6 +101,14 @@ impl Process {
         }
         if let Some(stdio) = &mut self.stdio {
             stdio.stop();
+        }
+    }
+
+    /// Ends it at once and for good, and all that it started.
+    pub(crate) fn kill(&mut self) {
+        self.stop();
+        if let Some(stdio) = &mut self.stdio {
+            stdio.kill();
         }
     }
 
@@ -164,6 +178,15 @@ impl Process {
                 }
                 Happened::Ended(ended) => News::Ended(ended),
             };
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // What was left between turns goes with the session.
+        if let Some(turns) = &self.turns {
+            leash::end(&turns.mark);
         }
     }
 }

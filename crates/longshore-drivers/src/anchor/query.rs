@@ -66,6 +66,7 @@ impl Queries {
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
             Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => return None,
+            Query::RecordSize { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let known = match query {
@@ -79,6 +80,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => false,
         };
         self.config.agent(name).filter(|agent| agent.shared() && !known).cloned()
@@ -91,7 +93,7 @@ impl Queries {
         let agent = match &query {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
-            Query::Past => "the search for past conversations".to_owned(),
+            Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
             Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
@@ -121,6 +123,10 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
+            Query::RecordSize { agent, native } => {
+                let size = self.watcher.size(agent, native.clone()).await;
+                return (Ok(Answer::RecordSize { size }), None);
+            }
             Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
@@ -135,6 +141,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => None,
         };
         if let Some(Some((until, models))) = remembered.as_deref()

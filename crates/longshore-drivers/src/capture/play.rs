@@ -11,6 +11,7 @@ use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::Raw;
 use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
+use longshore_model::work::{Job, WorkFault, WorkId};
 use serde_json::Value;
 
 use super::stand::Stand;
@@ -140,8 +141,15 @@ pub trait Play {
                 draft.raw = Some(recorded);
             }
         }
+        let looks = out.works.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
+        let looks: Vec<WorkId> = looks.map(|work| work.id).collect();
         self.note(&mut out);
         self.stand().take_down(out);
+        for id in looks {
+            // The work tree of a recording is long gone.
+            let result = Err(WorkFault::Failed("a recording has no files".to_owned()));
+            self.feed(Input::WorkDone { id, result });
+        }
         self.go_on();
     }
 }

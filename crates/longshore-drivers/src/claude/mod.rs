@@ -25,7 +25,7 @@ use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 use longshore_model::mcp::{McpServer, McpTransport};
-use serde_json::{Map, json};
+use serde_json::{Map, Value, json};
 
 pub use offline::CALLS;
 pub use spec::Spec;
@@ -67,8 +67,9 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
-        effort: false,
+        effort: true,
         memory_in_log: false,
+        own_record: true,
         custom: BTreeMap::new(),
     }
 }
@@ -111,6 +112,16 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         }
     }
     words.into_iter().map(str::to_owned).chain(own).collect()
+}
+
+/// What it is to heed above a person's own settings: newer ones let a model decide what may be done while they plan, and
+/// then ask nobody.
+pub(crate) fn flag_settings(effort: Option<&str>) -> Value {
+    let mut settings = json!({"useAutoModeDuringPlan": false});
+    if let Some(effort) = effort {
+        settings["effortLevel"] = json!(effort);
+    }
+    settings
 }
 
 /// Servers of tools, as a `.mcp.json` has them.

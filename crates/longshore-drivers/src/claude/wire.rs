@@ -333,6 +333,9 @@ pub struct Model {
     #[serde(deserialize_with = "empty")]
     pub value: String,
     pub resolved_model: Option<String>,
+    /// `low`, `medium`, `high`; empty where nothing can be chosen.
+    #[serde(deserialize_with = "empty")]
+    pub supported_effort_levels: Vec<String>,
     #[serde(deserialize_with = "empty")]
     pub display_name: String,
     #[serde(deserialize_with = "empty")]

@@ -50,6 +50,7 @@ pub fn capabilities() -> Capabilities {
         models: true,
         effort: false,
         memory_in_log: false,
+        own_record: true,
         custom: BTreeMap::new(),
     }
 }

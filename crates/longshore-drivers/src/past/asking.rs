@@ -17,7 +17,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 use super::index::Key;
 use super::told::millis;
 use super::watch::{
-    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, SETTLED_AFTER_MS, Wanted, Watched, lock,
+    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, OutsideTurns, SETTLED_AFTER_MS, Wanted,
+    Watched, lock,
 };
 use super::{BATCH, LONGEST, Served, Told};
 use crate::clock;
@@ -239,12 +240,12 @@ impl Inner {
                 return lock(&self.shelf).tell_again(key, false);
             }
         };
-        let Wanted { session, after } = wanted;
+        let Wanted { session, since, .. } = wanted;
         let (batches, mut read) = mpsc::channel(BATCHES);
         let (inner, of) = (Arc::clone(self), key.clone());
-        let reading = spawn_blocking(move || inner.read_messages(&of, served, after, &messages, &batches));
+        let reading = spawn_blocking(move || inner.read_messages(&of, served, wanted, &messages, &batches));
         while let Some(Batch { after, drafts, until }) = read.recv().await {
-            (self.deliver)(FromAnchor::ReadPast { session, after, drafts, until }).await;
+            (self.deliver)(FromAnchor::ReadPast { session, after, since, drafts, until }).await;
         }
         if let Err(error) = reading.await {
             tracing::error!(native = key.native, %error, "reading a past conversation failed");
@@ -279,10 +280,12 @@ impl Inner {
         &self,
         key: &Key,
         served: &'static dyn Served,
-        after: u64,
+        wanted: Wanted,
         messages: &[Raw],
         batches: &mpsc::Sender<Batch>,
     ) {
+        let Wanted { after, since, .. } = wanted;
+        let mut outside = OutsideTurns::since(since);
         let Some((created_at, updated_at)) = lock(&self.shelf).times(key) else { return };
         let is_at_rest = updated_at.plus_millis(AT_REST_AFTER_MS) < clock::now();
         let places = served.places(messages, is_at_rest.then(|| millis(updated_at)));
@@ -303,7 +306,10 @@ impl Inner {
             reader.line(message, None, &mut told);
             reached = *place;
             match reached > after {
-                true => bytes += message.len(),
+                true => {
+                    bytes += message.len();
+                    outside.sift(&mut told.drafts);
+                }
                 // What it says depends on what was read before, which was told already.
                 false => told.drafts.clear(),
             }
@@ -317,6 +323,7 @@ impl Inner {
         if reached > sent {
             if is_at_rest {
                 reader.rest(&mut told);
+                outside.sift(&mut told.drafts);
             }
             // If nobody takes it any more, the anchor goes down.
             let _ = batches.blocking_send(Batch { after: sent, drafts: told.drafts, until: reached });

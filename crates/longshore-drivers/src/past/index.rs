@@ -135,6 +135,13 @@ impl Index {
         Some((head, before + size))
     }
 
+    /// How long the whole record is by now; none when it is not known, or gone.
+    pub(super) fn size_now(&mut self, key: &Key, records: &dyn Records) -> Option<u64> {
+        let known = self.known.get_mut(key)?;
+        known.size = std::fs::metadata(&known.file).ok()?.len();
+        self.look(key, records).map(|(_, size)| size)
+    }
+
     /// The hub knows of it.
     pub(super) fn told(&mut self, key: &Key, size: u64) {
         if let Some(known) = self.known.get_mut(key) {

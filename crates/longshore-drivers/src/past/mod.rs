@@ -46,7 +46,7 @@ use crate::discover::Surroundings;
 
 pub(crate) use asking::Errand;
 pub use lines::{Part, RecordLine, RecordLines};
-pub(crate) use watch::Watcher;
+pub(crate) use watch::{Wanted, Watcher};
 
 /// How many records are known at once.
 pub const RECORDS: usize = 200_000;

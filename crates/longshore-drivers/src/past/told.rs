@@ -96,6 +96,7 @@ impl Shelf {
             parent: known.parent.clone(),
             capabilities,
             size: millis(known.updated_at),
+            written: known.updated_at,
         })
     }
 

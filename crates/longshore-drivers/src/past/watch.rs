@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use longshore_model::anchor::{FromAnchor, Past};
 use longshore_model::capability::Capabilities;
-use longshore_model::event::Draft;
+use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Ids, SessionId};
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
@@ -18,7 +18,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::asking::{Called, Caller, Errand};
 use super::index::{Found, Index, Key, walk};
-use super::told::Shelf;
+use super::told::{Shelf, millis};
 use super::{BATCH, Reader, RecordLines, Records, Served, Told, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
 use crate::clock;
@@ -112,10 +112,40 @@ struct Desk {
     warm: VecDeque<(Key, Bookmark)>,
 }
 
+/// What a session wants to know of a record.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    pub(super) session: SessionId,
-    pub(super) after: u64,
+pub(crate) struct Wanted {
+    pub(crate) session: SessionId,
+    /// What comes after this place.
+    pub(crate) after: u64,
+    /// Only turns that began later.
+    pub(crate) since: Option<Timestamp>,
+}
+
+/// Lets through what was told of turns that began after a moment. Everything up to the first of them is left out: our own
+/// driver told it.
+pub(super) struct OutsideTurns {
+    since: Option<Timestamp>,
+}
+
+impl OutsideTurns {
+    pub(super) fn since(since: Option<Timestamp>) -> Self {
+        Self { since }
+    }
+
+    /// Takes what was told before out of what was told last.
+    pub(super) fn sift(&mut self, drafts: &mut Vec<(Timestamp, Draft)>) {
+        if let Some(since) = self.since {
+            let begins = |(at, draft): &(Timestamp, Draft)| {
+                matches!(draft.body, Body::TurnStarted { .. }) && *at > since
+            };
+            let first = drafts.iter().position(begins);
+            drafts.drain(..first.unwrap_or(drafts.len()));
+            if first.is_some() {
+                self.since = None;
+            }
+        }
+    }
 }
 
 /// A reader where it stands.
@@ -219,18 +249,45 @@ impl Watcher {
         (found as u64, (waiting + desk.reading.len()) as u64)
     }
 
+    /// How much there is of a record, now. An agent that has to be asked is asked.
+    pub(crate) async fn size(&self, agent: &str, native: NativeId) -> Option<u64> {
+        let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent)?;
+        let key = Key { agent: place, native };
+        match self.inner.watched.get(place)?.kept {
+            Kept::Files(_) => {
+                let size =
+                    |key: Key| Arc::clone(&self.inner).on_a_thread(move |inner: &Inner| inner.size_now(&key));
+                if let Some(size) = size(key.clone()).await.flatten() {
+                    return Some(size);
+                }
+                // It may have come since somebody last looked. Whoever looks right now tells of it by themselves.
+                drop(self.inner.looking.try_lock().ok()?);
+                self.inner.look(Haste::Now).await;
+                size(key).await.flatten()
+            }
+            Kept::Served(_) => {
+                let asking = self.asking.get(self.inner.served_before(place))?;
+                let (caller, done) = oneshot::channel();
+                asking.send(caller).await.ok()?;
+                // Dropped when it is done.
+                let _ = done.await;
+                lock(&self.inner.shelf).times(&key).map(|(_, updated_at)| millis(updated_at))
+            }
+        }
+    }
+
     /// A session wants to know what comes after a place in a record.
-    pub(crate) fn read_on(&self, agent: &str, native: NativeId, session: SessionId, after: u64) {
+    pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: Wanted) {
         let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent);
         let key = place.map(|agent| Key { agent, native });
         let is_known = |key: &Key| {
             lock(&self.inner.index).get(key).is_some() || lock(&self.inner.shelf).times(key).is_some()
         };
         let Some(key) = key.filter(is_known) else {
-            return tracing::debug!(agent, %session, "nobody keeps a record of that conversation");
+            return tracing::debug!(agent, session = %wanted.session, "nobody keeps a record of that conversation");
         };
         let mut desk = lock(&self.inner.desk);
-        if desk.wanted.insert(key.clone(), Wanted { session, after }).is_none() {
+        if desk.wanted.insert(key.clone(), wanted).is_none() {
             desk.order.push_back(key);
         }
         self.inner.wake.notify_one();
@@ -330,6 +387,7 @@ impl Inner {
                 false => watched.agent.capabilities(),
             },
             size,
+            written: index.get(key).map_or(head.created_at, |known| known.written),
         };
         Some((told, Some(past)))
     }
@@ -364,13 +422,13 @@ impl Inner {
 
     /// Reads on in one record to its end, as fast as the hub takes it.
     async fn read(self: &Arc<Self>, key: &Key, wanted: Wanted) -> Option<Bookmark> {
-        let Wanted { session, after } = wanted;
+        let Wanted { session, after, since } = wanted;
         let warm = lock(&self.desk).take_warm(key, after);
         let (batches, mut read) = mpsc::channel(BATCHES);
         let (inner, of) = (Arc::clone(self), key.clone());
-        let reading = spawn_blocking(move || inner.read_blocking(&of, after, warm, &batches));
+        let reading = spawn_blocking(move || inner.read_blocking(&of, wanted, warm, &batches));
         while let Some(Batch { after, drafts, until }) = read.recv().await {
-            (self.deliver)(FromAnchor::ReadPast { session, after, drafts, until }).await;
+            (self.deliver)(FromAnchor::ReadPast { session, after, since, drafts, until }).await;
         }
         match reading.await {
             Ok(Ok(bookmark)) => bookmark,
@@ -388,10 +446,12 @@ impl Inner {
     fn read_blocking(
         &self,
         key: &Key,
-        after: u64,
+        wanted: Wanted,
         warm: Option<Bookmark>,
         batches: &mpsc::Sender<Batch>,
     ) -> io::Result<Option<Bookmark>> {
+        let Wanted { after, since, .. } = wanted;
+        let mut outside = OutsideTurns::since(since);
         let mut bookmark = match warm {
             Some(warm) => warm,
             None => match self.open(key, after)? {
@@ -414,11 +474,13 @@ impl Inner {
             }
             bytes += line.text.len();
             bookmark.reader.line(&line.text, line.fault, &mut told);
+            outside.sift(&mut told.drafts);
         }
         let until = bookmark.lines.place();
         if until > sent {
             if self.is_at_rest(key) {
                 bookmark.reader.rest(&mut told);
+                outside.sift(&mut told.drafts);
             }
             let batch = Batch { after: sent, drafts: std::mem::take(&mut told.drafts), until };
             if batches.blocking_send(batch).is_err() {
@@ -451,6 +513,17 @@ impl Inner {
             return Ok(None);
         }
         Ok(Some(Bookmark { lines, reader, at: told.at }))
+    }
+
+    fn size_now(&self, key: &Key) -> Option<u64> {
+        let records = self.watched.get(key.agent)?.records()?;
+        lock(&self.index).size_now(key, records)
+    }
+
+    /// How many of the agents before this one are asked.
+    fn served_before(&self, agent: usize) -> usize {
+        let before = self.watched.iter().take(agent);
+        before.filter(|watched| matches!(watched.kept, Kept::Served(_))).count()
     }
 
     fn is_at_rest(&self, key: &Key) -> bool {

@@ -63,6 +63,7 @@ pub fn capabilities() -> Capabilities {
         models: true,
         effort: true,
         memory_in_log: true,
+        own_record: false,
         custom: BTreeMap::new(),
     }
 }

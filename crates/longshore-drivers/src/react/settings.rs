@@ -118,8 +118,17 @@ impl Default for Settings {
 /// Services that are known by the variable that holds their key.
 const KNOWN: [(&str, Api, &str, &str); 2] = [
     ("OPENAI_API_KEY", Api::Responses, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-    ("ANTHROPIC_API_KEY", Api::Messages, "", "https://api.anthropic.com/v1"),
+    ("ANTHROPIC_API_KEY", Api::Messages, "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
 ];
+
+/// The address of a service as a variable has it. Anthropic's own programs are given theirs without the version.
+fn place_of(api: Api, set: &str) -> String {
+    let set = set.trim().trim_end_matches('/');
+    match api {
+        Api::Messages if !set.ends_with("/v1") => format!("{set}/v1"),
+        Api::Messages | Api::Chat | Api::Responses => set.to_owned(),
+    }
+}
 
 impl Settings {
     /// How one speaks with the model.
@@ -140,7 +149,9 @@ impl Settings {
         let wanted = |api: Api| self.api.is_none_or(|set| set == api);
         let (key, api, place, base) =
             KNOWN.into_iter().find(|(key, api, ..)| wanted(*api) && var(key).is_some())?;
-        self.base_url = var(place).unwrap_or_else(|| base.to_owned());
+        // A key goes where its own variable says, and nowhere else: it may be that of a gateway.
+        let set = var(place).filter(|set| !set.trim().is_empty());
+        self.base_url = set.map_or_else(|| base.to_owned(), |set| place_of(api, &set));
         self.api = Some(api);
         self.key_env.get_or_insert_with(|| key.to_owned());
         Some(self)
@@ -176,6 +187,14 @@ mod tests {
         assert_eq!(
             openai,
             Some((Api::Responses, "http://x/v1".to_owned(), Some("OPENAI_API_KEY".to_owned())))
+        );
+        for set in ["http://gateway:1", "http://gateway:1/", "http://gateway:1/v1", "http://gateway:1/v1/"] {
+            let gateway = found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", set)]).unwrap();
+            assert_eq!(gateway.1, "http://gateway:1/v1", "the key of a gateway goes to the gateway");
+        }
+        assert_eq!(
+            found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", " ")]),
+            Some(anthropic.clone())
         );
         let wished = Settings { api: Some(Api::Messages), ..Settings::default() };
         assert_eq!(resolved(wished, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), Some(anthropic));

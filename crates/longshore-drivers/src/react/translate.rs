@@ -76,7 +76,8 @@ impl Driver for React {
                     | Query::Sessions { .. }
                     | Query::Messages { .. }
                     | Query::Folders { .. }
-                    | Query::Past,
+                    | Query::Past
+                    | Query::RecordSize { .. },
             } => {
                 out.answers.push((id, Err("this agent cannot be asked that".to_owned())));
             }

@@ -8,9 +8,7 @@
 //! Bounds: see [`Limits`]. Whoever does not want more to be read passes `read: false`; the pipe fills, and the
 //! agent waits.
 
-pub(crate) mod group;
 pub mod http;
-pub(crate) mod leash;
 mod lines;
 mod outgoing;
 pub mod socket;
@@ -23,14 +21,15 @@ use std::time::Duration;
 use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
+use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
 pub use lines::{Line, Lines};
 pub use spawn::{Spawn, SpawnError};
 
-use group::Group;
-use leash::Leash;
+use crate::leash::{Group, Mark};
 use outgoing::Outgoing;
+use spawn::Tie;
 use stderr::Stderr;
 
 /// How much is read of a process that has ended: more than a pipe holds, so that all of its own words are read,
@@ -55,6 +54,10 @@ pub struct Limits {
     pub after_eof: Duration,
     /// How long it may go on after the SIGTERM, before it gets a SIGKILL.
     pub after_term: Duration,
+    /// How long an agent may take to end a turn that was interrupted, before its process is ended.
+    pub interrupt: Duration,
+    /// The same where others are at work in that process, who would end with it.
+    pub interrupt_shared: Duration,
     /// How long a pipe may stay open after the end of the process, by somebody who left the group.
     pub after_exit: Duration,
     /// How long a server may take until it listens.
@@ -77,6 +80,8 @@ impl Default for Limits {
             stuck: Duration::from_secs(30),
             after_eof: Duration::from_secs(3),
             after_term: Duration::from_secs(2),
+            interrupt: Duration::from_secs(10),
+            interrupt_shared: Duration::from_secs(60),
             after_exit: Duration::from_millis(500),
             start: Duration::from_secs(60),
             answer: Duration::from_secs(60),
@@ -115,8 +120,8 @@ pub struct Ended {
 pub struct Stdio {
     limits: Limits,
     group: Group,
-    /// Dropped after the group, which it would otherwise end in its own way.
-    _leash: Leash,
+    /// What left its group goes on when it ends by itself.
+    leaves: bool,
     stdin: Option<ChildStdin>,
     stdout: Option<ChildStdout>,
     stderr_pipe: Option<ChildStderr>,
@@ -140,19 +145,26 @@ pub struct Stdio {
 #[derive(Debug)]
 struct Exit {
     status: Option<ExitStatus>,
+    /// The end of those who left its group.
+    sweep: Option<JoinHandle<()>>,
     read: usize,
     /// Until when its pipes may stay open.
     until: Option<Instant>,
 }
 
 impl Stdio {
-    /// Starts a child.
+    /// Starts a child. Its end is the end of all that it started.
     pub fn spawn(spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
-        let (spawned, leash) = leash::start(spawn)?;
+        Self::spawn_on(&Tie::under(Mark::of_this_process()), spawn, limits)
+    }
+
+    /// Starts a child on such a leash.
+    pub(crate) fn spawn_on(tie: &Tie, spawn: &Spawn, limits: Limits) -> Result<Self, SpawnError> {
+        let spawned = spawn.start(tie)?;
         tracing::debug!(pid = spawned.group.pid(), program = %spawn.program.display(), "agent process started");
         Ok(Self {
             group: spawned.group,
-            _leash: leash,
+            leaves: tie.leaves,
             stdin: Some(spawned.stdin),
             stdout: Some(spawned.stdout),
             stderr_pipe: Some(spawned.stderr),
@@ -210,13 +222,21 @@ impl Stdio {
     }
 
     /// Begins to stop it: the end of its input once all is written, or the signal that it ends on; then SIGTERM, then
-    /// SIGKILL.
+    /// SIGKILL. All that it started ends with it.
     pub fn stop(&mut self) {
+        self.leaves = false;
         match self.ends_on {
             Some(_) if self.signalled.is_none() => self.stopping = Some(Instant::now()),
             Some(_) => {}
             None => self.expect_end(),
         }
+    }
+
+    /// Ends it at once, and all that it started.
+    pub fn kill(&mut self) {
+        self.leaves = false;
+        self.signalled = Some(Signal::KILL);
+        self.stopping = Some(Instant::now());
     }
 
     /// It should end by itself now; if it does not, it is stopped.
@@ -252,7 +272,8 @@ impl Stdio {
                 status = self.group.ended() => {
                     self.stdin = None;
                     self.outgoing.clear();
-                    self.exit = Some(Exit { status: status.ok(), read: 0, until: None });
+                    let sweep = (!self.leaves).then(|| tokio::task::spawn_blocking(self.group.sweeper()));
+                    self.exit = Some(Exit { status: status.ok(), sweep, read: 0, until: None });
                 }
                 () = at(stuck_at) => {
                     self.stuck = true;
@@ -265,6 +286,14 @@ impl Stdio {
 
     /// The process is gone. Its pipes end with it, unless somebody who left its group holds them open.
     async fn hear_last_words(&mut self, read: bool) -> Happened {
+        if let Some(exit) = &mut self.exit
+            && let Some(sweep) = &mut exit.sweep
+        {
+            if let Err(error) = sweep.await {
+                tracing::error!(%error, "what an agent left was not ended");
+            }
+            exit.sweep = None;
+        }
         let deadline = Instant::now() + self.limits.after_exit;
         loop {
             let Some(exit) = self.exit.as_mut() else { return Happened::HungUp };

@@ -8,9 +8,10 @@ use std::process::Stdio as Pipe;
 
 use tokio::process::Command;
 
-use super::group::Group;
-use super::leash;
+use rustix::process::Signal;
+
 use crate::discover::Surroundings;
+use crate::leash::{self, Group, Mark};
 
 /// What to start.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,9 @@ pub enum SpawnError {
     /// The work tree is no folder.
     #[error("the folder {} does not exist; make it, or open the session in another one", .0.display())]
     NoFolder(PathBuf),
+    /// The work tree is something else.
+    #[error("{} is no folder; open the session in one", .0.display())]
+    NotAFolder(PathBuf),
     /// The program is not there.
     #[error("{} is not there any more, or lacks its interpreter; install the agent again", .0.display())]
     NoProgram(PathBuf),
@@ -53,6 +57,23 @@ pub enum SpawnError {
     },
 }
 
+/// How a process is on the leash.
+#[derive(Clone, Debug)]
+pub(crate) struct Tie {
+    pub(crate) mark: Mark,
+    /// What the system sends it when we are gone.
+    pub(crate) left_alone: Signal,
+    /// Whether what left its group goes on when it ends by itself.
+    pub(crate) leaves: bool,
+}
+
+impl Tie {
+    /// Of something that belongs to this mark, and whose end is the end of all that it started.
+    pub(crate) fn under(mark: &Mark) -> Self {
+        Self { mark: mark.under(), left_alone: Signal::TERM, leaves: false }
+    }
+}
+
 /// The child's ends of its pipes, ours.
 #[derive(Debug)]
 pub(crate) struct Spawned {
@@ -64,10 +85,8 @@ pub(crate) struct Spawned {
 
 impl Spawn {
     /// Starts it in a process group of its own, with three pipes.
-    pub(crate) fn start(&self) -> Result<Spawned, SpawnError> {
-        if let Some(cwd) = self.cwd.as_ref().filter(|cwd| !cwd.is_dir()) {
-            return Err(SpawnError::NoFolder(cwd.clone()));
-        }
+    pub(crate) fn start(&self, tie: &Tie) -> Result<Spawned, SpawnError> {
+        self.check_folder()?;
         let mut command = Command::new(&self.program);
         command.args(&self.arguments).process_group(0);
         command.stdin(Pipe::piped()).stdout(Pipe::piped()).stderr(Pipe::piped());
@@ -75,17 +94,30 @@ impl Spawn {
             command.current_dir(cwd);
         }
         command.env_clear().envs(self.around.vars().filter(|(name, _)| !is_private(name))).envs(&self.env);
-        leash::put_on(&mut command);
-        let mut child = command.spawn().map_err(|error| self.explain(error))?;
+        leash::put_on(&mut command, &tie.mark, tie.left_alone);
+        let started = leash::hold(move || command.spawn());
+        let (mut child, holder) = started.map_err(|error| self.explain(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let group = Group::new(child).map_err(|error| self.explain(error))?;
+        let group = Group::new(child, tie.mark.clone(), Some(holder)).map_err(|error| self.explain(error))?;
         match pipes {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok(Spawned { group, stdin, stdout, stderr }),
             (_, _, _) => Err(self.explain(io::Error::other("it has no pipes"))),
         }
     }
 
-    pub(super) fn explain(&self, error: io::Error) -> SpawnError {
+    fn check_folder(&self) -> Result<(), SpawnError> {
+        match &self.cwd {
+            Some(cwd) if !cwd.exists() => Err(SpawnError::NoFolder(cwd.clone())),
+            Some(cwd) if !cwd.is_dir() => Err(SpawnError::NotAFolder(cwd.clone())),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    fn explain(&self, error: io::Error) -> SpawnError {
+        // It may have gone in between.
+        if let Err(folder) = self.check_folder() {
+            return folder;
+        }
         let program = self.program.clone();
         match rustix::io::Errno::from_io_error(&error) {
             Some(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => SpawnError::NoProgram(program),

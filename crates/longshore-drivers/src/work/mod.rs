@@ -22,6 +22,7 @@ use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use tokio::task::JoinSet;
 
 use self::terminals::{Command, Terminal};
+use crate::leash::Mark;
 
 /// How many works are done at a time: reading, writing, waiting for a command.
 pub const WORKS_LIMIT: usize = 64;
@@ -32,17 +33,24 @@ pub const FILE_LIMIT: u64 = 8 << 20;
 /// How much of what a command prints is kept at most, in bytes.
 pub const OUTPUT_LIMIT: usize = 1 << 20;
 
+/// What the names of terminals begin with, before their number.
+const PREFIX: &str = "term-";
+
 /// What came of a work.
 pub type Finished = (WorkId, Result<Done, WorkFault>);
 
 /// Does what drivers want done.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Workshop {
+    /// To which all belong that it runs.
+    mark: Mark,
     running: JoinSet<Finished>,
     /// What was refused, or done at once.
     ready: VecDeque<Finished>,
     /// By their name; each is of one session.
     terminals: HashMap<String, (SessionId, Arc<Terminal>)>,
+    /// How many terminals there had been when the last turn of a session ended.
+    ended: HashMap<SessionId, u64>,
     /// How many terminals there have been.
     opened: u64,
 }
@@ -50,14 +58,27 @@ pub struct Workshop {
 impl Workshop {
     /// A new one, in which nothing is done yet.
     pub fn new() -> Self {
-        Self::default()
+        Self::under(Mark::of_this_process().under())
+    }
+
+    /// A new one, for an agent to which all belong that carry this mark.
+    pub(crate) fn under(mark: Mark) -> Self {
+        Self {
+            mark,
+            running: JoinSet::new(),
+            ready: VecDeque::new(),
+            terminals: HashMap::new(),
+            ended: HashMap::new(),
+            opened: 0,
+        }
     }
 
     /// Begins a work. Must be called inside of a tokio runtime.
     pub fn begin(&mut self, work: Work) {
         let Work { id, session, root, job } = work;
         // An end is never refused.
-        let takes_time = matches!(job, Job::Read { .. } | Job::Write { .. } | Job::Wait { .. });
+        let takes_time =
+            matches!(job, Job::Read { .. } | Job::Look { .. } | Job::Write { .. } | Job::Wait { .. });
         if takes_time && self.running.len() >= WORKS_LIMIT {
             let text = format!("{WORKS_LIMIT} works are going on already; wait for one of them");
             self.ready.push_back((id, Err(WorkFault::Busy(text))));
@@ -67,6 +88,9 @@ impl Workshop {
         match job {
             Job::Read { path, line, limit } => {
                 self.blocking(id, move || files::read(&root, &path, line, limit).map(Done::Read));
+            }
+            Job::Look { path } => {
+                self.blocking(id, move || files::read(&root, &path, None, None).map(Done::Read));
             }
             Job::Write { path, content } => {
                 self.blocking(id, move || files::write(&root, &path, &content).map(|()| Done::Written));
@@ -125,6 +149,18 @@ impl Workshop {
         self.ready.len() >= WORKS_LIMIT
     }
 
+    /// A turn of a session ends. One that was interrupted takes the commands with it that were run for it; the agent can
+    /// still ask what they printed. Those that were there before go on.
+    pub fn turn_ends(&mut self, session: SessionId, interrupted: bool) {
+        let before = self.ended.insert(session, self.opened).unwrap_or_default();
+        let of_turn = |name: &str| number_in(name).is_some_and(|number| number > before);
+        for (name, (of, terminal)) in &self.terminals {
+            if interrupted && *of == session && of_turn(name) {
+                terminal.kill();
+            }
+        }
+    }
+
     fn blocking(&mut self, id: WorkId, work: impl FnOnce() -> Result<Done, WorkFault> + Send + 'static) {
         self.running.spawn_blocking(move || (id, work()));
     }
@@ -139,9 +175,9 @@ impl Workshop {
             let text = format!("{TERMINALS_LIMIT} terminals are open already; release one of them");
             return Err(WorkFault::Busy(text));
         }
-        let terminal = Terminal::open(root, command)?;
+        let terminal = Terminal::open(root, command, self.mark.under())?;
         self.opened += 1;
-        let name = format!("term-{}", self.opened);
+        let name = format!("{PREFIX}{}", self.opened);
         self.terminals.insert(name.clone(), (session, Arc::new(terminal)));
         Ok(Done::Running { terminal: name })
     }
@@ -152,4 +188,14 @@ impl Workshop {
             Some(_) | None => Err(WorkFault::NoTerminal(name.to_owned())),
         }
     }
+}
+
+impl Default for Workshop {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn number_in(name: &str) -> Option<u64> {
+    name.strip_prefix(PREFIX)?.parse().ok()
 }

@@ -15,7 +15,7 @@ use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 
 use super::{OUTPUT_LIMIT, files};
-use crate::transport::group::Group;
+use crate::leash::{self, Group, Mark};
 use crate::transport::spawn::is_private;
 
 /// How long we wait for the last words of a command that ended while somebody else holds its pipe.
@@ -43,11 +43,11 @@ pub(super) struct Terminal {
 
 impl Terminal {
     /// Runs a command.
-    pub(super) fn open(root: &Path, command: Command) -> Result<Self, WorkFault> {
+    pub(super) fn open(root: &Path, command: Command, mark: Mark) -> Result<Self, WorkFault> {
         let cwd = files::resolve(root, command.cwd.as_deref().unwrap_or("."))?;
         let keep = command.keep.and_then(|keep| usize::try_from(keep).ok()).unwrap_or(OUTPUT_LIMIT);
         let failed = |error: io::Error| WorkFault::Failed(format!("{}: {error}", command.line));
-        let (group, pipe) = start(&command, cwd).map_err(failed)?;
+        let (group, pipe) = start(&command, cwd, mark).map_err(failed)?;
         let printed = Arc::new(Mutex::new(Tail::new(keep.min(OUTPUT_LIMIT))));
         let kill = Arc::new(Notify::new());
         let (tell, ended) = watch::channel(None);
@@ -83,7 +83,7 @@ impl Drop for Terminal {
 }
 
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
-fn start(command: &Command, cwd: PathBuf) -> io::Result<(Group, pipe::Receiver)> {
+fn start(command: &Command, cwd: PathBuf, mark: Mark) -> io::Result<(Group, pipe::Receiver)> {
     // Some agents give a whole line for the shell, and some a program with a blank in its path.
     let is_program = !command.arguments.is_empty() || Path::new(&command.line).is_file();
     let mut process = match is_program {
@@ -102,10 +102,10 @@ fn start(command: &Command, cwd: PathBuf) -> io::Result<(Group, pipe::Receiver)>
     process.envs(command.env.iter().map(|(name, value)| (name, value)));
     process.current_dir(cwd).process_group(0).stdin(Stdio::null());
     process.stdout(writer.try_clone()?).stderr(writer);
-    let child = process.spawn()?;
-    // Our ends of the pipe that only the child may hold.
-    drop(process);
-    let group = Group::new(child)?;
+    leash::put_on(&mut process, &mark, Signal::KILL);
+    // The process is dropped with our ends of the pipe that only the child may hold.
+    let (child, holder) = leash::hold(move || process.spawn())?;
+    let group = Group::new(child, mark, Some(holder))?;
     Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
 }
 
@@ -121,7 +121,7 @@ async fn run(
     let status = loop {
         tokio::select! {
             read = pipe.read(&mut chunk), if open => open = take(&printed, &chunk, read),
-            () = kill.notified() => group.signal(Signal::KILL),
+            () = kill.notified() => group.end(),
             status = group.ended() => break status,
         }
     };

@@ -147,6 +147,41 @@ fn loading_may_take_as_long_as_something_is_told() {
 }
 
 #[test]
+fn an_agent_that_promises_to_resume_and_does_not_know_how_is_asked_to_load() {
+    let promises = json!({"loadSession": true, "sessionCapabilities": {"resume": {}}});
+    let mut desk = Desk::unknown();
+    desk.open(Mode::Ask, Start::Resume { native: NATIVE.to_owned() });
+    desk.answer_ok("initialize", greeting(promises.clone()));
+    let out = desk.answer_error("session/resume", -32601, "\"Method not found\": session/resume");
+    assert!(out.finished.is_none() && matches!(only_draft(&out).body, Body::Raw { .. }), "{out:?}");
+    assert_eq!(only_line(&out)["method"], "session/load");
+    desk.chunk("long ago");
+    let out = desk.answer_ok("session/load", json!({}));
+    assert!(bodies(&out).iter().any(|body| matches!(body, Body::SessionReady(_))), "{out:?}");
+    // When it cannot do that either, it has forgotten.
+    let mut desk = Desk::unknown();
+    desk.open(Mode::Ask, Start::Resume { native: NATIVE.to_owned() });
+    desk.answer_ok("initialize", greeting(promises));
+    desk.answer_error("session/resume", -32601, "no");
+    let out = desk.answer_error("session/load", -32603, "no such session");
+    assert_eq!(last_draft(&out).body, fault(FaultCode::ResumeFailed));
+    assert!(out.finished.is_some());
+}
+
+#[test]
+fn one_that_calls_itself_claude_is_told_to_ask_while_it_plans() {
+    for (name, told) in [("@agentclientprotocol/claude-agent-acp", true), ("qwen-code", false)] {
+        let mut desk = Desk::unknown();
+        desk.open(Mode::Plan, Start::New);
+        let mut greeting = greeting(json!({}));
+        greeting["agentInfo"]["name"] = json!(name);
+        let out = desk.answer_ok("initialize", greeting);
+        let settings = &only_line(&out)["params"]["_meta"]["claudeCode"]["options"]["settings"];
+        assert_eq!(settings["useAutoModeDuringPlan"] == false, told, "{name}: {out:?}");
+    }
+}
+
+#[test]
 fn what_cannot_be_resumed_says_why_and_ends_the_process() {
     for (start, capabilities, refused) in [
         (Start::Resume { native: OLD.to_owned() }, json!({}), None),

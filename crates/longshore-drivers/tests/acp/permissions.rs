@@ -7,7 +7,7 @@ use longshore_model::event::Body;
 use longshore_model::item::ToolStatus;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line};
+use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line, with_modes};
 
 fn options(kinds: &[&str]) -> Value {
     kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": kind, "kind": kind})).collect()
@@ -103,7 +103,10 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     let out = desk.request(json!(1), "session/request_permission", wish);
     let Subject::Edit { changes, .. } = approval_in(&out).subject else { panic!("{out:?}") };
     assert!(changes[0].diff.contains("-x\n+y\n"));
-    assert_eq!(out.said.len(), 1, "the call keeps its own title");
+    assert!(
+        matches!(bodies(&out)[..], [Body::Raw { .. }, Body::ApprovalRequested(_)]),
+        "the call keeps its own title"
+    );
 
     let mut desk = Desk::in_turn();
     let call = json!({"toolCallId": "m", "title": "mcp__everything__echo", "rawInput": {"message": "ping"}});
@@ -111,6 +114,89 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     let out = desk.request(json!(1), "session/request_permission", wish);
     let tool = Subject::Tool { name: "mcp__everything__echo".to_owned(), input: json!({"message": "ping"}) };
     assert_eq!(approval_in(&out).subject, tool);
+}
+
+/// The wish to put some words in the place of others.
+fn wants_to_edit(path: &str) -> Value {
+    let input = json!({"file_path": path, "old_string": "two", "new_string": "2"});
+    let shown = json!([{"type": "diff", "path": path, "oldText": "two", "newText": "2"}]);
+    let call =
+        json!({"toolCallId": "e", "title": "Edit a", "kind": "edit", "rawInput": input, "content": shown});
+    json!({"toolCall": call, "options": options(&["allow_once"])})
+}
+
+#[test]
+fn a_change_that_is_told_in_pieces_is_asked_about_with_its_lines() {
+    let mut desk = Desk::in_turn();
+    desk.files.insert("/w/a".to_owned(), "one\ntwo\n".to_owned());
+    // What is not known to stand anywhere is not shown as if it were.
+    let call = wants_to_edit("a")["toolCall"].clone();
+    let out = desk.update("tool_call", call);
+    assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_)]), "{out:?}");
+    let out = desk.request(json!(1), "session/request_permission", wants_to_edit("/w/a"));
+    let Subject::Edit { changes, .. } = approval_in(&out).subject else { panic!("{out:?}") };
+    assert_eq!(changes.len(), 1, "one file, however it is named");
+    assert_eq!(changes[0].diff, "--- a/a\n+++ b/a\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+    // A second file is told as it is: there is none, so nobody knows where.
+    let mut desk = Desk::in_turn();
+    let out = desk.request(json!(1), "session/request_permission", wants_to_edit("/w/b"));
+    let Subject::Edit { changes, .. } = approval_in(&out).subject else { panic!("{out:?}") };
+    assert!(changes[0].diff.contains("@@ where in the file is not known\n-two\n+2\n"), "{changes:?}");
+}
+
+#[test]
+fn a_file_that_takes_too_long_is_not_waited_for_and_a_turn_that_ends_asks_nothing() {
+    let mut desk = Desk::in_turn();
+    desk.blind = true;
+    let out = desk.request(json!(1), "session/request_permission", wants_to_edit("/w/a"));
+    assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_)]), "{out:?}");
+    assert!(desk.deadline().is_some());
+    let out = desk.wait(6);
+    assert!(matches!(approval_in(&out).subject, Subject::Edit { .. }));
+    // The person stops the turn before the file is there.
+    let mut desk = Desk::in_turn();
+    desk.blind = true;
+    desk.request(json!(1), "session/request_permission", wants_to_edit("/w/a"));
+    let turn = desk.turn;
+    let out = desk.tell(AgentCommand::Interrupt { turn });
+    assert!(lines(&out).iter().any(|line| line["result"]["outcome"]["outcome"] == "cancelled"), "{out:?}");
+    let out = desk.wait(6);
+    assert!(!bodies(&out).iter().any(|body| matches!(body, Body::ApprovalRequested(_))), "{out:?}");
+}
+
+#[test]
+fn a_plan_is_asked_about_as_a_plan_and_may_go_ahead_with_edits_accepted() {
+    let modes = with_modes("plan", &["default", "acceptEdits", "plan"]);
+    let offered = json!([
+        {"optionId": "auto", "kind": "allow_always"}, {"optionId": "ask", "kind": "allow_once"},
+        {"optionId": "no", "kind": "reject_once"},
+    ]);
+    for (decision, mode) in
+        [(Decision::AllowOnce, None), (Decision::AllowSession, Some("acceptEdits")), (Decision::Deny, None)]
+    {
+        let mut desk = Desk::unknown().ready(Mode::Plan, modes.clone());
+        desk.prompt("go");
+        let call = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "status": "pending",
+            "rawInput": {"plan": "# Plan"}});
+        desk.update("tool_call", call);
+        let wish = json!({"toolCall": {"toolCallId": "p", "kind": "switch_mode", "rawInput": {}, "content": []}, "options": offered});
+        let asked = approval_in(&desk.request(json!(1), "session/request_permission", wish));
+        assert_eq!(asked.subject, Subject::Plan { plan: "# Plan".to_owned() });
+        let all = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny, Decision::Cancel];
+        assert_eq!(asked.options, all);
+        let out = desk.decide(asked.approval, decision);
+        let said = lines(&out);
+        let chosen = if decision.allows() { "ask" } else { "no" };
+        assert_eq!(said[0]["result"]["outcome"]["optionId"], chosen);
+        assert_eq!(
+            said.get(1).map(|line| line["params"]["modeId"].clone()),
+            mode.map(Value::from),
+            "{decision:?}"
+        );
+        let changed =
+            bodies(&out).iter().any(|body| matches!(body, Body::ModeChanged { mode: Mode::AutoEdit }));
+        assert_eq!(changed, mode.is_some());
+    }
 }
 
 #[test]

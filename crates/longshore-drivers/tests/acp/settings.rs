@@ -10,7 +10,9 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, NoticeLevel};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, NATIVE, approval_in, bodies, greeting, lines, only_draft, only_line, with_modes};
+use super::desk::{
+    Desk, NATIVE, approval_in, bodies, greeting, last_draft, lines, only_draft, only_line, with_modes,
+};
 
 const GEMINI: &[&str] = &["default", "autoEdit", "yolo", "plan"];
 const CLAUDE: &[&str] = &["default", "acceptEdits", "plan", "dontAsk", "bypassPermissions"];
@@ -259,4 +261,23 @@ fn behind_a_script_of_npm_the_program_for_this_machine_is_taken() {
     assert_eq!(row.native(Path::new("/no/such/file")), Path::new("/no/such/file"));
     let gemini = longshore_drivers::acp::row("gemini").unwrap();
     assert_eq!(gemini.native(&link), link);
+}
+
+#[test]
+fn a_model_whose_name_is_not_for_people_is_called_by_its_title() {
+    let odd = "$runtime|openai|scripted(openai)";
+    let models = json!([{"modelId": odd, "name": "scripted"}, {"modelId": "plain-1", "name": "Plain"}]);
+    let opened =
+        json!({"sessionId": NATIVE, "models": {"currentModelId": "plain-1", "availableModels": models}});
+    let mut desk = Desk::unknown();
+    desk.open_with(Mode::Ask, Some("scripted"), Start::New);
+    desk.answer_ok("initialize", greeting(json!({})));
+    let out = desk.answer_ok("session/new", opened);
+    assert_eq!(
+        only_line(&out)["params"]["modelId"],
+        odd,
+        "what is wished for by its title is set by its name"
+    );
+    let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
+    assert_eq!(ready.model.as_deref(), Some("plain-1"), "what can be read stays as it is");
 }

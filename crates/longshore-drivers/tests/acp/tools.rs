@@ -230,3 +230,69 @@ fn a_list_that_a_tool_keeps_is_a_plan() {
     let again = desk.update("plan", plan);
     assert_eq!(only_draft(&again).item, out.said[1].1.item, "a turn has one plan");
 }
+
+#[test]
+fn a_call_is_told_when_something_is_known_of_it() {
+    let empty = json!({"toolCallId": "t", "title": "Terminal", "kind": "execute", "status": "pending", "rawInput": {}, "content": []});
+    let mut desk = Desk::in_turn();
+    let out = desk.update("tool_call", empty.clone());
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{out:?}");
+    let known = json!({"toolCallId": "t", "title": "echo hi", "rawInput": {"command": "echo hi", "description": "greet"},
+        "content": [{"type": "content", "content": {"type": "text", "text": "greet"}}]});
+    let out = desk.update("tool_call_update", known);
+    assert!(matches!(only_draft(&out).body, Body::ToolStarted(_)), "a description is no output: {out:?}");
+    assert_eq!(only_draft(&out).text.as_deref(), Some("echo hi"));
+    // One that is cut before it says more is told all the same.
+    let mut desk = Desk::in_turn();
+    desk.update("tool_call", empty);
+    let out = desk.answer_ok("session/prompt", json!({"stopReason": "cancelled"}));
+    assert!(
+        matches!(bodies(&out)[..], [Body::ToolStarted(_), Body::ToolFinished(_), Body::TurnFinished(_)]),
+        "{out:?}"
+    );
+}
+
+#[test]
+fn a_call_that_is_refused_at_once_has_its_name() {
+    let mut desk = Desk::in_turn();
+    let text = json!([{"type": "content", "content": {"type": "text", "text": "Plan mode is active."}}]);
+    let refused = json!({"toolCallId": "t", "status": "failed", "content": text, "_meta": {"toolName": "run_shell_command"}});
+    let out = desk.update("tool_call_update", refused);
+    let [Body::ToolStarted(call), Body::ToolFinished(ended)] = bodies(&out)[..] else { panic!("{out:?}") };
+    assert_eq!((call.name.as_str(), ended.status), ("run_shell_command", ToolStatus::Failed));
+    assert_eq!(out.said[0].1.text.as_deref(), Some("run_shell_command"));
+}
+
+#[test]
+fn of_a_report_for_the_model_people_see_the_output() {
+    let mut desk = Desk::in_turn();
+    let call = json!({"toolCallId": "t", "kind": "execute", "status": "in_progress", "rawInput": {"command": "echo hi"}});
+    desk.update("tool_call", call);
+    let report = "Command: echo hi\nDirectory: (root)\nOutput: hi\nError: (none)\nExit Code: 3\nSignal: 0";
+    let content = json!([{"type": "content", "content": {"type": "text", "text": report}}]);
+    let out = desk.update(
+        "tool_call_update",
+        json!({"toolCallId": "t", "status": "completed", "content": content, "rawOutput": "hi"}),
+    );
+    let (_, text, code) = finished(&out);
+    assert_eq!((text.as_deref(), code), (Some("hi"), Some(3)));
+}
+
+#[test]
+fn pictures_that_a_call_shows_are_attached_to_its_end() {
+    let mut desk = Desk::in_turn();
+    let shown = json!([
+        {"type": "content", "content": {"type": "text", "text": "a screenshot"}},
+        {"type": "content", "content": {"type": "image", "mimeType": "image/png", "data": "AAAA"}},
+    ]);
+    desk.update(
+        "tool_call",
+        json!({"toolCallId": "t", "kind": "other", "title": "shot", "status": "in_progress"}),
+    );
+    let out =
+        desk.update("tool_call_update", json!({"toolCallId": "t", "status": "completed", "content": shown}));
+    let Body::ToolFinished(outcome) = &last_draft(&out).body else { panic!("{out:?}") };
+    assert_eq!(outcome.attachments.len(), 1);
+    assert_eq!(outcome.attachments[0].media_type, "image/png");
+    assert_eq!(last_draft(&out).text.as_deref(), Some("a screenshot"));
+}

@@ -166,7 +166,7 @@ fn a_turn_that_is_stopped_has_10_seconds_to_stop() {
     desk.tell(AgentCommand::Interrupt { turn: desk.turn });
     desk.wait(5);
     desk.tell(AgentCommand::Interrupt { turn: desk.turn });
-    let out = desk.wait(5);
+    let out = desk.wait(25);
     assert_eq!(end_of(&out).outcome, TurnOutcome::Interrupted);
     assert!(out.finished.as_ref().unwrap().contains("did not stop"));
 
@@ -341,4 +341,41 @@ fn lines_that_say_nothing_we_know_are_kept_where_they_belong() {
     let steer =
         AgentCommand::Steer { turn: desk.turn, prompt, text: "left".to_owned(), attachments: Vec::new() };
     assert_eq!(only_line(&desk.tell(steer))["method"], "session/prompt");
+}
+
+#[test]
+fn what_an_agent_tells_answer_by_answer_is_summed_up() {
+    let mut desk = Desk::in_turn();
+    let usage = json!({"inputTokens": 100, "outputTokens": 20, "totalTokens": 120, "thoughtTokens": 5, "cachedReadTokens": 40});
+    let answer = json!({"content": {"type": "text", "text": ""}, "_meta": {"usage": usage}});
+    for times in 1..=2 {
+        let out = desk.update("agent_message_chunk", answer.clone());
+        let Body::UsageUpdated(used) = &only_draft(&out).body else { panic!("{out:?}") };
+        assert_eq!(
+            (used.input, used.output, used.context_used),
+            (Some(100 * times), Some(20 * times), Some(120))
+        );
+    }
+    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    let used = end_of(&out).usage.unwrap();
+    assert_eq!(
+        (used.input, used.cached_input, used.output, used.reasoning),
+        (Some(200), Some(80), Some(40), Some(10))
+    );
+    desk.prompt("more");
+    desk.update("agent_message_chunk", answer);
+    let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
+    assert_eq!(end_of(&out).usage.unwrap().input, Some(100));
+}
+
+#[test]
+fn the_input_holds_what_came_from_the_cache_whoever_counts() {
+    for (cached, write, total, input) in
+        [(120, 0, 360, 300), (120, 30, 390, 330), (120, 0, 240, 180), (0, 0, 240, 180)]
+    {
+        let mut desk = Desk::in_turn();
+        let usage = json!({"inputTokens": 180, "outputTokens": 60, "cachedReadTokens": cached, "cachedWriteTokens": write, "totalTokens": total});
+        let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn", "usage": usage}));
+        assert_eq!(end_of(&out).usage.unwrap().input, Some(input), "{cached} {write} {total}");
+    }
 }

@@ -67,7 +67,7 @@ async fn an_agent_that_ends_before_it_listened_failed_to_start() {
 async fn what_cannot_be_started_says_why_and_what_to_do() {
     let mut rig = Rig::new(json!([]));
     for (agent, cwd, words) in [
-        ("absent", None, "Absent is not installed; install it with `make absent`"),
+        ("absent", None, "Absent is not set up on this machine: make absent"),
         ("nobody", None, "no agent is called `nobody`; there is fake, absent"),
         ("fake", Some("/does/not/exist"), "the folder /does/not/exist does not exist"),
     ] {

@@ -5,6 +5,7 @@ mod callers;
 mod endings;
 mod queries;
 mod servers;
+mod stops;
 mod talk;
 mod tapes;
 mod turns;

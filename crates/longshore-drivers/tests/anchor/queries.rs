@@ -72,7 +72,7 @@ async fn what_goes_wrong_is_the_answer() {
     let script = json!([{"do": "stderr", "text": "not logged in\n"}, {"do": "exit", "code": 1}]);
     let mut rig = Rig::new(script);
     assert_eq!(rig.answer(models("fake")).await, Err("Fake ended with code 1: not logged in".to_owned()));
-    let missing = "Absent is not installed; install it with `make absent`".to_owned();
+    let missing = "Absent is not set up on this machine: make absent".to_owned();
     assert_eq!(rig.answer(models("absent")).await, Err(missing));
     let unknown = "no agent is called `nobody`; there is fake, absent".to_owned();
     assert_eq!(rig.answer(models("nobody")).await, Err(unknown));

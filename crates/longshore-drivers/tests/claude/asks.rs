@@ -7,8 +7,9 @@ use longshore_model::approval::{
 };
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
+use longshore_model::driver::Output;
 use longshore_model::event::Body;
-use longshore_model::item::{FileChangeKind, ToolStatus};
+use longshore_model::item::{FileChange, FileChangeKind, ToolStatus};
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
@@ -46,7 +47,8 @@ fn rows() -> Vec<(Value, &'static [Decision], Value)> {
             once,
             Value::Null,
         ),
-        (json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}}), once, Value::Null),
+        // To go ahead with a plan and change files without asking.
+        (json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}}), all, edits),
     ]
 }
 
@@ -123,28 +125,109 @@ fn an_ask_says_what_it_is_about() {
             "Edit",
             json!({"file_path": "/w/n", "old_string": "a", "new_string": "b\nc"}),
             FileChangeKind::Update,
-            "--- a/n\n+++ b/n\n@@ -1,1 +1,2 @@\n-a\n+b\n+c\n",
+            "--- a/n\n+++ b/n\n@@ where in the file is not known\n-a\n+b\n+c\n",
         ),
         (
             "5",
             "MultiEdit",
             json!({"file_path": "/w/n", "edits": [{"old_string": "a", "new_string": "b"}, {"old_string": "c", "new_string": ""}]}),
             FileChangeKind::Update,
-            "--- a/n\n+++ b/n\n@@ -1,1 +1,1 @@\n-a\n+b\n@@ -1,1 +1,0 @@\n-c\n",
+            "--- a/n\n+++ b/n\n@@ where in the file is not known\n-a\n+b\n@@ where in the file is not known\n-c\n",
         ),
     ] {
         let Subject::Edit { changes, .. } = ask(&mut desk, id, tool, input) else { panic!("no edit") };
         assert_eq!((changes[0].kind, changes[0].diff.as_str()), (kind, diff));
     }
+}
+
+#[test]
+fn a_plan_is_asked_about_as_a_plan_wherever_it_is_told() {
+    let plan = |desk: &mut Desk, input: Value| {
+        let out = desk.may_i("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
+        let Subject::Plan { plan } = approval_in(&out).subject else { panic!("{out:?}") };
+        plan
+    };
+    let mut desk = Desk::in_turn(Mode::Plan);
+    assert_eq!(plan(&mut desk, json!({"plan": "# Plan"})), "# Plan");
+    // Newer ones do not repeat what they said when they called.
+    let mut desk = Desk::in_turn(Mode::Plan);
+    desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Called"}));
+    assert_eq!(plan(&mut desk, json!({})), "# Called");
+    // Or write it into a file of theirs.
+    let mut desk = Desk::in_turn(Mode::Plan);
+    desk.tool_use("w", "Write", json!({"file_path": "/c/plans/a.md", "content": "# Written, one"}));
+    desk.tool_use(
+        "e",
+        "Edit",
+        json!({"file_path": "/c/plans/a.md", "old_string": "one", "new_string": "two"}),
+    );
+    desk.tool_use("o", "Write", json!({"file_path": "/w/other.md", "content": "no plan"}));
+    desk.tool_use("p", "ExitPlanMode", json!({}));
+    assert_eq!(plan(&mut desk, json!({})), "# Written, two");
+}
+
+/// The change that a request asks for.
+fn change_in(out: &Output) -> FileChange {
+    let Subject::Edit { mut changes, .. } = approval_in(out).subject else { panic!("no edit in {out:?}") };
+    changes.remove(0)
+}
+
+#[test]
+fn a_change_is_asked_about_with_the_lines_of_its_file() {
+    let text = "fn a() {}\nfn b() {}\nfn a() {}\n";
+    for (tool, input, diff) in [
+        (
+            "Edit",
+            json!({"old_string": "b()", "new_string": "B()", "replace_all": false}),
+            "@@ -1,3 +1,3 @@\n fn a() {}\n-fn b() {}\n+fn B() {}\n fn a() {}\n",
+        ),
+        (
+            "Edit",
+            json!({"old_string": "a()", "new_string": "A()", "replace_all": true}),
+            "@@ -1,3 +1,3 @@\n-fn a() {}\n+fn A() {}\n fn b() {}\n-fn a() {}\n+fn A() {}\n",
+        ),
+        (
+            "MultiEdit",
+            json!({"edits": [{"old_string": "b", "new_string": "c"}, {"old_string": "c()", "new_string": "d()"}]}),
+            "@@ -1,3 +1,3 @@\n fn a() {}\n-fn b() {}\n+fn d() {}\n fn a() {}\n",
+        ),
+        (
+            "Write",
+            json!({"content": "fn a() {}\nfn b() {}\n"}),
+            "@@ -1,3 +1,2 @@\n fn a() {}\n fn b() {}\n-fn a() {}\n",
+        ),
+    ] {
+        let mut desk = Desk::in_turn(Mode::Ask);
+        desk.files.insert("/w/n".to_owned(), text.to_owned());
+        let mut input = input;
+        input["file_path"] = json!("/w/n");
+        let out = desk.may_i("1", json!({"tool_name": tool, "input": input, "tool_use_id": "1"}));
+        let change = change_in(&out);
+        let expected = format!("--- a/n\n+++ b/n\n{diff}");
+        assert_eq!((change.kind, change.diff), (FileChangeKind::Update, expected), "{tool}");
+    }
+}
+
+#[test]
+fn a_file_that_cannot_be_read_in_time_is_not_waited_for() {
+    let request =
+        json!({"tool_name": "Write", "input": {"file_path": "/w/n", "content": "b"}, "tool_use_id": "1"});
+    let mut desk = Desk::in_turn(Mode::Ask);
+    desk.blind = true;
+    let out = desk.may_i("1", request.clone());
+    assert!(!bodies(&out, desk.session).iter().any(|body| matches!(body, Body::ApprovalRequested(_))));
+    assert!(desk.deadline().is_some());
+    assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Add);
     // A file that it has read is there.
     desk.tool_use("r", "Read", json!({"file_path": "/w/n"}));
     desk.tool_result("r", false, json!("1\ta"), Value::Null);
-    let Subject::Edit { changes, .. } =
-        ask(&mut desk, "6", "Write", json!({"file_path": "/w/n", "content": "b"}))
-    else {
-        panic!("no edit")
-    };
-    assert_eq!(changes[0].kind, FileChangeKind::Update);
+    desk.may_i("2", request.clone());
+    assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Update);
+    // It gives up before the file is read: nobody is asked.
+    desk.may_i("3", request);
+    desk.line(&json!({"type": "control_cancel_request", "request_id": "3"}));
+    let out = desk.wait(6);
+    assert!(out.said.is_empty(), "{:?}", out.said);
 }
 
 /// It never asks then; but what it wants to know, and its plan, are for a person.
@@ -204,6 +287,8 @@ fn questions_are_answered_by_their_words() {
     let request = json!({"tool_name": "AskUserQuestion", "input": questions(), "tool_use_id": "q"});
     let out = desk.may_i("ask", request.clone());
     let asked = question_in(&out);
+    let told = out.said.iter().find(|(_, draft)| matches!(draft.body, Body::QuestionAsked(_))).unwrap();
+    assert_eq!(told.1.text, None, "every part has its own text");
     let kinds: Vec<_> =
         asked.fields.iter().map(|field| (field.id.as_str(), field.kind, field.open)).collect();
     assert_eq!(kinds, [("Which colour?", FieldKind::One, true), ("Which sizes?", FieldKind::Many, true)]);

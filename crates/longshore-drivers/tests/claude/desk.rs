@@ -45,7 +45,11 @@ impl Desk {
             {"value": "haiku", "displayName": "Haiku"},
         ]);
         let commands = json!([{"name": "compact", "description": "makes room"}]);
-        self.answer_ok("initialize", json!({"commands": commands, "models": models}))
+        let out = self.answer_ok("initialize", json!({"commands": commands, "models": models}));
+        if self.sent.iter().any(|said| said["request"]["subtype"] == "apply_flag_settings") {
+            self.answer_ok("apply_flag_settings", json!({}));
+        }
+        out
     }
 
     /// A turn of theirs begins.

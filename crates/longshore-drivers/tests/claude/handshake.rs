@@ -1,10 +1,10 @@
 //! From the command line to a session that is ready, or why not.
 
 use longshore_drivers::claude::{arguments, native_id};
-use longshore_model::anchor::{Answer, Query, Start};
+use longshore_model::anchor::{Answer, Launch, Query, Start};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
-use longshore_model::driver::Input;
+use longshore_model::driver::{Input, Output};
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::lifecycle::{FaultCode, SessionFault};
 use serde_json::json;
@@ -234,4 +234,20 @@ fn whatever_comes_is_kept_and_nothing_is_kept_without_a_session() {
     }
     let mut nobody = Desk::new();
     assert!(nobody.handle(Input::Line("x".into())).said.is_empty());
+}
+
+#[test]
+fn how_hard_it_thinks_is_a_setting_above_those_of_the_person() {
+    let mut desk = Desk::new();
+    let launch = Launch { effort: Some("low".to_owned()), ..desk.launch(Mode::Ask, Start::New) };
+    let out = desk.handle(Input::Open(launch));
+    let settings = |out: &Output| {
+        let all = lines(out);
+        let found = all.iter().find(|line| line["request"]["subtype"] == "apply_flag_settings");
+        found.map(|line| line["request"]["settings"].clone())
+    };
+    assert_eq!(settings(&out), Some(json!({"useAutoModeDuringPlan": false, "effortLevel": "low"})));
+    desk.greet();
+    let out = desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    assert_eq!(settings(&out).unwrap()["effortLevel"], "high");
 }

@@ -180,7 +180,7 @@ fn changes_are_diffs_on_the_item_of_their_tool() {
             json!({"notebook_path": "/w/n", "new_source": "x = 1\n"}),
             json!({"new_source": "x = 1\n"}),
             FileChangeKind::Update,
-            "--- a/n\n+++ b/n\n@@ -0,0 +1,1 @@\n+x = 1\n",
+            "--- a/n\n+++ b/n\n@@ where in the file is not known\n+x = 1\n",
         ),
     ] {
         let mut desk = Desk::in_turn(Mode::Ask);
@@ -237,4 +237,25 @@ fn lists_are_plans() {
     let listed = json!({"tasks": [{"id": "3", "subject": "three", "status": "completed"}]});
     assert_eq!(run("TaskList", json!({}), listed), Some(vec![step("three", Completed)]));
     assert_eq!(run("Bash", json!({}), json!({})), None);
+}
+
+#[test]
+fn pictures_in_a_result_are_attached_and_not_told_as_data_once_more() {
+    let picture =
+        json!({"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}});
+    for (tool, input, content, name, text) in [
+        ("Read", json!({"file_path": "/w/pic.png"}), json!([picture]), Some("pic.png"), ""),
+        ("mcp__browser__shot", json!({}), json!([{"type": "text", "text": "done"}, picture]), None, "done"),
+    ] {
+        let mut desk = Desk::in_turn(Mode::Ask);
+        desk.tool_use("t", tool, input);
+        let out = desk.tool_result("t", false, content, Value::Null);
+        let draft = only_draft(&out);
+        let Body::ToolFinished(outcome) = &draft.body else { panic!("{out:?}") };
+        assert_eq!(draft.text.as_deref(), Some(text));
+        assert_eq!(outcome.attachments.len(), 1, "{outcome:?}");
+        let attached = &outcome.attachments[0];
+        assert_eq!((attached.name.as_deref(), attached.media_type.as_str()), (name, "image/png"));
+        assert!(outcome.result.is_null(), "{outcome:?}");
+    }
 }

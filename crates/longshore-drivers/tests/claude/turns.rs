@@ -268,6 +268,14 @@ fn a_retry_is_told_and_nothing_ends_it() {
     let text = "The model's service answered 401 (authentication failed); retry 7 of 10 in 34.4 s.";
     assert_eq!(draft.text.as_deref(), Some(text));
     assert!(desk.deadline().is_none());
+    // All tries of one request are one line; those of another are another.
+    let mut retry = |attempt: u64| {
+        let line = json!({"type": "system", "subtype": "api_retry", "attempt": attempt, "max_retries": 10});
+        only_draft(&desk.line(&line)).item.unwrap()
+    };
+    let (first, second, other) = (retry(1), retry(2), retry(1));
+    assert_eq!(first, second);
+    assert_ne!(first, other);
 }
 
 #[test]

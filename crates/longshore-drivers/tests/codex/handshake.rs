@@ -171,6 +171,12 @@ fn another_configuration_warning_is_only_a_notice() {
     let out = desk.line(&json!({"method": "configWarning", "params": {"summary": "no bubblewrap"}}));
     assert_eq!(only_draft(&out).body, Body::Notice { level: NoticeLevel::Warning });
     assert!(out.finished.is_none());
+    // A session that wakes has heard it already.
+    let mut desk = Desk::new();
+    desk.open(Mode::Ask, Start::Resume { native: THREAD.to_owned() });
+    greet(&mut desk);
+    let out = desk.line(&json!({"method": "configWarning", "params": {"summary": "no bubblewrap"}}));
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{out:?}");
 }
 
 #[test]

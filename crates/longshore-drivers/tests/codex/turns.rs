@@ -4,6 +4,7 @@ use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::id::{Ids, PromptId};
+use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::{FaultCode, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
@@ -280,4 +281,82 @@ fn codex_may_change_its_model_by_itself() {
     assert_eq!(only_draft(&out).body, Body::ModelChanged { model: "gpt-6".to_owned() });
     let out = desk.note("thread/settings/updated", json!({"threadSettings": {"model": "gpt-6"}}));
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
+}
+
+#[test]
+fn an_interrupted_turn_is_over_when_the_commands_that_it_began_are() {
+    let command = |id: &str, status: &str| {
+        json!({"turnId": TURN, "item": {"type": "commandExecution", "id": id, "command": "sleep 25", "cwd": "/w",
+               "processId": "7", "status": status, "aggregatedOutput": "start\n", "exitCode": 137}})
+    };
+    let mut desk = Desk::in_turn(Mode::Full);
+    let begun = desk.note("item/started", command("c", "inProgress"));
+    let item = only_draft(&begun).item;
+    desk.tell(AgentCommand::Interrupt { turn: desk.turn });
+    desk.answer_ok("turn/interrupt", json!({}));
+    let out = desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "its command still runs");
+    assert_eq!(only_line(&out)["method"], "thread/backgroundTerminals/list");
+    // Whoever is impatient does not change that.
+    assert!(desk.tell(AgentCommand::Interrupt { turn: desk.turn }).said.is_empty());
+    let out = desk.answer_ok(
+        "thread/backgroundTerminals/list",
+        json!({"data": [{"itemId": "c", "processId": "7"}, {"itemId": "unheard of", "processId": "8"}]}),
+    );
+    let ended: Vec<Value> = lines(&out).iter().map(|line| line["params"]["processId"].clone()).collect();
+    assert_eq!(ended, ["7", "8"]);
+    for id in [desk.sent[desk.sent.len() - 2]["id"].clone(), desk.sent[desk.sent.len() - 1]["id"].clone()] {
+        let out = desk.line(&json!({"id": id, "result": {"terminated": true}}));
+        assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
+    }
+    let out = desk.note("item/completed", command("c", "failed"));
+    let (first, second) = (&out.said[0].1, &out.said[1].1);
+    assert!(matches!(&first.body, Body::ToolFinished(end) if end.status == ToolStatus::Cancelled));
+    assert_eq!((first.item, first.turn, first.text.as_deref()), (item, Some(desk.turn), Some("start\n")));
+    assert!(matches!(&second.body, Body::TurnFinished(end) if end.outcome == TurnOutcome::Interrupted));
+    assert_eq!((second.turn, desk.deadline()), (Some(desk.turn), None));
+    // What comes now comes too late to be a thing of its own.
+    let late =
+        desk.note("item/commandExecution/outputDelta", json!({"turnId": TURN, "itemId": "c", "delta": "x"}));
+    assert!(matches!(only_draft(&late).body, Body::Raw { .. }));
+}
+
+#[test]
+fn what_an_earlier_turn_left_running_survives_an_interrupt() {
+    let mut desk = Desk::in_turn(Mode::Full);
+    let server = json!({"type": "commandExecution", "id": "server", "command": "serve", "cwd": "/w",
+                        "processId": "1", "status": "inProgress"});
+    desk.note("item/started", json!({"turnId": TURN, "item": server}));
+    desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "completed"}}));
+    desk.begin("more", Vec::new());
+    desk.answer_ok("turn/start", json!({"turn": {"id": "turn-2"}}));
+    let turn = desk.turn;
+    desk.tell(AgentCommand::Interrupt { turn });
+    let out = desk.note("turn/completed", json!({"turn": {"id": "turn-2", "status": "interrupted"}}));
+    assert_eq!(outcome_in(&out).outcome, TurnOutcome::Interrupted, "nothing of it runs");
+    let out = desk.answer_ok(
+        "thread/backgroundTerminals/list",
+        json!({"data": [{"itemId": "server", "processId": "1"}, {"itemId": "late", "processId": "2"}]}),
+    );
+    assert_eq!(only_line(&out)["params"]["processId"], "2", "one that was only just being started ends");
+}
+
+#[test]
+fn a_codex_that_does_not_end_its_commands_does_not_hold_the_turn_for_ever() {
+    let mut desk = Desk::in_turn(Mode::Full);
+    desk.note("item/started", json!({"turnId": TURN, "item": command_of("c")}));
+    desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
+    assert!(desk.wait(2).said.is_empty());
+    let out = desk.wait(1);
+    assert_eq!(outcome_in(&out).outcome, TurnOutcome::Interrupted);
+    // An older codex has no such list, and says so.
+    let mut desk = Desk::in_turn(Mode::Full);
+    desk.note("item/started", json!({"turnId": TURN, "item": command_of("c")}));
+    desk.note("turn/completed", json!({"turn": {"id": TURN, "status": "interrupted"}}));
+    let out = desk.answer_error("thread/backgroundTerminals/list", "unknown variant");
+    assert_eq!(outcome_in(&out).outcome, TurnOutcome::Interrupted);
+}
+
+fn command_of(id: &str) -> Value {
+    json!({"type": "commandExecution", "id": id, "command": "sleep 25", "cwd": "/w", "status": "inProgress"})
 }

@@ -2,6 +2,7 @@
 //!
 //! What the tests of one driver say to theirs is in a `desk.rs` of their own.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use longshore_model::anchor::{Launch, Query, Start};
@@ -12,6 +13,7 @@ use longshore_model::driver::{Driver, Input, Output, Request};
 use longshore_model::event::{AgentName, Body, Draft};
 use longshore_model::id::{ApprovalId, Context, Ids, PromptId, QueryId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
+use longshore_model::work::{Done, Job, Work, WorkFault};
 use serde_json::Value;
 
 /// One driver with one session.
@@ -27,6 +29,10 @@ pub(crate) struct Desk<D> {
     pub(crate) sent: Vec<Value>,
     /// The requests that the driver made.
     pub(crate) requested: Vec<Request>,
+    /// What files hold that the driver looks at; there are no others.
+    pub(crate) files: BTreeMap<String, String>,
+    /// No file is ever looked at.
+    pub(crate) blind: bool,
     ids: Ids,
 }
 
@@ -38,13 +44,21 @@ impl<D: Driver> Desk<D> {
         let mut cx = Context { now, ids: &mut ids };
         let (session, turn, prompt) =
             (SessionId::mint(&mut cx), TurnId::mint(&mut cx), PromptId::mint(&mut cx));
-        let (sent, requested) = (Vec::new(), Vec::new());
-        Self { driver, agent, session, turn, prompt, now, sent, requested, ids }
+        let (sent, requested, files) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Self { driver, agent, session, turn, prompt, now, sent, requested, files, blind: false, ids }
     }
 
     pub(crate) fn handle(&mut self, input: Input) -> Output {
         let mut out = Output::default();
         self.driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
+        let looks = out.works.extract_if(.., |work| matches!(work.job, Job::Look { .. }));
+        for Work { id, job, .. } in looks.filter(|_| !self.blind).collect::<Vec<_>>() {
+            let Job::Look { path } = job else { unreachable!("only looks were taken out") };
+            let text = self.files.get(&path).cloned().map(Done::Read);
+            let result = text.ok_or(WorkFault::Missing(path));
+            let input = Input::WorkDone { id, result };
+            self.driver.handle(input, &mut Context { now: self.now, ids: &mut self.ids }, &mut out);
+        }
         self.sent.extend(lines(&out));
         self.requested.extend(out.requests.iter().cloned());
         out

@@ -68,6 +68,7 @@ impl Hub {
                 capabilities: self.capabilities.clone(),
                 parent: None,
                 forked_from: None,
+                from_file: false,
             };
             (Session::open(id, opened, &mut cx, &mut out), Vec::new())
         });

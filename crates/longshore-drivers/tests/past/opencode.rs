@@ -98,7 +98,7 @@ impl Stage {
     async fn want(&mut self, native: &str, after: u64) -> SessionId {
         let session = SessionId::of_past("opencode", native);
         let (agent, native) = ("opencode".into(), native.to_owned());
-        self.rig.send(ToAnchor::ReadPast { session, agent, native, after }).await;
+        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, since: None }).await;
         session
     }
 
@@ -106,7 +106,7 @@ impl Stage {
     async fn read(&mut self, native: &str, after: u64) -> (Vec<(Timestamp, Draft)>, u64) {
         let session = self.want(native, after).await;
         match self.rig.next().await {
-            FromAnchor::ReadPast { session: other, after: place, drafts, until } => {
+            FromAnchor::ReadPast { session: other, after: place, drafts, until, .. } => {
                 assert_eq!((other, place), (session, after));
                 (drafts, until)
             }

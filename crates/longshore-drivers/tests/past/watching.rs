@@ -76,11 +76,11 @@ impl Stage {
     async fn read(&mut self, native: &str, after: u64, size: u64) -> Vec<(Timestamp, Draft)> {
         let session = SessionId::of_past("codex", native);
         let (agent, native) = ("codex".into(), native.to_owned());
-        self.rig.send(ToAnchor::ReadPast { session, agent, native, after }).await;
+        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, since: None }).await;
         let (mut all, mut place) = (Vec::new(), after);
         while place < size {
             match self.rig.next().await {
-                FromAnchor::ReadPast { session: other, after, drafts, until } => {
+                FromAnchor::ReadPast { session: other, after, drafts, until, .. } => {
                     assert_eq!((other, after), (session, place), "each follows on the one before");
                     assert!(drafts.len() < BATCH + 20, "{} at once", drafts.len());
                     (place, all) = (until, [all, drafts].concat());
@@ -273,7 +273,7 @@ async fn a_hub_that_is_slow_holds_back_reading_and_nothing_else() {
     let (found, _) = stage.look().await;
     let session = SessionId::of_past("codex", PARENT);
     let (agent, native) = ("codex".into(), PARENT.to_owned());
-    stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0 }).await;
+    stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, since: None }).await;
     // While nothing of it is taken, the anchor answers: of what is read there is never more than a few batches.
     stage.rig.full.notified().await;
     let id = stage.rig.ask(Query::Git { cwd: "/".to_owned() }).await;
@@ -297,7 +297,7 @@ async fn what_nobody_keeps_a_record_of_is_passed_over() {
     let session = SessionId::of_past("codex", "nothing");
     for (agent, native) in [("codex", "nothing"), ("telepathy", PARENT)] {
         let (agent, native) = (agent.into(), native.to_owned());
-        stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0 }).await;
+        stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, since: None }).await;
     }
     assert_eq!(stage.look().await, (Vec::new(), 0));
 }

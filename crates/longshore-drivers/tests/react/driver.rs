@@ -122,6 +122,7 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
         capabilities: Default::default(),
         parent: None,
         forked_from: None,
+        from_file: false,
     };
     let decision = ApprovalDecision {
         decision: Decision::AllowOnce,

@@ -89,6 +89,9 @@ fn plans_are_shown_and_remembered() {
             _ => None,
         })
     };
+    let plans = desk.drafts().filter(|draft| matches!(draft.body, Body::PlanUpdated { .. }));
+    let items: std::collections::BTreeSet<_> = plans.map(|draft| draft.item).collect();
+    assert_eq!(items.len(), 1, "a turn has one plan, which is written anew: {items:?}");
     let step = |text: &str, status| PlanStep { text: text.to_owned(), status };
     assert_eq!(steps(&desk).unwrap(), [step("one", PlanStatus::Completed), step("two", PlanStatus::Pending)]);
     let heard = format!("{:?}", desk.heard());

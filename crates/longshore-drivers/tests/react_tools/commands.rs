@@ -65,6 +65,32 @@ async fn output_is_heard_while_it_runs_and_a_stop_ends_all_of_it() {
     soon("the end of what it started", gone(pid)).await;
 }
 
+#[tokio::test]
+async fn a_stop_also_ends_what_left_the_group() {
+    let bench = Bench::new().await;
+    let command = "setsid sh -c 'echo $$ > pid; exec sleep 600' & wait";
+    for stop in ["a person", "the time"] {
+        let timeout = if stop == "a person" { 600_000 } else { 1_000 };
+        let running = bench.start(Mode::Full, "shell", json!({ "command": command, "timeout_ms": timeout }));
+        let pid: i32 = soon("the pid", async {
+            loop {
+                let said = std::fs::read_to_string(bench.root().join("pid")).unwrap_or_default();
+                if let Some(pid) = said.strip_suffix('\n') {
+                    break pid.parse().unwrap();
+                }
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        if stop == "a person" {
+            running.cancel.cancel();
+        }
+        running.result().await;
+        soon("the end of what got away", gone(pid)).await;
+        std::fs::remove_file(bench.root().join("pid")).unwrap();
+    }
+}
+
 /// Waits until a process is gone, or only waits to be reaped.
 async fn gone(pid: i32) {
     let stat = std::path::PathBuf::from(format!("/proc/{pid}/stat"));

@@ -97,6 +97,23 @@ async fn a_terminal_can_be_killed_with_all_that_it_started() {
 }
 
 #[tokio::test]
+async fn what_left_a_terminal_ends_when_the_session_does() {
+    let bench = Bench::new().await;
+    let command = "setsid sh -c 'echo away $$; exec sleep 600' & wait";
+    let start = json!({ "action": "start", "command": command, "yield_ms": PATIENT, "until": "\n" });
+    let begun = exec(&bench, start).await.content;
+    let pid = begun.split("away ").nth(1).unwrap().lines().next().unwrap().trim().to_owned();
+    drop(bench);
+    let stat = format!("/proc/{pid}/stat");
+    soon("the end of what got away", async {
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_call_that_waits_can_be_stopped_while_the_terminal_goes_on() {
     let bench = Bench::new().await;
     let start = json!({ "action": "start", "command": "echo hi; read x", "yield_ms": PATIENT });

@@ -59,15 +59,15 @@ async fn nothing_is_read_that_is_not_wanted() {
 }
 
 #[tokio::test]
-async fn a_pipe_that_somebody_else_holds_open_is_let_go() {
+async fn who_left_the_group_and_holds_the_pipes_ends_with_the_child() {
     let phone = Phone::new().await;
     let grandchild = json!({"do": "grandchild", "call": phone.number, "own_group": true});
-    let mut child = start(json!([grandchild, {"do": "print", "line": "mine"}]), hasty());
-    let (lines, _) = to_the_end(&mut child).await;
-    assert_eq!(lines, [Line::Whole("mine".into())]);
-    // It left the group, so it is not ours to kill; it ends when we hang up.
-    let call = phone.call().await;
-    assert!(call.peer_addr().is_ok());
+    let script = json!([grandchild, {"do": "read"}, {"do": "print", "line": "mine"}]);
+    let mut child = start(script, patient());
+    child.tell(["end now".to_owned()]);
+    let (lines, call) = tokio::join!(to_the_end(&mut child), phone.call());
+    assert_eq!(lines.0, [Line::Whole("mine".into())]);
+    assert_eq!(listen(call).await, "", "it is dead");
 }
 
 #[tokio::test]
@@ -116,4 +116,7 @@ async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
         cwd: Some("/does/not/exist".into()),
     };
     assert!(matches!(Stdio::spawn(&spawn, patient()), Err(SpawnError::NoFolder(_))));
+    let file = Spawn { cwd: Some(fake_agent()), ..spawn };
+    let said = Stdio::spawn(&file, patient()).unwrap_err().to_string();
+    assert!(said.ends_with("fake-agent is no folder; open the session in one"), "{said}");
 }

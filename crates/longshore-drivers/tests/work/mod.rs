@@ -275,6 +275,40 @@ async fn a_command_is_killed_with_all_that_it_started() {
 }
 
 #[tokio::test]
+async fn whoever_left_the_group_of_a_command_ends_with_it() {
+    for how in ["kill", "release", "drop"] {
+        let mut bench = Bench::new();
+        let terminal = bench.run("setsid sh -c 'echo $$; exec sleep 1000' & wait").await;
+        let child = pid_in(&mut bench, &terminal).await;
+        match how {
+            "kill" => assert_eq!(bench.work(Job::Kill { terminal }).await, Ok(Done::Killed)),
+            "release" => assert_eq!(bench.work(Job::Release { terminal }).await, Ok(Done::Released)),
+            _ => drop(bench),
+        }
+        assert!(is_gone(child).await, "after {how}");
+    }
+}
+
+#[tokio::test]
+async fn an_interrupted_turn_takes_its_commands_with_it_and_leaves_those_of_earlier_ones() {
+    let mut bench = Bench::new();
+    let server = bench.run("echo $$; exec sleep 1000").await;
+    let server = pid_in(&mut bench, &server).await;
+    bench.shop.turn_ends(bench.session, false);
+    let command = bench.run("echo $$; exec sleep 1000").await;
+    let stopped = pid_in(&mut bench, &command).await;
+    bench.shop.turn_ends(session(2), true);
+    bench.shop.turn_ends(bench.session, true);
+    assert!(is_gone(stopped).await);
+    assert!(rustix::process::test_kill_process(server).is_ok(), "nobody spoke of it");
+    let Ok(Done::Output { exit, .. }) = bench.work(Job::Output { terminal: command }).await else { panic!() };
+    assert!(
+        exit.is_none_or(|exit| exit.signal.as_deref() == Some("SIGKILL")),
+        "the agent can ask how it ended"
+    );
+}
+
+#[tokio::test]
 async fn a_terminal_is_of_one_session() {
     let mut bench = Bench::new();
     let terminal = bench.run("true").await;

@@ -11,6 +11,7 @@ use subtle::ConstantTimeEq;
 use tokio::sync::watch;
 use tracing::{info, warn};
 
+use super::prove::{PROVABLE, key_of};
 use super::token::{Token, hash};
 use super::{Access, Caller, Who, most_of};
 use crate::problem::Problem;
@@ -43,8 +44,31 @@ pub struct Keys {
 struct Held {
     /// The hash of the owner's token; none when nobody is to be let in with it.
     owner: Option<[u8; 32]>,
+    /// Whether the hub proves that it knows the owner's token.
+    proves: bool,
     rotation: u64,
     devices: HashMap<[u8; 32], Device>,
+}
+
+impl Held {
+    fn is_revoked(&self, id: DeviceId) -> bool {
+        self.devices.values().any(|known| known.id == id && known.revoked_at.is_some())
+    }
+}
+
+/// Who made something that others use later: it counts for as long as its maker's token does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Maker {
+    /// The device; none is the owner.
+    pub(crate) device: Option<DeviceId>,
+    rotation: u64,
+}
+
+#[cfg(test)]
+impl Maker {
+    pub(crate) fn of(device: Option<DeviceId>) -> Self {
+        Self { device, rotation: 0 }
+    }
 }
 
 /// What a token turns out to be.
@@ -67,7 +91,8 @@ impl Keys {
         let devices = devices.into_iter().map(|stored| (stored.token_hash, stored.device)).collect();
         let Owner { token, keep } = owner;
         let owner = (!token.reveal().is_empty()).then(|| token.hash());
-        let held = Mutex::new(Held { owner, rotation: 0, devices });
+        let proves = token.reveal().len() >= PROVABLE;
+        let held = Mutex::new(Held { owner, proves, rotation: 0, devices });
         Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
     }
 
@@ -95,6 +120,14 @@ impl Keys {
             });
         }
         caller(Who::Device(device.clone()))
+    }
+
+    /// The hash of the token of this name, where the hub proves that it knows it. It knows those that it revoked, too: who
+    /// brings one is told so.
+    pub(super) fn by_name(&self, name: &str) -> Option<[u8; 32]> {
+        let held = self.held();
+        let mut known = held.owner.iter().filter(|_| held.proves).chain(held.devices.keys());
+        known.find(|hash| key_of(hash) == name).copied()
     }
 
     /// Every device, in the order in which they were paired.
@@ -148,6 +181,7 @@ impl Keys {
         {
             let mut held = self.held();
             held.owner = Some(token.hash());
+            held.proves = true;
             held.rotation += 1;
         }
         self.changed.send_replace(());
@@ -156,21 +190,49 @@ impl Keys {
     }
 
     pub(super) async fn until_dismissed(&self, caller: &Caller) {
+        self.until(|| self.is_dismissed(caller).then_some(())).await;
+    }
+
+    pub(super) async fn until_out(&self, caller: &Caller) -> Problem {
+        self.until(|| self.why_out(caller)).await
+    }
+
+    async fn until<T>(&self, is_so: impl Fn() -> Option<T>) -> T {
         let mut changed = self.changed.subscribe();
         loop {
             changed.mark_unchanged();
-            if self.is_dismissed(caller) {
-                return;
+            if let Some(so) = is_so() {
+                return so;
             }
             // The sender is ours, so that it cannot be gone.
             let _ = changed.changed().await;
         }
     }
 
+    /// Why a caller's token opens nothing any more, if so. Unlike [`Keys::is_dismissed`], this lets a device finish what it
+    /// has begun when it is the owner's token that was rotated.
+    pub(super) fn why_out(&self, caller: &Caller) -> Option<Problem> {
+        let held = self.held();
+        match caller.device() {
+            None => (held.rotation != caller.rotation).then(Problem::wrong_token),
+            Some(id) => held.is_revoked(id).then(Problem::revoked_token),
+        }
+    }
+
+    /// Who makes something now that others use later.
+    pub(crate) fn maker(&self, device: Option<DeviceId>) -> Maker {
+        Maker { device, rotation: self.held().rotation }
+    }
+
+    /// Whether what this one made still counts.
+    pub(crate) fn vouches(&self, maker: Maker) -> bool {
+        let held = self.held();
+        held.rotation == maker.rotation && !maker.device.is_some_and(|id| held.is_revoked(id))
+    }
+
     fn is_dismissed(&self, caller: &Caller) -> bool {
         let held = self.held();
-        let revoked = |id| held.devices.values().any(|known| known.id == id && known.revoked_at.is_some());
-        held.rotation != caller.rotation || caller.device().is_some_and(revoked)
+        held.rotation != caller.rotation || caller.device().is_some_and(|id| held.is_revoked(id))
     }
 
     fn change(&self, id: DeviceId, change: impl FnOnce(&mut Device, Timestamp)) -> Option<Device> {

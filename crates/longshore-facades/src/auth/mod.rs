@@ -13,6 +13,7 @@
 
 mod cookie;
 mod keys;
+mod prove;
 mod require;
 mod throttle;
 mod token;
@@ -24,10 +25,13 @@ use longshore_model::device::{Device, DeviceMode};
 use longshore_model::id::DeviceId;
 
 pub use keys::{Keep, Keys, Owner};
+pub use prove::{Challenge, PROVABLE};
 pub use token::Token;
 
 pub(crate) use cookie::{forgotten, given};
-pub(crate) use require::{address, bearer, require, written};
+pub(crate) use keys::Maker;
+pub(crate) use prove::{Asked, prove};
+pub(crate) use require::{address, bearer, longer_than, require, written};
 pub(crate) use throttle::Throttle;
 
 use crate::problem::Problem;
@@ -49,9 +53,10 @@ impl Access {
     /// What a wish takes.
     pub fn of(command: &Command) -> Self {
         match command {
-            // With other arguments it would be another command: that is more than a yes.
-            Command::Decide { input: Some(_), .. } => Access::Act,
-            Command::Decide { input: None, .. } => Access::Decide,
+            // With other arguments it would be another command, and with words it is something said to the agent: both
+            // are more than a yes.
+            Command::Decide { input: Some(_), .. } | Command::Decide { message: Some(_), .. } => Access::Act,
+            Command::Decide { input: None, message: None, .. } => Access::Decide,
             Command::Prompt(_)
             | Command::EditPrompt { .. }
             | Command::CancelPrompt { .. }
@@ -140,12 +145,27 @@ impl Caller {
         }
     }
 
-    /// Refuses what this caller may not do.
+    /// Refuses what this caller may not do, and everything once its token opens nothing any more: it may have begun to
+    /// ask before that.
     pub fn check(&self, access: Access) -> Result<(), Problem> {
+        if let Some(problem) = self.keys.why_out(self) {
+            return Err(problem);
+        }
         if self.may(access) { Ok(()) } else { Err(Problem::not_allowed(self.mode(), access)) }
     }
 
-    /// Resolves when this caller is to leave: its device was revoked, or the owner's token rotated.
+    /// Why this caller's token opens nothing any more, if so.
+    pub(crate) fn why_out(&self) -> Option<Problem> {
+        self.keys.why_out(self)
+    }
+
+    /// Resolves when this caller's token opens nothing any more, with why.
+    pub(crate) async fn put_out(&self) -> Problem {
+        self.keys.until_out(self).await
+    }
+
+    /// Resolves when this caller is to leave: its device was revoked, or the owner's token rotated. Devices leave then too,
+    /// and may come back.
     pub async fn dismissed(&self) {
         self.keys.until_dismissed(self).await;
     }
@@ -159,15 +179,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn other_arguments_are_more_than_a_yes() {
-        let decide = |input| Command::Decide {
+    fn other_arguments_and_words_are_more_than_a_yes() {
+        let decide = |message: Option<&str>, input| Command::Decide {
             approval: ApprovalId::of_words(&["a"]),
             decision: Decision::AllowOnce,
-            message: None,
+            message: message.map(str::to_owned),
             input,
         };
-        assert_eq!(Access::of(&decide(None)), Access::Decide);
-        assert_eq!(Access::of(&decide(Some(serde_json::json!({ "command": "rm" })))), Access::Act);
+        assert_eq!(Access::of(&decide(None, None)), Access::Decide);
+        assert_eq!(Access::of(&decide(None, Some(serde_json::json!({ "command": "rm" })))), Access::Act);
+        assert_eq!(Access::of(&decide(Some("do this instead"), None)), Access::Act);
         assert_eq!(Access::of(&Command::Interrupt), Access::Act);
     }
 }

@@ -1,10 +1,12 @@
-//! What every private request passes: it brings a token that we know, and a page that uses a cookie is our own.
+//! What every private request passes: it brings a token that we know, a page that uses a cookie is our own, and what it
+//! asks for is allowed to its caller, before any of its body is read.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{ConnectInfo, Query, Request, State};
-use axum::http::{HeaderMap, StatusCode, header};
+use axum::http::{HeaderMap, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use futures_util::{StreamExt, stream};
@@ -12,10 +14,15 @@ use serde::Deserialize;
 
 use super::keys::Known;
 use super::token::Token;
-use super::{Caller, cookie};
+use super::{Access, Caller, Who, cookie};
+use crate::berth::{Berth, Party};
 use crate::guard;
+use crate::intake::{Cut, PacedBody, limit_of};
 use crate::problem::Problem;
 use crate::router::App;
+
+/// How long an answer may be that is given whole to who has to leave meanwhile.
+const SHORT: u64 = 64 << 10;
 
 /// A token, and how it came.
 struct Offered {
@@ -55,8 +62,53 @@ pub(crate) async fn require(
         guard::same_origin(headers)?;
     }
     let caller = app.admit(&offered.token, address(&request))?;
+    let looks = request.method().is_safe();
+    caller.check(least_of(&request))?;
+    if let Some(berth) = request.extensions().get::<Arc<Berth>>() {
+        berth.belongs_to(match caller.who() {
+            Who::Owner => Party::Owner,
+            Who::Device(device) => Party::Device(device.id),
+        });
+    }
+    if longer_than(request.headers(), limit_of(&caller)) {
+        return Err(Problem::too_large(limit_of(&caller)));
+    }
     request.extensions_mut().insert(caller.clone());
-    Ok(until_dismissed(next.run(request).await, caller))
+    let cut = Cut::default();
+    // Held until it is answered: what was read is worked on longer than it is read.
+    let holding = Arc::new(Mutex::new(app.intake.begin(caller.device())));
+    let request = request
+        .map(|body| Body::new(PacedBody::of_caller(body, &caller, Arc::clone(&holding), Arc::clone(&cut))));
+    let response = next.run(request).await;
+    drop(holding);
+    match cut.get() {
+        Some(problem) => Err(problem.clone()),
+        // What changes something asks by itself, right before it does so; an answer to it may be the last one.
+        None if looks => match caller.why_out() {
+            Some(problem) => Err(problem),
+            None => Ok(until_dismissed(response, caller)),
+        },
+        None => Ok(response),
+    }
+}
+
+/// The least that a request takes, as far as its head tells: nobody sends a body for nothing, and we hold none for who may
+/// not send it. The [`Gate`](crate::gate::Gate) has the last word.
+fn least_of(request: &Request) -> Access {
+    match (request.method(), request.uri().path()) {
+        (_, "/api/v1/folders" | "/admin/pair/qr.svg") => Access::Act,
+        (_, "/api/v1/presence" | "/api/v1/push/subscribe" | "/api/v1/push/test") => Access::Read,
+        (method, _) if method.is_safe() => Access::Read,
+        (&Method::POST, path) if path.starts_with("/api/v1/approvals/") => Access::Decide,
+        (_, "/admin/token/rotate") => Access::Admin,
+        (_, _) => Access::Act,
+    }
+}
+
+/// Whether a body says itself that it is longer.
+pub(crate) fn longer_than(headers: &HeaderMap, limit: usize) -> bool {
+    let length = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
+    length.and_then(|length| length.parse::<u64>().ok()).is_some_and(|length| length > limit as u64)
 }
 
 impl App {
@@ -81,8 +133,8 @@ impl App {
 /// Breaks an answer off that is still under way when its caller has to leave: server-sent events, exports. It ends with
 /// an error, so that nobody takes the part for the whole.
 fn until_dismissed(response: Response, caller: Caller) -> Response {
-    let whole = response.body().size_hint().exact().is_some();
-    if whole || response.status() == StatusCode::SWITCHING_PROTOCOLS {
+    let short = response.body().size_hint().exact().is_some_and(|length| length <= SHORT);
+    if short || response.status() == StatusCode::SWITCHING_PROTOCOLS {
         return response;
     }
     response.map(|body| {

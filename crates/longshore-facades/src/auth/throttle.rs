@@ -7,6 +7,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::berth::party_address;
+
 /// What is counted is forgotten after so long.
 const WINDOW: Duration = Duration::from_secs(60);
 /// How many addresses are remembered; further ones share what is left of the overall count.
@@ -56,7 +58,7 @@ impl Throttle {
     pub(crate) fn must_wait(&self, from: Option<IpAddr>) -> Option<Duration> {
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, addresses) = &*counts;
-        let one = from.and_then(|from| addresses.get(&from));
+        let one = from.and_then(|from| addresses.get(&party_address(from)));
         one.and_then(|one| one.must_wait(self.per_address)).or_else(|| all.must_wait(self.overall))
     }
 
@@ -65,7 +67,7 @@ impl Throttle {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         let (all, addresses) = &mut *counts;
         all.add();
-        let Some(from) = from else { return };
+        let Some(from) = from.map(party_address) else { return };
         if addresses.len() >= ADDRESSES {
             addresses.retain(|_, count| count.since.elapsed() < WINDOW);
         }
@@ -82,7 +84,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn whoever_tries_too_often_waits_and_others_do_not_until_all_do() {
         let throttle = Throttle::new(3, 5);
-        let (guesser, other) = (Some(IpAddr::from([127, 0, 0, 1])), Some(IpAddr::from([127, 0, 0, 2])));
+        let (guesser, other) = (Some(IpAddr::from([10, 0, 0, 1])), Some(IpAddr::from([10, 0, 0, 2])));
         for _ in 0..3 {
             assert_eq!(throttle.must_wait(guesser), None);
             throttle.count(guesser);

@@ -8,7 +8,9 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_session::{HandBack, HubError, ImportedPast, Inbox, OpenRequest, SessionFilter, WithRaw};
+use longshore_session::{
+    HandBack, HubError, ImportRequest, ImportedPast, Inbox, OpenRequest, SessionFilter, WithRaw,
+};
 use serde_json::{Value, json};
 
 use super::check;
@@ -259,7 +261,7 @@ pub(super) async fn import(gate: &Gate, params: Import) -> Result<SessionInfo, P
         });
         events.push((event, raw));
     }
-    gate.import(events).await
+    gate.import(ImportRequest { events, cwd: params.cwd, done: params.done }).await
 }
 
 /// Looks for conversations that were held elsewhere.

@@ -15,10 +15,11 @@ use super::params::{
     Answer, Decide, Events, FolderPath, Fork, List, ListAgents, Open, Pair, Prompted, PushSubscribe, Revive,
     Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
 };
+use crate::auth::Asked;
 use crate::pair::{Consume, OfCode, Pasted};
 
 /// What needs no token.
-const OPEN: [&str; 4] = ["/health", "/pair/consume", "/pair/token", "/ca.pem"];
+const OPEN: [&str; 5] = ["/health", "/prove", "/pair/consume", "/pair/token", "/ca.pem"];
 
 /// One call: how it is made and what comes back.
 struct Endpoint {
@@ -113,6 +114,9 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "200",
         object(&[("status", json!({ "const": "ok" }))]),
     );
+    let proven = object(&[("proof", json!({ "type": "string" }))]);
+    let asked = Some(inline::<Asked>(schemas));
+    add("get", "/prove", "Show that the hub knows a token, before that is sent", asked, None, "200", proven);
     add("get", "/metrics", "Figures for Prometheus", None, None, "200", json!({ "type": "string" }));
     add(
         "get",

@@ -28,11 +28,21 @@ pub(super) fn devices(gate: &Gate) -> Value {
 
 pub(super) async fn revoke(gate: &Gate, device: DeviceId) -> Result<Value, Problem> {
     gate.check(Access::Act)?;
-    let app = gate.app();
-    let revoked = app.keys.revoke(device).await?;
-    app.codes.clear_of(device);
-    app.push.forget_device(device).await?;
-    Ok(json!({ "device": revoked }))
+    let app = gate.app().clone();
+    to_its_end(async move {
+        let revoked = app.keys.revoke(device).await?;
+        app.codes.clear_of(device);
+        app.push.forget_device(device).await?;
+        Ok(json!({ "device": revoked }))
+    })
+    .await
+}
+
+/// What has begun goes to its end, also when whoever asked for it goes away, or has to: one may revoke oneself.
+async fn to_its_end<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::spawn(work).await.unwrap_or_else(|_| Err(Problem::our_fault()))
 }
 
 /// A code for a new device. One device can pair another that may do as much as itself.
@@ -44,12 +54,15 @@ pub(super) fn pair(gate: &Gate, params: Pair) -> Result<Value, Problem> {
 
 pub(super) async fn rotate(gate: &Gate) -> Result<Value, Problem> {
     gate.check(Access::Admin)?;
-    let app = gate.app();
-    let token = app.keys.rotate()?;
-    app.codes.clear();
-    // Whoever had the old token may have had himself woken with it.
-    app.push.unsubscribe(None, None).await?;
-    Ok(json!({ "token": token.reveal() }))
+    let app = gate.app().clone();
+    to_its_end(async move {
+        let token = app.keys.rotate()?;
+        app.codes.clear();
+        // Whoever had the old token may have had himself woken with it.
+        app.push.unsubscribe(None, None).await?;
+        Ok(json!({ "token": token.reveal() }))
+    })
+    .await
 }
 
 pub(super) fn presence(gate: &Gate, params: Shown) -> Value {
@@ -63,16 +76,19 @@ pub(super) fn push_key(gate: &Gate) -> Value {
 }
 
 pub(super) async fn push_subscribe(gate: &Gate, params: PushSubscribe) -> Result<Value, Problem> {
+    gate.check(Access::Read)?;
     gate.app().push.subscribe(gate.caller().device(), params.subscription).await?;
     Ok(json!({}))
 }
 
 pub(super) async fn push_unsubscribe(gate: &Gate, params: Unsubscribe) -> Result<Value, Problem> {
+    gate.check(Access::Read)?;
     gate.app().push.unsubscribe(gate.caller().device(), params.endpoint.as_deref()).await?;
     Ok(json!({}))
 }
 
 pub(super) async fn push_test(gate: &Gate) -> Result<Value, Problem> {
+    gate.check(Access::Read)?;
     let sent = gate.app().push.test(gate.caller().device()).await?;
     Ok(json!({ "sent": sent }))
 }

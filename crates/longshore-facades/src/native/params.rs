@@ -340,6 +340,12 @@ pub struct FolderPath {
 #[serde(deny_unknown_fields)]
 pub(super) struct Import {
     pub(super) events: Vec<Box<serde_json::value::RawValue>>,
+    /// The work tree in which the session goes on here.
+    #[serde(default)]
+    pub(super) cwd: Option<String>,
+    /// Whether these are the last ones.
+    #[serde(default)]
+    pub(super) done: bool,
 }
 
 /// The agent's own frame, beside an event.

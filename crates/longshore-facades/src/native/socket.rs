@@ -9,8 +9,10 @@
 //! comes back.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Extension;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::response::Response;
@@ -27,11 +29,11 @@ use tokio::sync::oneshot;
 use super::events::json_of;
 use super::rpc::{Request, notification};
 use super::socket_calls::{Call, dispatch};
+use crate::berth::Berth;
 use crate::gate::Gate;
+use crate::intake;
 use crate::problem::Problem;
 
-/// How large a frame of a client may be.
-const FRAME_LIMIT: usize = 32 << 20;
 /// How much is read of a client at once. Every look whether a client spoke clears that much memory first, and most
 /// of what clients say is short.
 const READ_BUFFER: usize = 8 << 10;
@@ -41,9 +43,15 @@ const CALLS: usize = 32;
 const SUBSCRIPTIONS: usize = 1_000;
 /// How often a quiet socket is asked whether it is still there.
 const PING_EVERY: Duration = Duration::from_secs(20);
+/// How often it is looked whether a message gets on.
+const LOOK_EVERY: Duration = Duration::from_secs(10);
+/// How long a client that has to leave may take to hear so.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// The code with which a socket ends whose token was revoked or rotated.
 const DISMISSED: u16 = 4401;
+/// The one for a client that takes too long over a message.
+const TOO_SLOW: u16 = 1008;
 
 /// What stands before an event's own JSON in its notification; a brace stands after it.
 const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":";
@@ -51,13 +59,19 @@ const EVENT_BEGIN: &str = "{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":
 /// `GET /api/v1/socket`.
 pub(super) async fn upgrade(
     gate: Gate,
+    berth: Option<Extension<Arc<Berth>>>,
     socket: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> Result<Response, Problem> {
-    let socket =
-        socket?.read_buffer_size(READ_BUFFER).max_message_size(FRAME_LIMIT).max_frame_size(FRAME_LIMIT);
+    let limit = intake::limit_of(gate.caller());
+    let socket = socket?.read_buffer_size(READ_BUFFER).max_message_size(limit).max_frame_size(limit);
     Ok(socket.on_upgrade(move |socket| async move {
+        let berth = berth.map(|Extension(berth)| berth);
+        if let Some(berth) = &berth {
+            berth.frames.begin(&gate.app().intake, gate.caller().device());
+        }
         let link = Link {
             gate: gate.seated(),
+            berth,
             socket,
             calls: FuturesUnordered::new(),
             following: FuturesUnordered::new(),
@@ -73,6 +87,8 @@ type Following = BoxFuture<'static, Option<(Subscription, oneshot::Receiver<()>,
 
 struct Link {
     gate: Gate,
+    /// The place of its connection, where what it has begun to say is counted.
+    berth: Option<Arc<Berth>>,
     socket: WebSocket,
     calls: FuturesUnordered<BoxFuture<'static, Option<String>>>,
     following: FuturesUnordered<Following>,
@@ -84,14 +100,26 @@ struct Link {
 struct Over;
 
 impl Link {
+    /// Until either side ends it. Whoever has to leave is told nothing more, whatever was under way.
     async fn run(mut self) {
+        let caller = self.gate.caller().clone();
+        let dismissed = tokio::select! {
+            biased;
+            () = caller.dismissed() => true,
+            () = self.serve() => false,
+        };
+        if dismissed {
+            let farewell = self.close(DISMISSED, "the token is no longer valid");
+            let _ = tokio::time::timeout(FAREWELL, farewell).await;
+        }
+    }
+
+    async fn serve(&mut self) {
         let mut ping = tokio::time::interval(PING_EVERY);
         ping.reset();
-        let caller = self.gate.caller().clone();
-        let mut dismissed = std::pin::pin!(caller.dismissed());
+        let mut look = tokio::time::interval(LOOK_EVERY);
         loop {
             let done = tokio::select! {
-                () = &mut dismissed => self.close(DISMISSED, "the token is no longer valid").await,
                 message = self.socket.recv() => match message {
                     Some(Ok(message)) => self.received(message).await,
                     Some(Err(_)) | None => Err(Over),
@@ -100,6 +128,10 @@ impl Link {
                 Some(answer) = self.calls.next(), if !self.calls.is_empty() => self.reply(answer).await,
                 change = changed(&mut self.changes) => self.changed(change).await,
                 _ = ping.tick() => self.write(vec![Message::Ping(Default::default())]).await,
+                _ = look.tick() => match self.berth.as_ref().is_some_and(|berth| berth.frames.stall()) {
+                    true => self.close(TOO_SLOW, "the message took too long to come").await,
+                    false => Ok(()),
+                },
             };
             if done.is_err() {
                 return;
@@ -108,6 +140,8 @@ impl Link {
     }
 
     async fn received(&mut self, message: Message) -> Result<(), Over> {
+        // Held until it is answered: what was read is worked on longer than it is read.
+        let holding = self.berth.as_ref().and_then(|berth| berth.frames.message());
         let text = match message {
             Message::Text(text) => text,
             Message::Binary(_) => return self.close(1003, "this socket speaks text").await,
@@ -136,7 +170,14 @@ impl Link {
                 self.reply(request.problem(&Problem::too_many_requests())).await
             }
             Call::Ask(answer) => {
-                self.calls.push(answer.map(move |answer| request.answer(answer)).boxed());
+                self.calls.push(
+                    async move {
+                        let answer = request.answer(answer.await);
+                        drop(holding);
+                        answer
+                    }
+                    .boxed(),
+                );
                 Ok(())
             }
             Call::Bad(problem) => self.reply(request.problem(&problem)).await,

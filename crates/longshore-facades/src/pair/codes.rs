@@ -1,4 +1,14 @@
-//! Pairing codes: eight letters that nobody mistakes, good for five minutes and for one device.
+//! Pairing codes: eight letters that nobody mistakes, good for five minutes and for one device. The link that a phone
+//! scans has sixteen letters more, which nobody types.
+//!
+//! # How long guessing takes
+//!
+//! There are 31^8 = 8.5e11 codes. One address is heard 10 times a minute, and as many addresses are remembered as make
+//! [`GUESSES`] a minute over all; an IPv6 network is one address. Whoever has 4096 addresses and nothing else to do
+//! guesses one given code in its five minutes with a chance of 5 * 40960 / 8.5e11 = 1 in 4 million. With thirty codes
+//! standing at every moment, which is as many as can be made, he would need 8.5e11 / (40960 * 30) minutes: 480 days.
+//! A link has 31^24 = 6e35 forms. It cannot be guessed, and so it is heard however many wrong ones came before: nobody can
+//! keep others from pairing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,21 +17,24 @@ use std::time::Duration;
 
 use longshore_model::device::DeviceMode;
 use longshore_model::id::DeviceId;
+use subtle::ConstantTimeEq;
 use tokio::time::Instant;
 
-use crate::auth::Throttle;
+use crate::auth::{Maker, Throttle};
 use crate::problem::Problem;
 
 /// No letter or figure that looks like another.
 const LETTERS: &[u8; 31] = b"ABCDEFGHJKMNPQRSTUVWXYZ23456789";
 const LENGTH: usize = 8;
+/// How many letters a link has after those of its code.
+const TAIL: usize = 16;
 
 /// How long a code can be used.
 pub(crate) const VALID: Duration = Duration::from_secs(5 * 60);
 /// How many codes may be made within a minute; so there are never more than thirty that can be used.
 const MADE_PER_MINUTE: u32 = 6;
 /// How many wrong codes a minute one address may offer, and all together.
-const GUESSES: (u32, u32) = (10, 60);
+pub(crate) const GUESSES: (u32, u32) = (10, 40_960);
 
 /// What a code stands for.
 #[derive(Clone, Debug)]
@@ -30,8 +43,10 @@ pub(crate) struct Offer {
     pub(crate) label: Option<String>,
     /// Where a phone goes with it.
     pub(crate) url: String,
-    /// The device that made it; none is the owner.
-    by: Option<DeviceId>,
+    /// The code as the link has it.
+    long: String,
+    /// Who made it.
+    pub(crate) by: Maker,
     until: Instant,
 }
 
@@ -52,20 +67,21 @@ impl Default for Codes {
 }
 
 impl Codes {
-    /// A new code. `url` says where a phone goes with it.
+    /// A new code. `url` says where a phone goes with the long one.
     pub(crate) fn make(
         &self,
         mode: DeviceMode,
         label: Option<String>,
-        by: Option<DeviceId>,
+        by: Maker,
         url: impl FnOnce(&str) -> String,
     ) -> Result<(String, Offer), Problem> {
         if let Some(wait) = self.made.must_wait(None) {
             return Err(Problem::too_many_codes(wait));
         }
         self.made.count(None);
-        let code = random_code().map_err(|_| Problem::our_fault())?;
-        let offer = Offer { mode, label, url: url(&code), by, until: Instant::now() + VALID };
+        let long = random_letters(LENGTH + TAIL).map_err(|_| Problem::our_fault())?;
+        let code = long[..LENGTH].to_owned();
+        let offer = Offer { mode, label, url: url(&long), long, by, until: Instant::now() + VALID };
         self.offers().insert(code.clone(), offer.clone());
         Ok((code, offer))
     }
@@ -76,21 +92,33 @@ impl Codes {
     }
 
     /// Uses a code up. Whoever guesses has to wait, and then even the right one is not listened to: it is short enough
-    /// to be found by trying.
+    /// to be found by trying. That of a link is not.
     pub(crate) fn take(&self, code: &str, from: Option<IpAddr>) -> Result<Offer, Problem> {
+        let code = plain(code);
+        if let Some(offer) = self.take_long(&code) {
+            return Ok(offer);
+        }
         if let Some(wait) = self.guesses.must_wait(from) {
             return Err(Problem::too_many_attempts(wait));
         }
-        let taken = self.offers().remove(&plain(code));
+        let taken = self.offers().remove(&code);
         taken.ok_or_else(|| {
             self.guesses.count(from);
             Problem::bad_code()
         })
     }
 
+    /// Compares with each as a whole, so that the time it takes tells nothing of the short code.
+    fn take_long(&self, code: &str) -> Option<Offer> {
+        let mut offers = self.offers();
+        let is_it = |offer: &Offer| bool::from(offer.long.as_bytes().ct_eq(code.as_bytes()));
+        let short = offers.iter().filter(|(_, offer)| is_it(offer)).map(|(short, _)| short.clone()).next()?;
+        offers.remove(&short)
+    }
+
     /// Puts back what was taken and led to nothing.
-    pub(crate) fn put_back(&self, code: &str, offer: Offer) {
-        self.offers().insert(plain(code), offer);
+    pub(crate) fn put_back(&self, offer: Offer) {
+        self.offers().insert(offer.long[..LENGTH].to_owned(), offer);
     }
 
     /// Forgets all codes.
@@ -100,7 +128,7 @@ impl Codes {
 
     /// Forgets the codes that a device made.
     pub(crate) fn clear_of(&self, device: DeviceId) {
-        self.offers().retain(|_, offer| offer.by != Some(device));
+        self.offers().retain(|_, offer| offer.by.device != Some(device));
     }
 
     /// Only those that can still be used.
@@ -117,11 +145,11 @@ fn plain(code: &str) -> String {
     code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect()
 }
 
-fn random_code() -> Result<String, getrandom::Error> {
+fn random_letters(length: usize) -> Result<String, getrandom::Error> {
     // The largest multiple of their number that a byte holds, so that every letter is as likely.
     let fair = u8::MAX - u8::MAX % LETTERS.len() as u8;
-    let mut code = String::with_capacity(LENGTH);
-    while code.len() < LENGTH {
+    let mut code = String::with_capacity(length);
+    while code.len() < length {
         let mut byte = [0];
         getrandom::fill(&mut byte)?;
         if byte[0] < fair {
@@ -136,6 +164,7 @@ mod tests {
     use super::*;
 
     fn make(codes: &Codes, by: Option<DeviceId>) -> String {
+        let by = Maker::of(by);
         codes.make(DeviceMode::Full, None, by, |code| format!("https://hub/pair#{code}")).unwrap().0
     }
 
@@ -145,7 +174,7 @@ mod tests {
         let code = make(&codes, None);
         assert!(code.len() == 8 && code.bytes().all(|letter| LETTERS.contains(&letter)), "{code}");
         let typed = format!(" {}-{} ", code[..4].to_lowercase(), &code[4..]);
-        assert!(codes.look(&typed).unwrap().url.ends_with(&code));
+        assert!(codes.look(&typed).unwrap().url.contains(&format!("#{code}")));
         assert!(codes.take(&typed, None).is_ok());
         assert_eq!(codes.take(&code, None).unwrap_err().code, "bad_code");
         let old = make(&codes, None);
@@ -159,7 +188,7 @@ mod tests {
         let codes = Codes::default();
         let device = DeviceId::of_words(&["phone"]);
         let made: Vec<String> = (0..6).map(|at| make(&codes, (at % 2 == 0).then_some(device))).collect();
-        let more = codes.make(DeviceMode::Full, None, None, |_| String::new());
+        let more = codes.make(DeviceMode::Full, None, Maker::of(None), |_| String::new());
         assert_eq!(more.unwrap_err().code, "too_many_attempts");
         codes.clear_of(device);
         let left = made.iter().filter(|code| codes.look(code).is_some()).count();
@@ -180,5 +209,28 @@ mod tests {
         assert_eq!(refused.iter().filter(|code| **code == "bad_code").count(), 10);
         assert_eq!(codes.take(&code, guesser).unwrap_err().code, "too_many_attempts");
         assert!(codes.take(&code, other).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn wrong_codes_of_others_keep_nobody_from_pairing() {
+        let codes = Codes::default();
+        let (typed, scanned) = (make(&codes, None), make(&codes, None));
+        let link = codes.look(&scanned).unwrap().url;
+        let long = link.split_once('#').unwrap().1;
+        assert_eq!(long.len(), LENGTH + TAIL);
+        for address in 0..200u8 {
+            for _ in 0..20 {
+                let from = Some(IpAddr::from([10, 0, address, 1]));
+                assert!(codes.take("AAAAAAAA", from).is_err());
+            }
+        }
+        let mine = Some(IpAddr::from([10, 0, 0, 1]));
+        assert_eq!(codes.take(&typed, mine).unwrap_err().code, "too_many_attempts", "it guessed itself");
+        assert!(codes.take(&typed, Some(IpAddr::from([10, 1, 0, 1]))).is_ok(), "another address did not");
+        let wrong = format!("{}{}", &long[..LENGTH], "A".repeat(TAIL));
+        assert!(codes.take(&wrong, mine).is_err());
+        assert!(codes.take(long, mine).is_ok(), "a link is heard wherever it comes from");
+        assert!(codes.take(long, mine).is_err(), "once");
+        assert_eq!(codes.take(&scanned, None).unwrap_err().code, "bad_code", "and its short form with it");
     }
 }

@@ -9,9 +9,11 @@
 //! ```
 
 mod codes;
+mod label;
 
+use axum::body::Body;
 use axum::extract::rejection::QueryRejection;
-use axum::extract::{DefaultBodyLimit, FromRequest, Query, Request, State};
+use axum::extract::{FromRequest, Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
@@ -25,17 +27,13 @@ use serde_json::{Value, json};
 
 use crate::auth::{self, Access, Token};
 use crate::gate::Gate;
+use crate::guard;
+use crate::intake::{Cut, PacedBody, TINY};
 use crate::native::{ByName, me};
 use crate::problem::Problem;
 use crate::router::App;
 
 pub(crate) use codes::{Codes, VALID};
-
-/// How many letters the name of a device may have; the others are cut off.
-const LABEL: usize = 80;
-
-/// How large a request may be of somebody whom nobody knows yet.
-const BODY_LIMIT: usize = 16 << 10;
 
 /// What the phone sends.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -58,10 +56,7 @@ pub struct Pasted {
 
 /// What nobody needs a token for.
 pub(crate) fn routes() -> Router<App> {
-    Router::new()
-        .route("/pair/consume", post(consume))
-        .route("/pair/token", post(pasted).delete(forget))
-        .layer(DefaultBodyLimit::max(BODY_LIMIT))
+    Router::new().route("/pair/consume", post(consume)).route("/pair/token", post(pasted).delete(forget))
 }
 
 /// A new code, and where a phone goes with it.
@@ -78,6 +73,7 @@ impl App {
         by: Option<longshore_model::id::DeviceId>,
         base: &str,
     ) -> Result<Value, Problem> {
+        let by = self.keys.maker(by);
         // Behind the sign, so that no server and no log on the way reads the code.
         let ca = self.authority().map(|ca| format!("?ca={}", ca.fingerprint)).unwrap_or_default();
         let (code, offer) = self.codes.make(mode, label, by, |code| format!("{base}/pair{ca}#{code}"))?;
@@ -85,7 +81,13 @@ impl App {
         Ok(json!({ "code": code, "expiresAt": expires, "pairUrl": offer.url, "mode": mode }))
     }
 
-    /// A link with which the owner's own browser pairs, for whoever starts the hub at a terminal.
+    /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal.
+    pub fn first_code(&self) -> Option<String> {
+        let made = self.new_code(DeviceMode::Full, None, None, "").ok()?;
+        made["code"].as_str().map(str::to_owned)
+    }
+
+    /// A link with which a phone pairs, for whoever starts the hub at a terminal.
     pub fn first_link(&self, base: &str) -> Option<String> {
         let made = self.new_code(DeviceMode::Full, None, None, base).ok()?;
         made["pairUrl"].as_str().map(str::to_owned)
@@ -116,14 +118,19 @@ async fn consume(State(app): State<App>, request: Request) -> Result<Response, P
     let (from, secure) = (auth::address(&request), is_secure(&app, request.headers()));
     let Consume { code, label } = body(request).await?;
     let offer = app.codes.take(&code, from)?;
-    let label = named(offer.label.as_deref().or(label.as_deref()));
+    let label = label::named(offer.label.as_deref().or(label.as_deref()));
     match app.keys.add(label, offer.mode).await {
+        // Its maker was put out in the very moment.
+        Ok((_, device)) if !app.keys.vouches(offer.by) => {
+            app.keys.revoke(device.id).await?;
+            Err(Problem::bad_code())
+        }
         Ok((token, device)) => {
             let told = json!({ "token": token.reveal(), "device": device });
             Ok(with_cookie(Json(told).into_response(), auth::given(&token, secure)))
         }
         Err(problem) => {
-            app.codes.put_back(&code, offer);
+            app.codes.put_back(offer);
             Err(problem)
         }
     }
@@ -139,17 +146,23 @@ async fn pasted(State(app): State<App>, request: Request) -> Result<Response, Pr
     Ok(with_cookie(Json(me(&caller)).into_response(), auth::given(&token, secure)))
 }
 
-async fn forget(State(app): State<App>, headers: HeaderMap) -> Response {
-    with_cookie(StatusCode::NO_CONTENT.into_response(), auth::forgotten(is_secure(&app, &headers)))
+/// Only for pages of our own: another one could log a browser out.
+async fn forget(State(app): State<App>, headers: HeaderMap) -> Result<Response, Problem> {
+    guard::same_origin(&headers)?;
+    Ok(with_cookie(StatusCode::NO_CONTENT.into_response(), auth::forgotten(is_secure(&app, &headers))))
 }
 
+/// What somebody says whom nobody knows: little, and soon.
 async fn body<T: for<'de> Deserialize<'de>>(request: Request) -> Result<T, Problem> {
-    match Json::<ByName<T>>::from_request(request, &()).await {
-        Ok(Json(ByName(body))) => Ok(body),
-        Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-            Err(Problem::too_large(BODY_LIMIT))
-        }
-        Err(rejection) => Err(rejection.into()),
+    if auth::longer_than(request.headers(), TINY) {
+        return Err(Problem::too_large(TINY));
+    }
+    let cut = Cut::default();
+    let request = request.map(|body| Body::new(PacedBody::of_stranger(body, Cut::clone(&cut))));
+    match (Json::<ByName<T>>::from_request(request, &()).await, cut.get()) {
+        (Ok(Json(ByName(body))), None) => Ok(body),
+        (_, Some(problem)) => Err(problem.clone()),
+        (Err(rejection), None) => Err(rejection.into()),
     }
 }
 
@@ -164,42 +177,4 @@ fn with_cookie(mut response: Response, cookie: Option<HeaderValue>) -> Response 
         response.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     response
-}
-
-/// The name of a device as people read it: a line, not too long, and no name that stands for somebody else.
-fn named(label: Option<&str>) -> String {
-    let clean: String = label
-        .unwrap_or_default()
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .filter(|c| !is_invisible(*c))
-        .take(LABEL)
-        .collect();
-    match clean.trim() {
-        "" => "a device".to_owned(),
-        taken if ["owner", "hub"].iter().any(|name| taken.eq_ignore_ascii_case(name)) => {
-            format!("a device called {taken}")
-        }
-        name => name.to_owned(),
-    }
-}
-
-/// Signs that show nothing, or turn the direction of writing.
-fn is_invisible(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_device_is_named_so_that_nobody_is_taken_in() {
-        assert_eq!(named(Some("  My phone\n")), "My phone");
-        assert_eq!(named(Some(" Owner ")), "a device called Owner");
-        assert_eq!(named(Some("ow\u{200b}ner")), "a device called owner");
-        assert_eq!(named(Some("\u{202e}\t ")), "a device");
-        assert_eq!(named(None), "a device");
-        assert_eq!(named(Some(&"x".repeat(500))).len(), LABEL);
-    }
 }

@@ -23,6 +23,7 @@ use std::time::Duration;
 use longshore_model::device::{PushSubscription, StoredPush};
 use longshore_model::id::DeviceId;
 use longshore_session::{Hub, HubError};
+use subtle::ConstantTimeEq;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::AbortHandle;
 use tracing::{debug, info, warn};
@@ -127,6 +128,12 @@ impl Push {
         post::address(&subscription.endpoint, self.outlet).map_err(invalid)?;
         Receiver::read(&subscription.keys).map_err(invalid)?;
         let known = self.hub.pushes().await?;
+        let is_taken =
+            |push: &StoredPush| push.device != device && push.subscription.endpoint == subscription.endpoint;
+        // A browser that was paired anew brings the keys that it had. Whoever only knows where it is woken does not.
+        if known.iter().any(|push| is_taken(push) && !same_keys(&push.subscription, &subscription)) {
+            return Err(Problem::push_taken());
+        }
         let others =
             |push: &&StoredPush| push.device == device && push.subscription.endpoint != subscription.endpoint;
         if known.iter().filter(others).count() >= BROWSERS {
@@ -176,7 +183,9 @@ impl Push {
     /// Tells every device whose screen does not show the session.
     async fn tell(&self, words: &Words) -> Result<(), HubError> {
         for push in self.hub.pushes().await? {
-            if words.session.is_some_and(|session| self.presence.sees(push.device, session)) {
+            let sees = words.session.is_some_and(|session| self.presence.sees(push.device, session));
+            // A device that was revoked in the very moment in which it subscribed is told nothing.
+            if sees || !self.keys.may(push.device, Access::Read) {
                 continue;
             }
             let words = match self.keys.may(push.device, Access::Decide) {
@@ -245,4 +254,10 @@ impl Push {
         let authorization = self.vapid.authorization(&post::audience(&to), now_s)?;
         self.post.send(Parcel { to, authorization, urgent: words.kind.is_urgent(), body }).await
     }
+}
+
+/// Whether both have the keys of one browser, one of which it shows to nobody but us.
+fn same_keys(known: &PushSubscription, offered: &PushSubscription) -> bool {
+    let same = |known: &str, offered: &str| bool::from(known.as_bytes().ct_eq(offered.as_bytes()));
+    same(&known.keys.auth, &offered.keys.auth) && same(&known.keys.p256dh, &offered.keys.p256dh)
 }

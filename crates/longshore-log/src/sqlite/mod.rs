@@ -43,6 +43,7 @@ use tidy::Tidy;
 use writer::{Counters, Job, Writer};
 
 mod batch;
+mod check;
 mod checkpoint;
 mod compact;
 mod devices;
@@ -56,6 +57,8 @@ mod schema;
 mod search;
 mod tidy;
 mod writer;
+
+pub use check::quick_check;
 
 /// A batch with more raw bytes than this is compressed on a thread that may block.
 const PREPARE_INLINE: usize = 1024 * 1024;

@@ -119,7 +119,10 @@ fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(
     transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     transaction.pragma_update(None, "user_version", known)?;
     transaction.commit()?;
-    tracing::info!(from = found, to = known, "log format brought up to date");
+    // A log that was made just now is no news.
+    if found > 0 {
+        tracing::info!(from = found, to = known, "log format brought up to date");
+    }
     Ok(())
 }
 

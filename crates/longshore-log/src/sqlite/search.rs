@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::fault::Fault;
 use super::place;
-use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words};
+use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words, bounded};
 
 /// Puts an event that was just written into the index. The text comes through the view, so that what goes in is what
 /// snippets show and what [`unindex`] takes out.
@@ -53,7 +53,7 @@ pub(super) fn find(connection: &Connection, query: &str, limit: usize) -> Result
                 session: SessionId(session),
                 seq: place::seq(row.get(0)?),
                 item: item.map(|item| ItemId(Uuid::from_bytes(item))),
-                snippet: row.get(4)?,
+                snippet: bounded(row.get(4)?),
                 at: Timestamp::from_micros(row.get(3)?),
             })
         },

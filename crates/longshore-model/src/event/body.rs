@@ -150,7 +150,8 @@ pub enum Body {
     SessionClosed,
     /// Something went wrong that ends no turn. Text: what.
     SessionError(SessionFault),
-    /// Something worth a line: a retry, a warning. Text: the line.
+    /// Something worth a line: a retry, a warning. Text: the line. With an item it goes on: the newest line takes the place of
+    /// the one before.
     Notice {
         /// How loud.
         level: NoticeLevel,

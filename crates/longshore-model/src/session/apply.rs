@@ -1,5 +1,6 @@
 //! Remembering: how each event changes what a session knows of itself.
 
+use super::past::is_told_by_agent;
 use super::row::{PREVIEW_CHARS, tail};
 use super::{
     Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, title_of,
@@ -19,6 +20,7 @@ impl Session {
         self.head = event.seq;
         self.updated_at = event.at;
         self.note_heard(event);
+        self.note_heard_at(event);
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
@@ -121,9 +123,10 @@ impl Session {
                 }
                 let code = end.error.as_ref().map(|error| error.code);
                 self.cut = code == Some(TurnErrorCode::HubRestarted);
-                match self.cut {
-                    true => self.lost.extend(self.unheard.iter().map(|said| said.prompt)),
-                    false => self.unheard.clear(),
+                if self.cut {
+                    self.lost.extend(self.unheard.iter().map(|said| said.prompt));
+                } else if is_told_by_agent(end) {
+                    self.unheard.clear();
                 }
                 self.last_outcome = Some(end.outcome);
                 if let Some(usage) = &end.usage {
@@ -149,7 +152,7 @@ impl Session {
             Body::SessionSleeping(_) => self.link = Link::Asleep,
             Body::SessionRevived { .. } => {}
             Body::SessionHandedOff => match self.link {
-                Link::Starting | Link::Ready => self.link = Link::Ending(SleepCause::Released),
+                Link::Starting { .. } | Link::Ready => self.link = Link::Ending(SleepCause::Released),
                 Link::Asleep | Link::Ending(_) => {}
             },
             Body::SessionClosed => {

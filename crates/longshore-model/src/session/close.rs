@@ -1,6 +1,6 @@
 //! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
 
-use super::{Link, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
+use super::{Effect, Link, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, TurnId};
 use crate::info::QueuedPrompt;
@@ -13,12 +13,17 @@ impl Session {
         if self.closed {
             return;
         }
-        let was_starting = self.link == Link::Starting;
+        // An agent that was to remember, and has forgotten, is told what the log holds, for the same prompt.
+        let forgot = self.link == Link::Starting { from_log: false } && self.forgotten;
+        let was_starting = matches!(self.link, Link::Starting { .. });
         let (sleep, reason) = self.as_it_was_meant(sleep, reason);
         let cuts = self.turn.is_some() && sleep.cause == SleepCause::HubRestarted;
         self.rest(&sleep, &reason, cx, out);
         self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
-        if was_starting {
+        if self.opened.capabilities.own_record && self.native.is_some() && !self.is_elsewhere() {
+            out.effects.push(Effect::FollowRecord);
+        }
+        if was_starting && !forgot {
             self.fail_first_waiting(&reason, cx, out);
         }
         if cuts {
@@ -65,7 +70,7 @@ impl Session {
         self.expire(reason, |_| true, cx, out);
         self.end_delegations(reason, |_| true, cx, out);
         if self.link == Link::Ready {
-            out.effects.push(super::Effect::LookAtGit);
+            out.effects.push(Effect::LookAtGit);
         }
     }
 

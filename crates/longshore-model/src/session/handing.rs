@@ -69,7 +69,7 @@ impl Session {
         if self.turn.is_some() || self.next().is_some() {
             return Err(Refusal::BusyTurn);
         }
-        let ends = matches!(self.link, Link::Starting | Link::Ready);
+        let ends = matches!(self.link, Link::Starting { .. } | Link::Ready);
         let mut draft = Draft::new(Body::SessionHandedOff);
         draft.text = hand_back;
         self.record(draft, cx, out);

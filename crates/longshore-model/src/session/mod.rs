@@ -33,7 +33,10 @@ use crate::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause, TurnOutcom
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
+use past::RecordPiece;
+
 pub use handing::GO_ON;
+pub use past::RecordPlace;
 pub use row::title_of;
 
 /// How many prompts may wait.
@@ -64,6 +67,8 @@ pub enum Input {
     Past {
         /// How much of that record comes before it.
         after: u64,
+        /// Only turns that began later were read: those before were told here.
+        since: Option<Timestamp>,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,
         /// Up to where of that record this is.
@@ -97,13 +102,18 @@ pub enum Effect {
     Stop,
     /// Look at the work tree.
     LookAtGit,
+    /// Read what the agent's own record tells of turns that began elsewhere since it was last heard here.
+    FollowRecord,
 }
 
 /// Where the agent's process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Asleep,
-    Starting,
+    Starting {
+        /// It is told what the log holds, and not left to remember by itself.
+        from_log: bool,
+    },
     Ready,
     /// It was told to end, for that reason, and has not ended yet.
     Ending(SleepCause),
@@ -194,6 +204,8 @@ pub struct Session {
     spoken: bool,
     /// The agent no longer remembers; the next start tells it what the log holds.
     forgotten: bool,
+    /// When the agent was last heard in a turn: what its record tells of turns that began later was said elsewhere.
+    heard_at: Timestamp,
     turn: Option<Turn>,
     last_outcome: Option<TurnOutcome>,
     /// A restart of the hub cut the last turn, and nobody has said anything since.
@@ -267,6 +279,7 @@ impl Session {
             woken: false,
             spoken: false,
             forgotten: false,
+            heard_at: at,
             turn: None,
             last_outcome: None,
             cut: false,
@@ -307,8 +320,8 @@ impl Session {
                 self.gone(sleep, reason, cx, out);
                 Ok(Reply::Done)
             }
-            Input::Past { after, drafts, until } => {
-                self.past(after, drafts, until, cx, out);
+            Input::Past { after, since, drafts, until } => {
+                self.past(RecordPiece { after, since, drafts, until }, cx, out);
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -345,7 +358,6 @@ impl Session {
     }
 
     fn launch(&mut self, out: &mut Outcome) {
-        self.link = Link::Starting;
         // An agent keeps no record of a conversation in which nothing was said.
         let native = self.native.as_ref().filter(|_| self.spoken);
         let origin = self.opened.forked_from.as_ref();
@@ -354,13 +366,22 @@ impl Session {
             (None, Some(native)) => Start::Fork { native: native.clone() },
             (None, None) => Start::New,
         };
-        let knows_nothing = start == Start::New && origin.is_some();
+        let from_log = self.forgotten || self.is_only_read() || (start == Start::New && origin.is_some());
         let launch = self.launch_from(start);
-        out.effects.push(match (self.opened.capabilities.memory_in_log, self.forgotten || knows_nothing) {
+        let in_log = self.opened.capabilities.memory_in_log;
+        self.link = Link::Starting { from_log: from_log || in_log };
+        out.effects.push(match (in_log, from_log) {
+            // The lines of a file are nobody's memory.
+            (_, _) if self.is_only_read() => Effect::LaunchFromLog(launch),
             (true, _) => Effect::LaunchFromLines(launch),
             (false, true) => Effect::LaunchFromLog(launch),
             (false, false) => Effect::Launch(launch),
         });
+    }
+
+    /// Whether all that it has is what a file said.
+    pub fn is_only_read(&self) -> bool {
+        self.opened.from_file && !self.woken
     }
 
     /// What it takes to start this session's agent.
@@ -410,6 +431,25 @@ impl Session {
     /// How much of the agent's own record was taken in, as long as it is held elsewhere.
     pub fn imported(&self) -> Option<u64> {
         self.imported
+    }
+
+    /// Where it stands beside the agent's own record; none when nothing of that record belongs here now.
+    pub fn record_place(&self) -> Option<RecordPlace> {
+        let follows = self.opened.capabilities.own_record && !self.closed;
+        let native = self.native.as_ref().filter(|_| follows)?;
+        let (agent, native) = (Arc::clone(&self.opened.agent), native.clone());
+        match (self.imported, self.turn, self.link) {
+            (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), since: None }),
+            (None, None, Link::Asleep | Link::Ready | Link::Ending(_)) => {
+                Some(RecordPlace { agent, native, taken: None, since: Some(self.heard_at) })
+            }
+            (None, Some(_), _) | (None, None, Link::Starting { .. }) => None,
+        }
+    }
+
+    /// Whether its agent was told to end and has not ended yet.
+    pub fn is_ending(&self) -> bool {
+        matches!(self.link, Link::Ending(_))
     }
 
     /// Its agent.

@@ -1,18 +1,55 @@
-//! What was said elsewhere: taken in from the agent's own record, for as long as nobody takes the conversation over.
+//! What was said elsewhere: taken in from the agent's own record, whenever the conversation is not held here.
+//!
+//! ```text
+//!  held elsewhere from the beginning   imported = Some(place)   the record is read on from that place
+//!  asleep here                         imported = None          turns that began after our agent was last heard are
+//!                                                               taken in; then it is held elsewhere, as above
+//!  an idle agent runs here             imported = None          the same, but first the agent ends: what it remembers
+//!                                                               is no longer the whole conversation
+//!  a turn runs here                    imported = None          our own driver tells; the record is left alone
+//! ```
+
+// Only what an agent itself says is named; deltas come in many kinds.
+#![allow(clippy::wildcard_enum_match_arm)]
 
 use super::agent::kept_raw;
-use super::{Outcome, Session};
-use crate::event::{Body, Draft};
-use crate::id::Context;
-use crate::lifecycle::TurnOutcome;
+use super::{Effect, Link, Outcome, Session};
+use crate::event::{AgentName, Body, Draft, Event, Growth, NoticeLevel};
+use crate::id::{Context, SessionId};
+use crate::lifecycle::{NativeId, Opened, SleepCause, TurnEnd, TurnErrorCode, TurnOutcome};
 use crate::time::Timestamp;
+
+/// What people are told when an agent ends because the conversation went on without it.
+const WENT_ON_ELSEWHERE: &str = "The conversation went on in the agent's own terminal. \
+     The agent's process here ends, and resumes with all of it at the next prompt.";
+
+/// Where a session stands beside the agent's own record of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// Which agent.
+    pub agent: AgentName,
+    /// Its name for the conversation.
+    pub native: NativeId,
+    /// How much of the record was taken in, as long as the conversation is held elsewhere.
+    pub taken: Option<u64>,
+    /// Otherwise: turns that began later were held elsewhere.
+    pub since: Option<Timestamp>,
+}
+
+/// A piece of an agent's own record, as drafts.
+pub(super) struct RecordPiece {
+    pub(super) after: u64,
+    pub(super) since: Option<Timestamp>,
+    pub(super) drafts: Vec<(Timestamp, Draft)>,
+    pub(super) until: u64,
+}
 
 impl Session {
     /// A session of a conversation that was held elsewhere. Its agent is not started.
     pub fn open_past(
-        id: crate::id::SessionId,
-        opened: crate::lifecycle::Opened,
-        native: crate::lifecycle::NativeId,
+        id: SessionId,
+        opened: Opened,
+        native: NativeId,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Self {
@@ -21,18 +58,25 @@ impl Session {
         session
     }
 
-    /// Takes in what was said. It must follow on what was taken in before, so that nothing is there twice and nothing is
-    /// left out; and once the conversation goes on here, nothing changes it any more: from then on our own driver tells.
-    pub(super) fn past(
-        &mut self,
-        after: u64,
-        drafts: Vec<(Timestamp, Draft)>,
-        until: u64,
-        cx: &mut Context<'_>,
-        out: &mut Outcome,
-    ) {
-        if self.imported != Some(after) || until <= after {
-            return;
+    /// Takes in what was said. It must follow on what is here, so that nothing is there twice and nothing is left out: on
+    /// the place up to which the record was taken in, or on the moment when our own agent was last heard.
+    pub(super) fn past(&mut self, piece: RecordPiece, cx: &mut Context<'_>, out: &mut Outcome) {
+        let RecordPiece { after, since, mut drafts, until } = piece;
+        match self.imported {
+            Some(taken) if taken != after || until <= after => return,
+            Some(_) => {}
+            None if since != Some(self.heard_at) || self.turn.is_some() || self.closed => return,
+            None => {
+                self.drop_unheard(&mut drafts);
+                if drafts.is_empty() {
+                    return;
+                }
+                match self.link {
+                    Link::Asleep => {}
+                    Link::Ready => return self.leave(cx, out),
+                    Link::Starting { .. } | Link::Ending(_) => return,
+                }
+            }
         }
         for (at, mut draft) in drafts {
             if self.comes_too_late(&draft) {
@@ -49,10 +93,56 @@ impl Session {
         self.record(Draft::new(Body::Imported { until }), &mut then, out);
     }
 
+    /// An agent that was told something and went before anything was heard of it may have written it down, later than we
+    /// did: that turn is here already.
+    fn drop_unheard(&self, drafts: &mut Vec<(Timestamp, Draft)>) {
+        let said = |draft: &&(Timestamp, Draft)| matches!(draft.1.body, Body::UserMessage { .. });
+        let Some((_, first)) = drafts.iter().find(said) else { return };
+        if self.unheard.iter().any(|unheard| first.text.as_deref() == Some(unheard.text.as_str())) {
+            let turn = first.turn;
+            drafts.retain(|(_, draft)| draft.turn != turn);
+        }
+    }
+
+    /// The agent here does not know what was said elsewhere since: it ends, and reads its own memory when it is back.
+    fn leave(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
+        let notice = Body::Notice { level: NoticeLevel::Info };
+        self.record(Draft::new(notice).text(WENT_ON_ELSEWHERE), cx, out);
+        self.link = Link::Ending(SleepCause::Released);
+        out.effects.push(Effect::Stop);
+    }
+
+    /// Remembers when the agent was last heard in a turn. Only what an agent itself says counts, never the endings that
+    /// are written for an agent that is gone: they may come long after it.
+    pub(super) fn note_heard_at(&mut self, event: &Event) {
+        let is_heard = match &event.body {
+            Body::TurnStarted { .. } | Body::UserMessage { .. } => true,
+            Body::TurnFinished(end) => is_told_by_agent(end),
+            Body::ApprovalRequested(_) | Body::QuestionAsked(_) | Body::ToolStarted(_) => true,
+            Body::MessageStarted | Body::ReasoningStarted | Body::PlanStarted => true,
+            body => body.growth() == Growth::Delta,
+        };
+        if is_heard && event.turn.is_some() {
+            self.heard_at = event.at;
+        }
+    }
+
     /// Somebody goes on here with what was held elsewhere: a turn that still ran there is no concern of ours.
     pub(super) fn take_over_from_elsewhere(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         if let Some(turn) = self.turn.filter(|_| self.is_elsewhere()) {
             self.finish_unsaid(turn.id, TurnOutcome::Interrupted, None, cx, out);
         }
+    }
+}
+
+/// Whether the agent said itself that the turn ended. An interruption may have been written for it.
+pub(super) fn is_told_by_agent(end: &TurnEnd) -> bool {
+    let code = end.error.as_ref().map(|error| error.code);
+    match end.outcome {
+        TurnOutcome::Completed => true,
+        TurnOutcome::Failed => {
+            !matches!(code, Some(TurnErrorCode::AgentGone | TurnErrorCode::AgentUnavailable))
+        }
+        TurnOutcome::Interrupted => false,
     }
 }

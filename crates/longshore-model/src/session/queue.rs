@@ -28,7 +28,7 @@ impl Session {
         let Some(next) = self.next() else { return };
         match self.link {
             // Once the agent is here, or gone, there is another go.
-            Link::Starting | Link::Ending(_) => {}
+            Link::Starting { .. } | Link::Ending(_) => {}
             Link::Asleep => self.launch(out),
             Link::Ready => {
                 let QueuedPrompt { prompt, turn, text, attachments, by, held: _ } = next.clone();

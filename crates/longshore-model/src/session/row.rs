@@ -18,7 +18,7 @@ impl Session {
         let asks = !self.approvals.is_empty() || !self.questions.is_empty();
         let activity = match (self.closed, self.link, self.turn) {
             (true, _, _) => Activity::Closed,
-            (_, Link::Starting, _) => Activity::Starting,
+            (_, Link::Starting { .. }, _) => Activity::Starting,
             (_, _, Some(_)) if asks || child_waits => Activity::Waiting,
             (_, _, Some(_)) => Activity::Working,
             (_, Link::Ready, None) => Activity::Idle,

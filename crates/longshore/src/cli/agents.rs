@@ -17,7 +17,7 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     struct Known {
         agents: Vec<AgentInfo>,
     }
-    let mut client = reach::hub_or_start().await?;
+    let mut client = reach::hub().await?;
     if as_json {
         let known: Value = client.call("agents", json!({})).await?;
         put_line(&known)?;

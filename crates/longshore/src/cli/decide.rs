@@ -6,19 +6,20 @@ use anyhow::Result;
 use clap::Args;
 use longshore_model::approval::Decision;
 use longshore_model::info::OpenApproval;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::exit::Fault;
+use super::inbox::{self, Waiting};
 use super::reach;
 use super::terminal::{put_line, style};
 use crate::client::Client;
-use crate::render::{Show, approval_prompt};
+use crate::render::clean::clean;
+use crate::render::{Show, approval_brief, approval_prompt};
 
 /// Allow what an agent waits for.
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The approval: an id or a part of it; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it; the one that waits, when it is the only one
     approval: Option<String>,
     /// Do not ask again in this session
     #[arg(long, conflicts_with = "always")]
@@ -31,7 +32,7 @@ pub(super) struct Approve {
 /// Deny what an agent waits for.
 #[derive(Debug, Args)]
 pub(super) struct Deny {
-    /// The approval: an id or a part of it; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it; the one that waits, when it is the only one
     approval: Option<String>,
     /// What the agent is told with it
     #[arg(short, long)]
@@ -66,37 +67,37 @@ async fn decide(
     as_json: bool,
 ) -> Result<ExitCode> {
     let mut client = reach::hub().await?;
-    let approval = match named {
-        Some(id) if id.len() == 36 => id,
-        named => waiting(&mut client, named.as_deref()).await?,
-    };
+    let (approval, what) = meant(&mut client, named.as_deref()).await?;
     let params = json!({ "approval": approval, "decision": decision, "message": message });
     let answer: Value = client.call("decide", params).await?;
-    match (as_json, decision.allows()) {
-        (true, _) => put_line(&answer)?,
-        (false, true) => put_line("allowed")?,
-        (false, false) => put_line("denied")?,
+    let word = if decision.allows() { "allowed" } else { "denied" };
+    match what {
+        _ if as_json => put_line(&answer)?,
+        Some(what) => put_line(format_args!("{word}: {}", clean(&what)))?,
+        None => put_line(word)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-/// The approval that a person means. Several waiting ones are shown, so that the next try can name one.
-async fn waiting(client: &mut Client, named: Option<&str>) -> Result<String> {
-    #[derive(Deserialize)]
-    struct Inbox {
-        approvals: Vec<OpenApproval>,
-    }
-    let Inbox { approvals } = client.call("approvals", json!({})).await?;
+/// The approval that a person means, by its own id or by its session's, and what it is about. Several waiting ones are
+/// shown, so that the next try can name one.
+async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
+    let Waiting { approvals, .. } = inbox::waiting(client).await?;
+    let named = named.filter(|name| *name != reach::LATEST).map(str::to_ascii_lowercase);
     let id = |open: &OpenApproval| open.request.approval.to_string();
-    let fits = |open: &&OpenApproval| named.is_none_or(|name| id(open).contains(name));
+    let fits = |open: &&OpenApproval| match &named {
+        None => true,
+        Some(name) => id(open).contains(name) || open.session.to_string().contains(name),
+    };
     let found: Vec<&OpenApproval> = approvals.iter().filter(fits).collect();
-    match found[..] {
-        [one] => Ok(id(one)),
-        [] if approvals.is_empty() => {
-            let hint = "`longshore ls` shows which sessions wait, and for what";
-            Err(Fault::not_found("no approval waits", hint).into())
+    match (&found[..], named) {
+        ([one], _) => Ok((id(one), Some(approval_brief(&one.request)))),
+        // It may be decided by now, and the hub knows by whom.
+        ([], Some(name)) if name.len() == 36 => Ok((name, None)),
+        ([], _) if approvals.is_empty() => {
+            Err(Fault::not_found("no approval waits", "`longshore inbox` lists what needs you").into())
         }
-        [] => {
+        ([], _) => {
             let ids: Vec<String> = approvals.iter().map(id).collect();
             Err(Fault::not_found("no such approval waits", format!("these wait: {}", ids.join(", "))).into())
         }

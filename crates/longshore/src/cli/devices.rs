@@ -40,7 +40,7 @@ struct Known {
 
 impl Devices {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub_or_start().await?;
+        let mut client = reach::hub().await?;
         match self.what.unwrap_or(What::Ls) {
             What::Ls => ls(&mut client, as_json).await,
             What::Revoke { device } => revoke(&mut client, &device, as_json).await,

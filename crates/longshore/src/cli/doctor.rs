@@ -2,47 +2,83 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use longshore_drivers::discover::{Surroundings, Versions};
 use longshore_drivers::table;
 use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::exit::told;
 use super::reach::{self, Running};
 use super::terminal::put_line;
 use crate::client::{Refused, Unreachable};
 use crate::config::{Config, Places};
+use crate::render::clean::clean;
 
+/// How long an agent may take to tell its models, which it has to start for.
+const STARTS_WITHIN: Duration = Duration::from_secs(30);
+/// With less than this the log cannot grow for long, in bytes.
+const LITTLE_SPACE: u64 = 256 << 20;
+
+/// What was looked at, and how it is.
 #[derive(Serialize)]
 struct Finding {
     what: String,
+    /// Whether nothing has to be done about it.
     ok: bool,
+    verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Verdict {
+    Good,
+    /// It is not used, which is nobody's fault.
+    Unused,
+    /// It works; something is worth knowing.
+    Note,
+    Fault,
+}
+
 fn good(what: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: true, fix: None }
+    Finding { what: what.into(), ok: true, verdict: Verdict::Good, fix: None }
+}
+
+fn unused(what: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { what: what.into(), ok: true, verdict: Verdict::Unused, fix: Some(fix.into()) }
+}
+
+fn note(what: impl Into<String>, fix: impl Into<String>) -> Finding {
+    Finding { what: what.into(), ok: true, verdict: Verdict::Note, fix: Some(fix.into()) }
 }
 
 fn fault(what: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: false, fix: Some(fix.into()) }
+    Finding { what: what.into(), ok: false, verdict: Verdict::Fault, fix: Some(fix.into()) }
 }
 
 pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let places = Places::find()?;
-    let mut findings = vec![config(&places), data(&places), token(&places), git()];
+    let mut findings =
+        vec![config(&places), data(&places), space(&places), token(&places), log(&places), git()];
     findings.extend(hub(&places).await);
     if as_json {
         put_line(json!({ "findings": findings }))?;
     } else {
         for finding in &findings {
-            put_line(format_args!("{} {}", if finding.ok { "✓" } else { "✗" }, finding.what))?;
+            let (sign, word) = match finding.verdict {
+                Verdict::Good => ("✓", ""),
+                Verdict::Unused => ("-", "to use it"),
+                Verdict::Note => ("!", "to be sure"),
+                Verdict::Fault => ("✗", "fix"),
+            };
+            put_line(format_args!("{sign} {}", clean(&finding.what)))?;
             if let Some(fix) = &finding.fix {
-                put_line(format_args!("    fix: {fix}"))?;
+                put_line(format_args!("    {word}: {fix}"))?;
             }
         }
     }
@@ -74,6 +110,33 @@ fn data(places: &Places) -> Finding {
     }
 }
 
+fn space(places: &Places) -> Finding {
+    // The folder itself may not be there yet.
+    let there = places.data.ancestors().find(|folder| folder.exists()).unwrap_or(&places.data);
+    let Ok(disk) = rustix::fs::statvfs(there) else { return good("disk: not known") };
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let told = format!("disk: {} MB are free at {}", free >> 20, there.display());
+    match free < LITTLE_SPACE {
+        true => fault(told, "make room: a hub that cannot write its log stops its agents"),
+        false => good(told),
+    }
+}
+
+/// Whether the log is sound, also while a hub has it open.
+fn log(places: &Places) -> Finding {
+    match longshore_log::quick_check(&places.data) {
+        Ok(()) if !places.data.join("log.db").exists() => good("log: none yet"),
+        Ok(()) => good("log: sound"),
+        Err(error) => fault(
+            format!("log: damaged ({error})"),
+            format!(
+                "stop the hub, move {} away, and put a backup there; `longshore import FILE` takes exports in",
+                places.data.join("log.db").display()
+            ),
+        ),
+    }
+}
+
 fn token(places: &Places) -> Finding {
     let path = places.token();
     match std::fs::metadata(&path) {
@@ -99,11 +162,10 @@ async fn hub(places: &Places) -> Vec<Finding> {
     struct Known {
         agents: Vec<AgentInfo>,
     }
-    let mut client = match reach::hub().await {
+    let mut client = match reach::running().await {
         Ok(client) => client,
         Err(error) if error.downcast_ref::<Unreachable>().is_some() => {
-            let mut findings =
-                vec![offline_log(places), good("hub: none is running; `longshore run` starts it")];
+            let mut findings = vec![good("hub: none is running; the next verb that needs one starts it")];
             findings.extend(agents_here(places).await.iter().map(agent));
             return findings;
         }
@@ -122,12 +184,39 @@ async fn hub(places: &Places) -> Vec<Finding> {
         None => good("hub: up"),
     }];
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
-        Ok(known) => findings.extend(known.agents.iter().map(agent)),
+        Ok(Known { agents }) => {
+            let tried: Vec<Option<String>> = futures_util::future::join_all(agents.iter().map(tried)).await;
+            let told = agents.iter().zip(tried);
+            findings.extend(told.map(|(info, why)| match why {
+                Some(why) => fault(
+                    format!("{}: it does not start: {why}", info.title),
+                    "mend what it says, in its own settings; then `longshore agents` lists its models",
+                ),
+                None => agent(info),
+            }));
+        }
         Err(error) => {
             findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
         }
     }
     findings
+}
+
+/// Has an agent start that seems to be well, and tells why it does not.
+async fn tried(agent: &AgentInfo) -> Option<String> {
+    let seems_well = agent.path.is_some() && agent.logged_in != Some(false) && agent.capabilities.models;
+    if !seems_well {
+        return None;
+    }
+    let asked = async {
+        let mut client = reach::running().await?;
+        client.call::<Value>("models", json!({ "agent": agent.name })).await
+    };
+    match tokio::time::timeout(STARTS_WITHIN, asked).await {
+        Ok(Ok(_)) => None,
+        Ok(Err(error)) => Some(told(&error)),
+        Err(_) => Some("it does not answer".to_owned()),
+    }
 }
 
 /// The agents as the hub would find them.
@@ -143,37 +232,60 @@ async fn agents_here(places: &Places) -> Vec<AgentInfo> {
     agents
 }
 
-/// The log can only be opened while no hub holds it.
-fn offline_log(places: &Places) -> Finding {
-    if !places.data.exists() {
-        return good("log: none yet");
-    }
-    match longshore_log::SqliteLog::open(&places.data, &longshore_log::Settings::default()) {
-        Ok(_) => good("log: opens"),
-        // The error itself says what to do.
-        Err(error) => Finding { what: format!("log: {error}"), ok: false, fix: None },
-    }
-}
-
 fn agent(agent: &AgentInfo) -> Finding {
     let title = &agent.title;
     match (&agent.path, &agent.remark) {
-        (None, None) => fault(format!("{title}: not installed"), agent.install.clone()),
+        (None, None) => unused(format!("{title}: not set up"), agent.install.clone()),
         (None, Some(remark)) => {
-            let fix = format!("name the right program, or install it with `{}`", agent.install);
+            let fix = format!("name the right program, or set it up: {}", agent.install);
             fault(format!("{title}: {remark}"), fix)
         }
-        (Some(_), None) if agent.logged_in == Some(false) => {
+        (Some(_), _) if agent.logged_in == Some(false) => {
             let fix = agent.login.clone().unwrap_or_else(|| "see its own documentation".to_owned());
-            fault(format!("{title}: nobody is logged in"), fix)
+            unused(format!("{title}: nobody is logged in"), fix)
         }
         (Some(path), None) => {
             let version = agent.version.as_deref().unwrap_or("of unknown version");
             good(format!("{title}: {version} at {path}"))
         }
+        // A newer version most of all: it is tried without an account, in seconds.
         (Some(_), Some(remark)) => {
-            let fix = agent.login.clone().unwrap_or_else(|| "see its own documentation".to_owned());
-            fault(format!("{title}: {remark}"), fix)
+            note(format!("{title}: {remark}"), format!("longshore verify {}", agent.name))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(more: Value) -> AgentInfo {
+        let mut info =
+            json!({ "name": "claude", "title": "Claude Code", "install": "npm i", "capabilities": {} });
+        info.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        serde_json::from_value(info).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_used_is_no_fault_and_a_newer_agent_leads_to_verify() {
+        let missing = agent(&info(json!({})));
+        assert!(missing.ok && missing.verdict == Verdict::Unused);
+        let logged_out =
+            agent(&info(json!({ "path": "/bin/claude", "loggedIn": false, "login": "claude login" })));
+        assert!(logged_out.ok && logged_out.fix.as_deref() == Some("claude login"));
+        let newer = agent(&info(json!({ "path": "/bin/claude", "remark": "2.1.325 is newer than 2.1.197" })));
+        assert!(newer.ok && newer.fix.as_deref() == Some("longshore verify claude"));
+        let wrong = agent(&info(json!({ "remark": "CLAUDE_PATH names no program" })));
+        assert!(!wrong.ok);
+    }
+
+    #[test]
+    fn a_damaged_log_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        assert!(log(&places).ok && space(&places).verdict != Verdict::Unused);
+        std::fs::write(folder.path().join("log.db"), "no database at all, by far").unwrap();
+        let damaged = log(&places);
+        assert!(!damaged.ok && damaged.what.contains("damaged"), "{}", damaged.what);
     }
 }

@@ -17,7 +17,7 @@ const TRIES: usize = 200;
 pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let places = Places::find()?;
     // Only a hub that answers is stopped: a stale note might name somebody else's process.
-    drop(reach::hub().await?);
+    drop(reach::running().await?);
     let running =
         Running::read(&places).context("the hub that answers was not started from this data folder")?;
     let pid = i32::try_from(running.pid).ok().and_then(Pid::from_raw).context("the hub's note is damaged")?;
@@ -25,9 +25,9 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     let mut pace = tokio::time::interval(Duration::from_millis(50));
     for _ in 0..TRIES {
         pace.tick().await;
-        // It takes its note away when all is done; one that was killed on the way leaves it behind.
+        // The lock is the last thing that it lets go of. It takes its note away when all is done; one that was killed on the way leaves it behind.
         let is_done = !places.running().exists() || test_kill_process(pid).is_err();
-        if is_done && is_free(&places) {
+        if is_done && !reach::is_up(&places) {
             match as_json {
                 true => put_line(json!({ "stopped": running.url }))?,
                 false => put_line("the hub has stopped; its sessions sleep")?,
@@ -36,9 +36,4 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
         }
     }
     bail!("the hub (process {}) does not stop", running.pid)
-}
-
-/// Whether the next hub can have the data folder: the last thing that the old one lets go of.
-fn is_free(places: &Places) -> bool {
-    std::fs::File::open(places.data.join("lock")).map_or(true, |lock| lock.try_lock().is_ok())
 }

@@ -4,15 +4,23 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use crate::client::{Refused, Unreachable};
+use super::reach;
+use super::terminal::Plain;
+use crate::client::{NotOurHub, Refused, Unreachable};
+use crate::render::clean::clean;
 
 /// The codes, for `--help`.
 pub(super) const CODES: &str = "\
 Begin with: longshore demo, then longshore run codex \"what is in this folder?\"
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict,
-            6 no hub, 130 interrupted";
+            6 no hub, 130 interrupted; of wait: 7 needs you, 124 the time is up";
 
+pub(super) const CONFLICT: u8 = 5;
+/// Of `wait`: the session needs somebody.
+pub(super) const NEEDS_YOU: u8 = 7;
+/// Of `wait`: it took too long, as `timeout` says it.
+pub(super) const TIME_IS_UP: u8 = 124;
 pub(super) const INTERRUPTED: u8 = 130;
 
 /// A fault that the program itself found: what, what to do about it, and the exit code.
@@ -34,7 +42,7 @@ impl Fault {
     }
 
     pub(super) fn conflict(what: impl Into<String>, hint: impl Into<String>) -> Self {
-        Self { what: what.into(), hint: hint.into(), code: 5 }
+        Self { what: what.into(), hint: hint.into(), code: CONFLICT }
     }
 
     pub(super) fn no_hub(what: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -51,11 +59,13 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let message = told(error);
     if as_json {
         let stable = error.downcast_ref::<Refused>().map_or("failed", |refused| refused.code.as_str());
-        eprintln!("{}", json!({ "error": { "code": stable, "message": message, "hint": hint } }));
+        let told = json!({ "error": { "code": stable, "message": message, "hint": hint } });
+        eprintln!("{}", Plain(told));
     } else {
-        eprintln!("error: {message}");
+        // It may quote what somebody else wrote: an argument, a title, a file.
+        eprintln!("error: {}", clean(&message));
         if let Some(hint) = hint {
-            eprintln!("hint: {hint}");
+            eprintln!("hint: {}", clean(&hint));
         }
     }
     ExitCode::from(code)
@@ -84,18 +94,42 @@ fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
             "no_token" | "wrong_token" | "revoked_token" | "not_allowed" | "foreign_host"
             | "foreign_origin" | "too_many_attempts" => 4,
             "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn"
-            | "queue_full" | "cannot_fork" | "token_fixed" | "busy" => 5,
+            | "queue_full" | "cannot_fork" | "token_fixed" | "busy" | "busy_turn" | "not_interrupted" => {
+                CONFLICT
+            }
             _ => 1,
         };
         return (code, refused.hint.clone());
     }
     if error.downcast_ref::<Unreachable>().is_some() {
-        return (6, Some("start it with `longshore up`".to_owned()));
+        return (6, Some(unreachable_hint(reach::named_url().as_deref())));
+    }
+    if let Some(other) = error.downcast_ref::<NotOurHub>() {
+        let hint = match other {
+            NotOurHub::Another { .. } => {
+                "`LONGSHORE_HOME` or `LONGSHORE_DATA_DIR` says whose hub to use; two hubs need two ports (`--bind`)"
+            }
+            NotOurHub::Stranger { .. } => {
+                "another program has taken the hub's port; end it, or choose another port with `--bind`"
+            }
+        };
+        return (6, Some(hint.to_owned()));
     }
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.code, Some(fault.hint.clone()));
     }
     (1, None)
+}
+
+/// What to do when no hub answers: one that was named is somebody else's to start.
+fn unreachable_hint(named: Option<&str>) -> String {
+    match named {
+        Some(url) => format!(
+            "LONGSHORE_URL names it ({url}): see that the address is right and that the hub there is up; without \
+             LONGSHORE_URL the hub of this machine is used"
+        ),
+        None => "start it with `longshore up --detach`".to_owned(),
+    }
 }
 
 /// A reader that has seen enough is no fault.
@@ -116,6 +150,13 @@ mod tests {
         assert_eq!(told(&quoted), "cannot read x: no such file");
         let plain = anyhow::anyhow!("no such file").context("cannot read x");
         assert_eq!(told(&plain), "cannot read x: no such file");
+    }
+
+    #[test]
+    fn a_hub_that_was_named_is_not_started_by_the_hint() {
+        let hint = unreachable_hint(Some("http://127.0.0.1:1"));
+        assert!(hint.contains("LONGSHORE_URL") && !hint.contains("longshore up"), "{hint}");
+        assert!(unreachable_hint(None).contains("longshore up"));
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::client::Client;
 /// Write a session to a file, or to stdout.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// The session: an id or a part of it; the latest otherwise
+    /// The session: an id or a part of it; the latest otherwise, or `-`
     session: Option<String>,
     /// The file; stdout otherwise
     #[arg(short, long, value_name = "FILE")]

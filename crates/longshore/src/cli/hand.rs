@@ -5,12 +5,25 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::terminal::{is_interactive, typed_lines};
+/// What somebody did at the keyboard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Typed {
+    /// A line: an answer, a command, or a prompt.
+    Line(String),
+    /// Words for the turn that runs.
+    Steer(String),
+    /// The key that stops the turn.
+    Stop,
+    /// The key that stops the turn, and the second time leaves.
+    Break,
+    /// The key for the next mode.
+    NextMode,
+}
 
 /// Who answers.
 pub(super) enum Hand {
-    /// A person types here.
-    Person(mpsc::Receiver<String>),
+    /// A person types here, or a program writes.
+    Person(mpsc::Receiver<Typed>),
     /// Somebody elsewhere; how is said.
     Elsewhere,
     /// The program itself, a while after it was asked: yes, and the first choice.
@@ -18,11 +31,6 @@ pub(super) enum Hand {
 }
 
 impl Hand {
-    /// The person who sits at both ends, if one does.
-    pub(super) fn of_this_terminal() -> Self {
-        if is_interactive() { Hand::Person(typed_lines()) } else { Hand::Elsewhere }
-    }
-
     /// The program itself.
     pub(super) fn itself(pause: Duration) -> Self {
         Hand::Itself { pause, next: None }
@@ -42,15 +50,15 @@ impl Hand {
         }
     }
 
-    /// The next line, or none when there will be no more. Cancelling it loses nothing.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    /// What is typed next, or none when there will be no more. Cancelling it loses nothing.
+    pub(super) async fn typed(&mut self) -> Option<Typed> {
         match self {
             Hand::Person(lines) => lines.recv().await,
             Hand::Itself { next, .. } => {
                 let Some((at, words)) = *next else { return std::future::pending().await };
                 tokio::time::sleep_until(at).await;
                 *next = None;
-                Some(words.to_owned())
+                Some(Typed::Line(words.to_owned()))
             }
             Hand::Elsewhere => std::future::pending().await,
         }

@@ -67,13 +67,18 @@ impl House {
         let tls = listen::tls(places, config, address)?;
         let place = Place::of(address, config, tls.is_some());
         let hub = Hub::new(log);
+        hub.allow_variables(config.mcp_env.clone());
         let door = match tls.is_some() {
             true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
             false => None,
         };
         let called = door.as_ref().map_or(Ok(from_here(address)), TcpListener::local_addr)?;
         let reception = Reception::at(format!("ws://{called}/ws/cli"));
-        let settings = anchored(anchor_settings(config, reception.clone())?);
+        let mut settings = anchored(anchor_settings(config, reception.clone())?);
+        settings.leashes = match keep {
+            Keep::InMemory => None,
+            Keep::OnDisk => Some(places.leashes()),
+        };
         let callbacks = Arc::new(CalledBack::of(&settings, reception));
         let anchor = start_anchor(&hub, settings);
         hub.recover().await?;
@@ -198,7 +203,8 @@ fn anchor_settings(config: &Config, reception: Reception) -> Result<AnchorConfig
     };
     let mcp_servers: Vec<McpServer> = config.mcp.iter().map(named).collect();
     mcp::check(&mcp_servers).context("the settings' MCP servers cannot be used")?;
-    Ok(AnchorConfig { past, reception, mcp_servers, ..AnchorConfig::of(config.agents.clone())? })
+    let mcp_env = config.mcp_env.clone();
+    Ok(AnchorConfig { past, reception, mcp_servers, mcp_env, ..AnchorConfig::of(config.agents.clone())? })
 }
 
 fn start_anchor(hub: &Hub, settings: AnchorConfig) -> Anchor {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::reach;
 use super::terminal::put_line;
+use crate::render::clean::clean;
 
 /// How many events are handed over at once.
 const AT_ONCE: usize = 500;
@@ -26,6 +27,9 @@ const BYTES_AT_ONCE: usize = 4 << 20;
 pub(super) struct Import {
     /// The file; `-` is stdin
     file: Option<PathBuf>,
+    /// The folder in which the session goes on here; that of the file, if sessions of this hub have been there
+    #[arg(long, value_name = "DIR", requires = "file")]
+    cwd: Option<PathBuf>,
 }
 
 impl Import {
@@ -41,7 +45,11 @@ impl Import {
             bail!("this is no export of longshore: its first line should be {{\"longshore\":1,...}}");
         }
         let session = head["session"]["sessionId"].as_str().unwrap_or_default();
-        let mut client = reach::hub_or_start().await?;
+        let cwd = self
+            .cwd
+            .map(|cwd| cwd.canonicalize().with_context(|| format!("there is no folder {}", cwd.display())));
+        let cwd = cwd.transpose()?;
+        let mut client = reach::hub().await?;
         let (mut count, mut taken) = (0, Value::Null);
         let mut part: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
@@ -53,15 +61,18 @@ impl Import {
                 RawValue::from_string(line.to_owned())
                     .with_context(|| format!("line {} is no JSON", count + 1))?,
             );
-            if part.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE || lines.peek().is_none() {
-                taken = client.call("import", json!({ "events": std::mem::take(&mut part) })).await?;
+            let done = lines.peek().is_none();
+            if part.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE || done {
+                let events = std::mem::take(&mut part);
+                taken = client.call("import", json!({ "events": events, "cwd": cwd, "done": done })).await?;
                 bytes = 0;
             }
         }
         match as_json {
             true => put_line(&taken)?,
             false => put_line(format_args!(
-                "{count} events taken in; look at them with: longshore show {session}"
+                "{count} events taken in, to go on in mode ask; look at them with: longshore show {}",
+                clean(session)
             ))?,
         }
         Ok(ExitCode::SUCCESS)
@@ -76,7 +87,7 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
         new: u64,
         unread: u64,
     }
-    let mut client = reach::hub_or_start().await?;
+    let mut client = reach::hub().await?;
     let looked: Value = client.call("importPast", json!({})).await?;
     if as_json {
         put_line(&looked)?;

@@ -12,7 +12,7 @@ use super::terminal::put_line;
 /// Stop the running turn.
 #[derive(Debug, Args)]
 pub(super) struct Interrupt {
-    /// The session: an id or a part of it; the latest otherwise
+    /// The session: an id or a part of it; the latest otherwise, or `-`
     session: Option<String>,
 }
 

@@ -4,23 +4,23 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
 use super::terminal::{now, put, put_line, style};
-use crate::render::{Show, sessions_table, sessions_tsv};
+use crate::render::{Show, sessions_table, sessions_tsv, state_word};
 
 /// List sessions.
 #[derive(Debug, Args)]
 pub(super) struct Ls {
     /// Only those whose title, preview or folder has this in it
     words: Option<String>,
-    /// Only those of this status
-    #[arg(long, value_parser = ["active", "idle", "completed", "error", "interrupted"])]
-    status: Option<String>,
+    /// Only those of this status, as the list shows it
+    #[arg(long, value_enum)]
+    status: Option<Standing>,
     /// Only those of this agent
     #[arg(long)]
     agent: Option<String>,
@@ -32,28 +32,81 @@ pub(super) struct Ls {
     limit: usize,
 }
 
+/// Where a session stands: the words of the list, and those of the API.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Standing {
+    #[value(alias = "waiting")]
+    NeedsYou,
+    Starting,
+    Working,
+    Idle,
+    #[value(alias = "sleeping")]
+    Asleep,
+    #[value(alias = "error")]
+    Failed,
+    #[value(alias = "stopped")]
+    Interrupted,
+    #[value(alias = "completed", alias = "closed")]
+    Ended,
+    /// Starting, working, or in need of you
+    Active,
+}
+
+impl Standing {
+    /// What the API is asked for, and the word of the list that is kept of it.
+    fn asked(self) -> (&'static str, Option<&'static str>) {
+        match self {
+            Standing::NeedsYou => ("active", Some("needs you")),
+            Standing::Starting => ("active", Some("starting")),
+            Standing::Working => ("active", Some("working")),
+            Standing::Active => ("active", None),
+            Standing::Idle => ("idle", None),
+            Standing::Asleep => ("idle", Some("asleep")),
+            Standing::Failed => ("error", None),
+            Standing::Interrupted => ("interrupted", None),
+            Standing::Ended => ("completed", None),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Page {
+    sessions: Vec<Value>,
+    #[serde(default)]
+    next: Value,
+}
+
 impl Ls {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        #[derive(Deserialize)]
-        struct Page {
-            sessions: Vec<SessionInfo>,
-        }
         let mut client = reach::hub().await?;
+        let (status, word) = self.status.map(Standing::asked).unzip();
+        let word = word.flatten();
         let mut query = json!({ "archived": self.archived, "limit": self.limit });
-        for (name, value) in [("q", self.words), ("status", self.status), ("agent", self.agent)] {
+        for (name, value) in [("q", self.words), ("status", status.map(str::to_owned)), ("agent", self.agent)]
+        {
             if let Some(value) = value {
                 query[name] = Value::from(value);
             }
         }
-        if as_json {
-            let page: Value = client.call("sessions", query).await?;
-            put_line(&page)?;
-            return Ok(ExitCode::SUCCESS);
-        }
-        let page: Page = client.call("sessions", query).await?;
+        let (mut rows, mut sessions) = (Vec::new(), Vec::<SessionInfo>::new());
+        let next = loop {
+            let page: Page = client.call("sessions", query.clone()).await?;
+            for row in page.sessions {
+                let session: SessionInfo = serde_json::from_value(row.clone())?;
+                if word.is_none_or(|word| word == state_word(&session)) && sessions.len() < self.limit {
+                    rows.push(row);
+                    sessions.push(session);
+                }
+            }
+            if word.is_none() || page.next.is_null() || sessions.len() >= self.limit {
+                break page.next;
+            }
+            query["cursor"] = page.next;
+        };
         match std::io::stdout().is_terminal() {
-            true => put(sessions_table(&page.sessions, now(), &style(Show::Folded)))?,
-            false => put(sessions_tsv(&page.sessions))?,
+            _ if as_json => put_line(json!({ "sessions": rows, "next": next }))?,
+            true => put(sessions_table(&sessions, now(), &style(Show::Folded)))?,
+            false => put(sessions_tsv(&sessions))?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -1,4 +1,4 @@
-//! `longshore model`: a scripted model on loopback, or a gateway to a real one.
+//! `longshore model`: the model of a session, a scripted model on loopback, or a gateway to a real one.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -8,17 +8,23 @@ use clap::{Args, ValueEnum};
 use longshore_drivers::react::settings;
 use tokio::net::TcpListener;
 
+use super::set;
 use super::terminal::put_line;
 use super::up::start_logging;
 use crate::gateway::Gateway;
 use crate::script::{self, Script};
 
-/// Serve a scripted model on loopback, or a gateway to a real one.
+/// Change the model of a session; or serve a scripted model on loopback, or a gateway to a real one.
 #[derive(Debug, Args)]
 #[command(after_help = "docs/model-script.md describes the script, docs/gateway.md the gateway.")]
 pub(super) struct Model {
-    /// The script: JSON
-    #[arg(long, value_name = "FILE", required_unless_present = "upstream", conflicts_with = "upstream")]
+    /// The session whose model it is: an id or a part of it; `-` is the latest
+    #[arg(required_unless_present_any = ["upstream", "script"], conflicts_with_all = ["upstream", "script"])]
+    session: Option<String>,
+    /// The model that it is to have; without it, those that there are
+    model: Option<String>,
+    /// Serve this script: JSON
+    #[arg(long, value_name = "FILE", conflicts_with = "upstream")]
     script: Option<PathBuf>,
     /// Be a gateway to this service instead: its address up to /v1
     #[arg(long, value_name = "URL")]
@@ -61,8 +67,11 @@ enum Served {
 }
 
 impl Model {
-    pub(super) async fn run(self) -> Result<ExitCode> {
-        let Self { script, upstream, api, key_env, port, requests } = self;
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let Self { session, model, script, upstream, api, key_env, port, requests } = self;
+        if let Some(session) = session {
+            return set::model(&session, model, as_json).await;
+        }
         let served = match (script, upstream) {
             (_, Some(url)) => {
                 start_logging();
@@ -70,7 +79,9 @@ impl Model {
                 Served::Gateway(Gateway::new(&url, api.into(), key)?)
             }
             (Some(script), None) => Served::Script(Script::load(&script)?, requests),
-            (None, None) => anyhow::bail!("say what to serve: --script FILE or --upstream URL"),
+            (None, None) => {
+                anyhow::bail!("name a session, or say what to serve: --script FILE or --upstream URL")
+            }
         };
         let listener = TcpListener::bind(("127.0.0.1", port))
             .await

@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::device::DeviceMode;
-use longshore_model::time::Timestamp;
 use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
-use serde::{Deserialize, Serialize};
 use serde_json::json;
 
+use super::link::Made;
 use super::reach;
 use super::terminal::{now, put_line, style};
 use crate::render::Show;
@@ -26,18 +25,9 @@ pub(super) struct Pair {
     label: Option<String>,
 }
 
-#[derive(Deserialize, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Made {
-    code: String,
-    expires_at: Timestamp,
-    pair_url: String,
-    mode: DeviceMode,
-}
-
 impl Pair {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub_or_start().await?;
+        let mut client = reach::hub().await?;
         let mut wish = json!({ "mode": self.mode });
         if let Some(label) = self.label {
             wish["label"] = label.into();

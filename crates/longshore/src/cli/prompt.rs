@@ -10,6 +10,7 @@ use serde_json::json;
 
 use super::live::{Live, Until};
 use super::reach;
+use super::said::said;
 use super::terminal::put_line;
 
 /// Say something to a session and watch the turn.
@@ -17,8 +18,8 @@ use super::terminal::put_line;
 pub(super) struct Prompt {
     /// The session: an id or a part of it, or `-` for the latest
     session: String,
-    /// What to say
-    text: String,
+    /// What to say; `-` or nothing reads it from stdin
+    text: Option<String>,
     /// Do not wait for the turn to end
     #[arg(long)]
     detach: bool,
@@ -38,16 +39,16 @@ struct Prompted {
 
 impl Prompt {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let text = said(self.text.as_deref(), "longshore prompt - \"now fix the tests\"")?;
         let mut client = reach::hub().await?;
-        let named = Some(self.session.as_str()).filter(|name| *name != "-");
-        let info = reach::session(&mut client, named).await?;
+        let info = reach::session(&mut client, Some(&self.session)).await?;
         let session = info.session_id;
         let when = match (self.steer, self.now) {
             (true, _) => "steer",
             (_, true) => "interrupt",
             (false, false) => "queue",
         };
-        let said = json!({ "session": session, "content": self.text, "when": when });
+        let said = json!({ "session": session, "content": text, "when": when });
         let Prompted { turn, seq } = client.call("prompt", said).await?;
         let before = Seq(seq.0.saturating_sub(1));
         if self.detach {

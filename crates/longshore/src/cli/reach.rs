@@ -1,5 +1,10 @@
 //! Reaching the hub: finding the one that runs, starting one when none does, and the token that opens it.
+//!
+//! One rule for all verbs: whoever needs a hub has one started in the background when none runs. `down`, `doctor` and
+//! `token` are about the hub that runs, or does not; and a hub that `LONGSHORE_URL` names is somebody else's to start.
 
+use std::ffi::OsString;
+use std::io::IsTerminal;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -7,13 +12,15 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use longshore_facades::auth::PROVABLE;
 use longshore_model::id::SessionId;
 use longshore_model::info::SessionInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::exit::Fault;
+use super::exit::{self, Fault};
+use super::link;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
 use crate::wire::Trust;
@@ -38,8 +45,13 @@ impl Running {
     }
 }
 
+/// Whether a hub holds the data folder.
+pub(super) fn is_up(places: &Places) -> bool {
+    std::fs::File::open(places.data.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
+}
+
 /// Where the hub is: as `LONGSHORE_URL` says, as the running one says, or where it would be.
-fn url(places: &Places) -> Result<String> {
+pub(super) fn url(places: &Places) -> Result<String> {
     if let Some(url) = named_url() {
         return Ok(url);
     }
@@ -49,7 +61,7 @@ fn url(places: &Places) -> Result<String> {
     }
 }
 
-fn named_url() -> Option<String> {
+pub(super) fn named_url() -> Option<String> {
     let url = std::env::var("LONGSHORE_URL").ok().filter(|url| !url.is_empty())?;
     Some(url.trim_end_matches('/').to_owned())
 }
@@ -73,30 +85,63 @@ pub(super) fn token(places: &Places) -> Result<String> {
 fn trust(places: &Places) -> Trust {
     let ours = named_url().is_none().then(|| Running::read(places)).flatten();
     let authority = std::env::var_os("LONGSHORE_CA").filter(|path| !path.is_empty()).map(PathBuf::from);
-    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority }
+    let must_prove = named_url().is_none();
+    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority, must_prove }
 }
 
-/// A connection to the hub that runs.
-pub(super) async fn hub() -> Result<Client> {
+/// Whether the hub may be told a token for which it cannot prove that it knows it: one that was named may, and so may the
+/// one that runs here, as far as its note tells. Anybody can listen where it would be if it ran.
+fn may_be_told(places: &Places, token: &str) -> bool {
+    let runs = |running: Running| {
+        let pid = i32::try_from(running.pid).ok().and_then(rustix::process::Pid::from_raw);
+        pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+    };
+    token.len() >= PROVABLE || named_url().is_some() || Running::read(places).is_some_and(runs)
+}
+
+/// A connection to the hub that runs; none is started.
+pub(super) async fn running() -> Result<Client> {
     let places = Places::find()?;
-    Client::connect_to(&url(&places)?, &token(&places)?, &trust(&places)).await
+    let (url, token) = (url(&places)?, token(&places)?);
+    if !may_be_told(&places, &token) {
+        return Err(Unreachable { url }.into());
+    }
+    Client::connect_to(&url, &token, &trust(&places)).await
 }
 
 /// A connection to the hub; one is started in the background when none runs.
-pub(super) async fn hub_or_start() -> Result<Client> {
-    match hub().await {
-        // A hub that was named is somebody else's to start.
-        Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => start().await,
+pub(super) async fn hub() -> Result<Client> {
+    match running().await {
+        Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => {
+            let mut client = start(std::iter::once("up".into())).await?;
+            eprintln!("{}", started(&mut client).await);
+            Ok(client)
+        }
         reached => reached,
     }
 }
 
-async fn start() -> Result<Client> {
+/// What is said of a hub that was started on the way: where it is. A link that opens it is for a person who sits there.
+async fn started(client: &mut Client) -> String {
+    let link = match std::io::stderr().is_terminal() {
+        true => link::sign_in(client).await,
+        false => None,
+    };
+    let place = Places::find().and_then(|places| url(&places)).unwrap_or_default();
+    let link = link.unwrap_or(place);
+    format!(
+        "started the hub in the background: {link} (`longshore open` opens it, `longshore down` stops it)"
+    )
+}
+
+/// Starts a hub in the background with these words, and waits until it answers.
+pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Client> {
     let places = Places::find()?;
     places.make_data()?;
     let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log())?;
+    let said_before = log.metadata()?.len();
     let mut hub = std::process::Command::new(std::env::current_exe()?)
-        .arg("up")
+        .args(words)
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)
@@ -108,27 +153,37 @@ async fn start() -> Result<Client> {
     let mut pace = tokio::time::interval(Duration::from_millis(20));
     while Instant::now() < until {
         pace.tick().await;
-        if let Some(status) = hub.try_wait()? {
-            let said = std::fs::read_to_string(places.hub_log()).unwrap_or_default();
-            let last: Vec<&str> = said.lines().rev().take(5).collect();
-            let last: Vec<&str> = last.into_iter().rev().collect();
-            bail!("the hub ended at once ({status}):\n{}", last.join("\n"));
-        }
-        if let Ok(client) = self::hub().await {
-            eprintln!("started the hub in the background; `longshore down` stops it");
+        // Somebody else may have started one at the same moment: theirs is as good.
+        let status = hub.try_wait()?.filter(|status| status.code() != Some(i32::from(exit::CONFLICT)));
+        if let Ok(client) = running().await {
             return Ok(client);
+        }
+        if let Some(status) = status {
+            bail!("the hub ended at once ({status}):\n{}", last_words(&places, said_before));
         }
     }
     bail!("the hub did not come up; its log is {}", places.hub_log().display())
 }
 
-/// The session that a person means: an id or a part of it, or nothing for the one that changed last.
+/// What the hub that has just ended had to say.
+fn last_words(places: &Places, said_before: u64) -> String {
+    let said = std::fs::read(places.hub_log()).unwrap_or_default();
+    let said = said.get(usize::try_from(said_before).unwrap_or(0)..).unwrap_or_default();
+    let said = String::from_utf8_lossy(said);
+    let lines: Vec<&str> = said.lines().collect();
+    lines[lines.len().saturating_sub(5)..].join("\n")
+}
+
+/// What stands for the session that changed last, wherever a session is named.
+pub(super) const LATEST: &str = "-";
+
+/// The session that a person means: an id or a part of it; nothing, or `-`, for the one that changed last.
 pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<SessionInfo> {
     #[derive(Deserialize)]
     struct Page {
         sessions: Vec<SessionInfo>,
     }
-    let name = named.unwrap_or_default().to_ascii_lowercase();
+    let name = named.filter(|name| *name != LATEST).unwrap_or_default().to_ascii_lowercase();
     if let Ok(id) = name.parse::<SessionId>() {
         return client.call("session", json!({ "session": id })).await;
     }

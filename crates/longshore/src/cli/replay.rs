@@ -126,5 +126,6 @@ fn as_recorded(capture: &Capture) -> Opened {
         capabilities: Capabilities::default(),
         parent: None,
         forked_from: None,
+        from_file: false,
     }
 }

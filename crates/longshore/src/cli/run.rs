@@ -1,9 +1,9 @@
 //! `longshore run codex "fix the tests"`: open a session, say it, watch the turn.
 
-use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use clap::Args;
 use longshore_model::capability::Mode;
 use longshore_model::id::{Seq, TurnId};
@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use super::exit::Fault;
 use super::live::{Live, Until};
 use super::reach;
+use super::said::said;
 
 /// Open a session, say something, and watch the turn.
 #[derive(Debug, Args)]
@@ -31,9 +32,12 @@ pub(super) struct Run {
     /// The model; the agent chooses otherwise
     #[arg(long, env = "LONGSHORE_MODEL")]
     model: Option<String>,
+    /// How hard the model thinks, in the agent's words; the agent chooses otherwise
+    #[arg(long)]
+    effort: Option<String>,
     /// The work tree; this folder otherwise
     #[arg(long, value_name = "FOLDER")]
-    cwd: Option<std::path::PathBuf>,
+    cwd: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
@@ -43,34 +47,57 @@ struct Prompted {
 
 impl Run {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
-        let text = match self.prompt.as_deref() {
-            Some("-") | None => {
-                if std::io::stdin().is_terminal() {
-                    eprintln!("what shall it do? (Ctrl-D ends the prompt)");
-                }
-                std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?
-            }
-            Some(text) => text.to_owned(),
-        };
-        if text.trim().is_empty() {
-            // Before a session is opened for it.
-            let hint = format!("say what to do: longshore run {} \"fix the tests\"", self.agent);
-            return Err(Fault::usage("the prompt is empty", hint).into());
+        // Before a session is opened for it.
+        let text = said(self.prompt.as_deref(), &format!("longshore run {} \"fix the tests\"", self.agent))?;
+        let cwd = work_tree(self.cwd.as_deref(), reach::named_url().is_some())?;
+        let mut client = reach::hub().await?;
+        let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
+        if let Some(effort) = self.effort {
+            open["effort"] = effort.into();
         }
-        if text.trim().is_empty() {
-            bail!("there is nothing to say; give a prompt");
-        }
-        let cwd = match self.cwd {
-            Some(folder) => folder
-                .canonicalize()
-                .with_context(|| format!("cannot use the folder {}", folder.display()))?,
-            None => std::env::current_dir()?,
-        };
-        let mut client = reach::hub_or_start().await?;
-        let open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
         let session: SessionInfo = client.call("open", open).await?;
         let said: Value = json!({ "session": session.session_id, "content": text });
         let Prompted { turn } = client.call("prompt", said).await?;
         Live::new(client, session, Until::Turn(turn), json).watch(Seq::ZERO).await
+    }
+}
+
+/// The folder in which the agent is to work. A hub elsewhere may have folders that are not here.
+fn work_tree(named: Option<&Path>, elsewhere: bool) -> Result<PathBuf> {
+    let Some(folder) = named else {
+        return std::env::current_dir().map_err(|error| {
+            let what = format!("the folder that you are in cannot be used: {error}");
+            Fault::usage(what, "it may be gone: `cd` to one that is there, or name one with `--cwd`").into()
+        });
+    };
+    let refused = |why: &str, hint: &str| {
+        Err(Fault::usage(format!("cannot work in {}: {why}", folder.display()), hint).into())
+    };
+    match folder.canonicalize() {
+        Ok(found) if found.is_dir() => Ok(found),
+        Ok(_) => refused("it is a file", "name a folder with `--cwd`"),
+        Err(_) if elsewhere && folder.is_absolute() => Ok(folder.to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            refused("there is no such folder", "make it, or name another one with `--cwd`")
+        }
+        Err(error) => refused(&error.to_string(), "name another folder with `--cwd`"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_cannot_be_used_is_named_with_the_reason() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        assert!(work_tree(Some(folder.path()), false).is_ok());
+        let error = |path: &Path| work_tree(Some(path), false).unwrap_err().to_string();
+        assert!(error(&file).contains("it is a file"), "{}", error(&file));
+        let gone = folder.path().join("gone");
+        assert!(error(&gone).contains("no such folder") && error(&gone).contains("gone"));
+        assert_eq!(work_tree(Some(&gone), true).unwrap(), gone, "another machine may have it");
     }
 }

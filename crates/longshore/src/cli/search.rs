@@ -15,6 +15,7 @@ use crate::render::{Hit, Show, search_hits};
 
 /// Find words in all sessions.
 #[derive(Debug, Args)]
+#[command(after_help = "Exits with 1 when nothing is found.")]
 pub(super) struct Search {
     /// The words
     #[arg(required = true)]
@@ -45,7 +46,7 @@ impl Search {
         if as_json {
             let hits: Value = client.call("search", query).await?;
             put_line(&hits)?;
-            return Ok(ExitCode::SUCCESS);
+            return Ok(found(hits["hits"].as_array().is_some_and(|hits| !hits.is_empty())));
         }
         let Hits { hits } = client.call("search", query).await?;
         let hits: Vec<Hit<'_>> = hits
@@ -59,6 +60,11 @@ impl Search {
             })
             .collect();
         put(search_hits(&hits, &words, now(), &style(Show::Hidden)))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(found(!hits.is_empty()))
     }
+}
+
+/// As `grep` says it.
+fn found(something: bool) -> ExitCode {
+    if something { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -19,7 +19,7 @@ use crate::render::{Renderer, Show as Reasoning, session_detail};
 /// Show a session: where it stands, and all that was said.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The session: an id or a part of it; the latest otherwise
+    /// The session: an id or a part of it; the latest otherwise, or `-`
     session: Option<String>,
 }
 
@@ -54,14 +54,14 @@ impl Show {
 
 /// How the session goes on in the agent's own terminal.
 #[derive(Serialize, Deserialize)]
-struct HandBack {
+pub(super) struct HandBack {
     cwd: String,
     command: String,
-    line: String,
+    pub(super) line: String,
 }
 
 /// A hub that cannot say shows the session all the same.
-async fn hand_back(client: &mut Client, session: &SessionInfo) -> Option<HandBack> {
+pub(super) async fn hand_back(client: &mut Client, session: &SessionInfo) -> Option<HandBack> {
     let asked = json!({ "session": session.session_id });
     client.call::<Option<HandBack>>("handBack", asked).await.ok().flatten()
 }

@@ -5,8 +5,10 @@ use std::io::{IsTerminal, Write};
 use longshore_model::time::Timestamp;
 use tokio::sync::mpsc;
 
+use super::hand::Typed;
+use super::line::InputLine;
 use crate::demo::Cast;
-use crate::render::{Show, Style};
+use crate::render::{Show, Style, wanted};
 
 /// The style that fits stdout.
 pub(super) fn style(reasoning: Show) -> Style {
@@ -32,8 +34,33 @@ pub(super) fn is_interactive() -> bool {
 /// which [`super::exit::report`] knows to be none.
 pub(super) fn put(text: impl std::fmt::Display) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
-    write!(out, "{text}")?;
+    write!(out, "{}", Plain(text))?;
     out.flush()
+}
+
+/// Text without the controls that JSON leaves as they are and terminals obey, from U+007F to U+009F. They are written as JSON
+/// writes them; in what is shown to people there are none.
+pub(super) struct Plain<T>(pub(super) T);
+
+impl<T: std::fmt::Display> std::fmt::Display for Plain<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        struct Escaping<'a, 'b>(&'a mut std::fmt::Formatter<'b>);
+        impl std::fmt::Write for Escaping<'_, '_> {
+            fn write_str(&mut self, text: &str) -> std::fmt::Result {
+                for piece in text.split_inclusive(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
+                    match piece.chars().next_back().filter(|c| ('\u{7f}'..='\u{9f}').contains(c)) {
+                        Some(control) => {
+                            let plain = &piece[..piece.len() - control.len_utf8()];
+                            write!(self.0, "{plain}\\u{:04x}", u32::from(control))?;
+                        }
+                        None => self.0.write_str(piece)?,
+                    }
+                }
+                Ok(())
+            }
+        }
+        std::fmt::Write::write_fmt(&mut Escaping(f), format_args!("{}", self.0))
+    }
 }
 
 /// The same, with the end of a line.
@@ -68,6 +95,8 @@ pub(super) struct Screen {
     live: bool,
     drawn: bool,
     asking: Option<String>,
+    /// Where a person types, when that is a line of its own.
+    line: Option<InputLine>,
 }
 
 impl Screen {
@@ -77,20 +106,60 @@ impl Screen {
     }
 
     pub(super) fn showing(style: Style, live: bool, outlet: Outlet) -> Self {
-        Self { style, outlet, live, drawn: false, asking: None }
+        Self { style, outlet, live, drawn: false, asking: None, line: None }
     }
 
     pub(super) fn print(&mut self, text: &str) -> std::io::Result<()> {
         if text.is_empty() {
             return Ok(());
         }
+        if let Some(line) = &mut self.line {
+            return line.print(text);
+        }
         self.erase()?;
         self.outlet.put(text)?;
         self.ask_again()
     }
 
+    /// With a line at its bottom in which a person types.
+    pub(super) fn above(self, line: InputLine) -> Self {
+        Self { line: Some(line), ..self }
+    }
+
+    /// Whether a person types in a line of its own.
+    pub(super) fn has_line(&self) -> bool {
+        self.line.is_some()
+    }
+
+    /// Whether a turn runs.
+    pub(super) fn busy(&self, busy: bool) {
+        if let Some(line) = &self.line {
+            line.busy(busy);
+        }
+    }
+
+    /// What can be completed behind a slash.
+    pub(super) fn commands(&self, commands: Vec<String>) {
+        if let Some(line) = &self.line {
+            line.commands(commands);
+        }
+    }
+
+    /// The width of the terminal, if that is another one by now.
+    pub(super) fn resized(&mut self) -> Option<usize> {
+        let width = Some(width()).filter(|width| self.live && *width != self.style.width)?;
+        self.style.width = width;
+        Some(width)
+    }
+
     /// Asks for a line. The words stay at the bottom until it is typed or no longer wanted.
-    pub(super) fn ask(&mut self, words: String) -> std::io::Result<()> {
+    pub(super) fn ask(&mut self, words: String, secret: bool) -> std::io::Result<()> {
+        if let Some(line) = &mut self.line {
+            line.asking(true, secret);
+            let over = wanted(&words, &self.style);
+            self.asking = Some(words);
+            return line.over(over);
+        }
         self.erase()?;
         self.asking = Some(words);
         self.ask_again()
@@ -103,6 +172,10 @@ impl Screen {
     /// A line was typed, so that the cursor stands on a new one: the terminal has shown what was typed.
     pub(super) fn typed(&mut self, line: &str) -> std::io::Result<()> {
         self.asking = None;
+        if let Some(line) = &self.line {
+            line.asking(false, false);
+            return Ok(());
+        }
         self.drawn = false;
         self.outlet.record(&format!("{line}\n"))
     }
@@ -117,6 +190,9 @@ impl Screen {
     /// What was asked is settled.
     pub(super) fn settled(&mut self) -> std::io::Result<()> {
         self.asking = None;
+        if let Some(line) = &self.line {
+            line.asking(false, false);
+        }
         self.erase()
     }
 
@@ -129,6 +205,10 @@ impl Screen {
     }
 
     pub(super) fn draw(&mut self, line: Option<String>) -> std::io::Result<()> {
+        if let Some(below) = &mut self.line {
+            let asked = self.asking.as_ref().map(|words| wanted(words, &self.style));
+            return below.over(asked.or(line).unwrap_or_default());
+        }
         if self.asking.is_some() {
             return Ok(());
         }
@@ -146,11 +226,11 @@ impl Screen {
 }
 
 /// The lines that a person types. A thread of its own reads them, since reading cannot be taken back.
-pub(super) fn typed_lines() -> mpsc::Receiver<String> {
+pub(super) fn typed_lines() -> mpsc::Receiver<Typed> {
     let (tx, rx) = mpsc::channel(16);
     std::thread::spawn(move || {
         for line in std::io::stdin().lines().map_while(Result::ok) {
-            if tx.blocking_send(line).is_err() {
+            if tx.blocking_send(Typed::Line(line)).is_err() {
                 return;
             }
         }

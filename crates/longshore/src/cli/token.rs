@@ -53,7 +53,7 @@ fn current(places: &Places) -> Result<String> {
 /// The new token, which the hub also keeps in its file.
 async fn rotate(places: &Places) -> Result<String> {
     let before = current(places)?;
-    let mut client = reach::hub().await?;
+    let mut client = reach::running().await?;
     let rotated: Result<Value> = client.call("rotateToken", json!({})).await;
     match rotated {
         Ok(rotated) => Ok(rotated["token"].as_str().unwrap_or_default().to_owned()),

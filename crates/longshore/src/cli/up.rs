@@ -4,7 +4,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::Args;
 use longshore_facades::App;
 use longshore_facades::auth::{Owner, Token};
@@ -15,10 +15,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::exit::Fault;
 use super::house::{self, House, Keep};
 use super::listen::{self, Listen, Place};
-use super::pair;
+use super::reach::{self, Running};
 use super::terminal::{now, put_line, style};
+use super::{link, pair};
 use crate::config::{Config, Places};
 use crate::render::Show;
 
@@ -35,10 +37,16 @@ pub(super) struct Up {
     /// Keep the log in memory: it ends with the hub
     #[arg(long)]
     ephemeral: bool,
+    /// Leave it in the background, once it answers
+    #[arg(long, short)]
+    detach: bool,
 }
 
 impl Up {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        if self.detach {
+            return detach(as_json).await;
+        }
         start_logging();
         let places = Places::find()?;
         let mut config = Config::load(&places)?;
@@ -76,6 +84,31 @@ impl Up {
     }
 }
 
+/// Has another process be the hub, with the same words but for the one that says so.
+async fn detach(as_json: bool) -> Result<ExitCode> {
+    let places = Places::find()?;
+    if reach::is_up(&places) {
+        let up = Running::read(&places).map(|running| format!(", at {}", running.url)).unwrap_or_default();
+        let hint = "use it as it is, or stop it with `longshore down`";
+        return Err(Fault::conflict(format!("a hub is up already{up}"), hint).into());
+    }
+    let words = std::env::args_os().skip(1).filter(|word| word != "--detach" && word != "-d");
+    let mut client = reach::start(words.filter(|word| word != "--json")).await?;
+    let running = Running::read(&places).context("the hub has left no note of where it is")?;
+    if as_json {
+        put_line(serde_json::to_string(&running)?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut told = format!("longshore is up at {}, in the background\n", running.url);
+    if std::io::stdout().is_terminal()
+        && let Some(link) = link::sign_in(&mut client).await
+    {
+        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
+    }
+    put_line(told + "  stop it   longshore down")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 pub(super) fn start_logging() {
     let filter = std::env::var("LONGSHORE_LOG").or_else(|_| std::env::var("RUST_LOG"));
     let filter = tracing_subscriber::EnvFilter::new(filter.as_deref().unwrap_or("info"));
@@ -90,12 +123,13 @@ pub(super) fn start_logging() {
 fn welcome(place: &Place, tls: Option<&Tls>, app: &App) -> String {
     let mut told = format!("longshore is up at {}\n", place.url);
     // A link that opens the hub is for a person who sits there, and for no file.
-    let link = std::io::stdout().is_terminal().then(|| app.first_link(&place.url)).flatten();
-    if let Some(link) = link {
-        told += &format!("  open it   {link}   (for 5 minutes; later: longshore pair)\n");
+    let code = std::io::stdout().is_terminal().then(|| app.first_code()).flatten();
+    if let Some(code) = code {
+        let link = link::entering(&place.url, &code);
+        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
     }
     if let Some(public) = &place.public {
-        told += &format!("  others    {public}   (a phone: longshore pair)\n");
+        told += &format!("  others    {public}   (a phone: scan this, or later longshore pair)\n");
         let link = std::io::stdout().is_terminal().then(|| app.first_link(public)).flatten();
         if let Some(picture) = link.and_then(|link| pair::drawn(&link, style(Show::Hidden).color)) {
             told += &format!("{picture}\n");

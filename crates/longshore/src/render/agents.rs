@@ -61,14 +61,24 @@ pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
     text
 }
 
-/// Agents for programs: name, version, path, the command that installs it, a tab between them.
+/// Agents for programs: name, version, path, state, modes, and what there is to know or to do; a tab between them.
+///
+/// The state is `installed`, `logged out` or `missing`.
 pub fn agents_tsv(agents: &[AgentInfo]) -> String {
     let row = |agent: &AgentInfo| {
+        let (state, note) = match (&agent.path, agent.logged_in) {
+            (None, _) => ("missing", Some(agent.install.clone())),
+            (Some(_), Some(false)) => ("logged out", agent.login.clone().or(agent.remark.clone())),
+            (Some(_), Some(true) | None) => ("installed", agent.remark.clone()),
+        };
+        let modes: Vec<String> = agent.capabilities.modes.iter().map(ToString::to_string).collect();
         tsv([
             agent.name.to_string(),
             agent.version.clone().unwrap_or_default(),
             agent.path.clone().unwrap_or_default(),
-            agent.install.clone(),
+            state.to_owned(),
+            modes.join(" "),
+            note.unwrap_or_default(),
         ])
     };
     agents.iter().map(row).collect()

@@ -5,10 +5,10 @@ use longshore_model::item::FileChange;
 use serde_json::Value;
 
 use super::clean::{clean, reveal};
-use super::diff;
 use super::line::{Line, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::{behind, flow, text_behind, wrap};
+use super::{diff, markdown};
 
 /// Changes that are to be decided on are folded later than those that are only told.
 const FOLD: usize = 200;
@@ -20,9 +20,11 @@ pub fn approval_prompt(request: &ApprovalRequest, reason: Option<&str>, style: &
     print(&approval_lines(request, reason, false, style), style)
 }
 
-/// The decision that a key stands for, if it is one of the options.
-pub fn parse_decision(key: &str, options: &[Decision]) -> Option<Decision> {
-    let decision = match key.trim().to_ascii_lowercase().as_str() {
+/// The decision that a line stands for, if it is one of the options. Whoever denies may say why, behind the key.
+pub fn parse_decision(line: &str, options: &[Decision]) -> Option<(Decision, Option<String>)> {
+    let line = line.trim();
+    let (key, why) = line.split_once([' ', ',', ':', '\n']).unwrap_or((line, ""));
+    let decision = match key.to_ascii_lowercase().as_str() {
         "y" | "yes" | "once" => Decision::AllowOnce,
         "s" | "session" => Decision::AllowSession,
         "a" | "always" => Decision::AllowAlways,
@@ -30,7 +32,25 @@ pub fn parse_decision(key: &str, options: &[Decision]) -> Option<Decision> {
         "c" | "cancel" => Decision::Cancel,
         _ => return None,
     };
-    options.contains(&decision).then_some(decision)
+    let why = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
+    // Words behind a yes may be the beginning of something else.
+    let is_clear = why.is_none() || !decision.allows();
+    (is_clear && options.contains(&decision)).then_some((decision, why))
+}
+
+/// The keys that answer, for a line: `y, s, n`.
+pub fn keys(options: &[Decision]) -> String {
+    options.iter().map(key).collect::<Vec<_>>().join(", ")
+}
+
+fn key(option: &Decision) -> &'static str {
+    match option {
+        Decision::AllowOnce => "y",
+        Decision::AllowSession => "s",
+        Decision::AllowAlways => "a",
+        Decision::Deny => "n",
+        Decision::Cancel => "c",
+    }
 }
 
 /// `diff_above`: the reader has just seen the changes, they are only named.
@@ -49,6 +69,11 @@ pub(super) fn approval_lines(
     boxed.lines.push(Line::default());
     boxed.lines.extend(options(request, boxed.room()));
     boxed.finish()
+}
+
+/// What an approval is about, in a few words.
+pub fn approval_brief(request: &ApprovalRequest) -> String {
+    brief(&request.subject)
 }
 
 /// In a few words, for whoever reads the decision later.
@@ -129,12 +154,12 @@ fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<L
             "Use this tool?".to_owned()
         }
         Subject::Plan { plan } => {
-            inner.text(&reveal(plan), ink::PLAIN, "", "");
+            inner.lines.extend(markdown::lines(&reveal(plan), inner.room(), style));
             "Go ahead with this plan?".to_owned()
         }
         Subject::Permissions { permissions } => {
             inner.data(permissions);
-            "Allow more than the mode does?".to_owned()
+            "Grant extra permissions?".to_owned()
         }
     };
     (title, inner.lines)
@@ -158,15 +183,19 @@ fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
         }
     };
     let choice = |option: &Decision| {
-        let (key, words) = match option {
-            Decision::AllowOnce => ("y", "once".to_owned()),
-            Decision::AllowSession => ("s", "for this session".to_owned()),
-            Decision::AllowAlways if always.is_empty() => ("a", "always".to_owned()),
-            Decision::AllowAlways => ("a", format!("always: {}", reveal(&always))),
-            Decision::Deny => ("n", "no".to_owned()),
-            Decision::Cancel => ("c", "no, and stop the turn".to_owned()),
+        let of_plan = matches!(request.subject, Subject::Plan { .. });
+        let words = match option {
+            Decision::AllowOnce if of_plan => "go ahead".to_owned(),
+            Decision::AllowSession if of_plan => "go ahead, and edit without asking".to_owned(),
+            Decision::Deny if of_plan => "keep planning".to_owned(),
+            Decision::AllowOnce => "once".to_owned(),
+            Decision::AllowSession => "for this session".to_owned(),
+            Decision::AllowAlways if always.is_empty() => "always".to_owned(),
+            Decision::AllowAlways => format!("always: {}", reveal(&always)),
+            Decision::Deny => "no".to_owned(),
+            Decision::Cancel => "no, and stop the turn".to_owned(),
         };
-        Line::of(key, ink::ASK).with(&format!(" {words}"), ink::PLAIN)
+        Line::of(key(option), ink::ASK).with(&format!(" {words}"), ink::PLAIN)
     };
     flow(request.options.iter().map(choice).collect(), &Line::of("   ", ink::PLAIN), room)
 }
@@ -287,6 +316,24 @@ mod tests {
     }
 
     #[test]
+    fn a_plan_is_shown_as_a_plan_with_keys_that_speak_of_it() {
+        let subject = Subject::Plan { plan: "## Steps\n\n1. **Read** the code\n2. Mend it".to_owned() };
+        assert_eq!(
+            shown(subject, None, 100),
+            "\
+╭─ Go ahead with this plan?
+│ ## Steps
+│ 1. Read the code
+│ 2. Mend it
+│
+│ y go ahead   s go ahead, and edit without asking   a always   n keep planning
+│ c no, and stop the turn
+╰─
+"
+        );
+    }
+
+    #[test]
     fn a_tool_is_shown_with_its_input() {
         let subject = Subject::Tool { name: "linear.close".to_owned(), input: json!({"id": 7}) };
         assert!(
@@ -297,9 +344,19 @@ mod tests {
 
     #[test]
     fn only_what_is_offered_can_be_decided() {
-        assert_eq!(["y", " S\n", "always", "N", "c"].map(|key| parse_decision(key, &ALL)), ALL.map(Some));
+        let plain = |decision| Some((decision, None));
+        assert_eq!(["y", " S\n", "always", "N", "c"].map(|key| parse_decision(key, &ALL)), ALL.map(plain));
         assert_eq!(parse_decision("s", &[Decision::AllowOnce, Decision::Deny]), None);
         assert_eq!([parse_decision("", &ALL), parse_decision("x", &ALL)], [None, None]);
+    }
+
+    #[test]
+    fn whoever_denies_may_say_why_and_a_sentence_is_no_yes() {
+        let denied = Some((Decision::Deny, Some("use the other file".to_owned())));
+        assert_eq!(parse_decision("n use the other file", &ALL), denied);
+        assert_eq!(parse_decision("No, use the other file ", &ALL), denied);
+        assert_eq!(parse_decision("yes but only here", &ALL), None);
+        assert_eq!(keys(&ALL), "y, s, a, n, c");
     }
 
     #[test]

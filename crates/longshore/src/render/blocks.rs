@@ -108,6 +108,28 @@ impl Cutter {
         self.flush(out);
     }
 
+    /// The paragraph that is being written, with the line of it that has not ended: whether an empty line stands before it,
+    /// and its source so far. None when it may turn out to be something else.
+    pub(super) fn paragraph(&self, unfinished: &str) -> Option<(bool, String)> {
+        let plain = |line: &str| {
+            let begins = line.trim_start().chars().next().is_some_and(char::is_alphanumeric);
+            begins && indent(line) < 4 && Marker::of(line).is_none() && !interrupts(line)
+        };
+        let source = match self.place {
+            Place::Between if plain(unfinished) => unfinished.to_owned(),
+            Place::Paragraph if unfinished.trim().is_empty() => self.open.join("\n"),
+            Place::Paragraph if plain(unfinished) => format!("{}\n{unfinished}", self.open.join("\n")),
+            Place::Between
+            | Place::Paragraph
+            | Place::Table
+            | Place::Quote
+            | Place::Item { .. }
+            | Place::Indented
+            | Place::Fence(_) => return None,
+        };
+        Some((self.last != Last::Nothing, source))
+    }
+
     fn in_item(&mut self, line: &str, content: usize, out: &mut Vec<Piece>) {
         let inside = indent(line) >= content;
         let after_blank = self.open.last().is_some_and(String::is_empty);
@@ -271,7 +293,7 @@ fn is_rule(line: &str) -> bool {
 }
 
 /// The second line of a heading that is underlined.
-fn is_underline(line: &str) -> bool {
+pub(super) fn is_underline(line: &str) -> bool {
     let text = line.trim();
     indent(line) < 4 && !text.is_empty() && (text.chars().all(|c| c == '=') || text.chars().all(|c| c == '-'))
 }

@@ -79,13 +79,14 @@ pub(super) fn tokens(usage: &Usage) -> Vec<String> {
 /// What to do about it.
 fn hint(code: TurnErrorCode) -> Option<&'static str> {
     match code {
-        TurnErrorCode::UsageLimit => Some("The account's allowance is used up; wait for it to start over."),
-        TurnErrorCode::RateLimited | TurnErrorCode::Overloaded => {
-            Some("Try again in a while; the session remembers everything.")
+        TurnErrorCode::UsageLimit => Some("Usage limit reached: wait until it resets."),
+        TurnErrorCode::RateLimited => Some(
+            "Rate limited by the model provider: try again in a while; the session remembers everything.",
+        ),
+        TurnErrorCode::Overloaded => {
+            Some("The model provider is overloaded: try again in a while; the session remembers everything.")
         }
-        TurnErrorCode::ContextWindow => {
-            Some("The conversation no longer fits the model; open a new session.")
-        }
+        TurnErrorCode::ContextWindow => Some("Context window is full: open a new session."),
         TurnErrorCode::Unauthorized => {
             Some("Log in to the agent and try again; `longshore doctor` says how.")
         }

@@ -70,7 +70,7 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
         }
         SleepCause::Idle => (signs.asleep, ink::DIM, format!("{agent} was idle and was stopped")),
         SleepCause::HubRestarted => {
-            (signs.asleep, ink::HINT, format!("the hub went down, and {agent} with it"))
+            (signs.asleep, ink::HINT, format!("the hub restarted, and {agent} stopped with it"))
         }
         SleepCause::LogFailed => {
             (signs.failed, ink::BAD, format!("{agent} was stopped: the log cannot be written"))
@@ -86,7 +86,7 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
     }
     let mut lines = signed(sign, &text, ink, style);
     if !on_purpose {
-        lines.extend(tool::tail(clean_output(&sleep.stderr).trim(), style));
+        lines.extend(tool::last_words(clean_output(&sleep.stderr).trim(), style));
     }
     if sleep.cause != SleepCause::LogFailed {
         lines.extend(signed(" ", "the next prompt wakes it", ink::DIM, style));
@@ -96,9 +96,9 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
 
 pub(super) fn revived(from_log: bool, agent: &str, style: &Style) -> Vec<Line> {
     let text = if from_log {
-        format!("{agent} is back and was told what the log holds")
+        format!("{agent} resumed from Longshore's log")
     } else {
-        format!("{agent} is back and remembers")
+        format!("{agent} resumed and remembers")
     };
     remark(&text, style)
 }
@@ -123,7 +123,7 @@ pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style)
     let text = if text.trim().is_empty() { said } else { format!("{said}: {}", text.trim()) };
     let mut lines = signed(style.signs().failed, &text, ink::BAD, style);
     if fault.code == FaultCode::ResumeFailed {
-        lines.extend(signed(" ", "the next prompt goes on from our log", ink::DIM, style));
+        lines.extend(signed(" ", "it is told what the log holds", ink::DIM, style));
     }
     lines
 }

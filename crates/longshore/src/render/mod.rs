@@ -9,11 +9,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `renderer`, `page`, `status` | events to text, what stands where, the live line |
-//! | `prose`, `blocks`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
-//! | `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
+//! | `prose`, `blocks`, `inline`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
+//! | `fold`, `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
 //! | `ask`, `question` | what agents want from a person, and the answer read back |
-//! | `sessions`, `agents`, `devices`, `search`, `columns` | lists |
-//! | `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
+//! | `sessions`, `inbox`, `agents`, `devices`, `usage`, `search`, `columns` | lists |
+//! | `rows`, `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
 
 #![deny(clippy::wildcard_enum_match_arm)]
 
@@ -25,9 +25,12 @@ mod code;
 mod columns;
 mod devices;
 mod diff;
+mod fold;
 mod footer;
 mod grid;
 pub mod human;
+mod inbox;
+mod inline;
 mod lifecycle;
 mod line;
 mod markdown;
@@ -36,6 +39,7 @@ mod plan;
 mod prose;
 mod question;
 mod renderer;
+mod rows;
 mod search;
 mod sessions;
 mod shell;
@@ -44,14 +48,18 @@ mod style;
 #[cfg(test)]
 mod tests;
 mod tool;
+mod usage;
 mod wrap;
 
 pub use agents::{agents_table, agents_tsv};
-pub use ask::{approval_prompt, parse_decision};
+pub use ask::{approval_brief, approval_prompt, keys, parse_decision};
 pub use devices::{devices_table, devices_tsv};
+pub use inbox::{inbox_table, inbox_tsv};
 pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;
+pub use rows::{dimmed, remark, wanted};
 pub use search::{Hit, search_hits};
-pub use sessions::{session_detail, sessions_table, sessions_tsv};
+pub use sessions::{session_detail, sessions_table, sessions_tsv, state_word};
 pub use status::SPINNER_PACE;
 pub use style::{Show, Style};
+pub use usage::{usage_table, usage_tsv};

@@ -1,9 +1,12 @@
 //! A text that an agent is still writing: printed block by block, corrected when its whole turns out otherwise.
 
-use super::blocks::{Content, Cutter, Piece};
+use super::blocks::{Content, Cutter, Piece, is_underline};
 use super::clean::clean;
 use super::style::Style;
-use super::{code, line::Line, markdown};
+use super::{code, inline, line::Line, markdown};
+
+/// How long a paragraph may be to be printed row by row, in bytes.
+const LONGEST: usize = 8 << 10;
 
 /// One item's text so far.
 #[derive(Debug, Default)]
@@ -14,6 +17,10 @@ pub(super) struct Prose {
     /// What was handed out, to be compared with the whole.
     pieces: Vec<Piece>,
     fence: String,
+    /// The rows of the paragraph that is being written that were handed out already.
+    rows: Vec<Line>,
+    /// How long that paragraph was when rows were last looked for.
+    looked_at: usize,
 }
 
 /// What is still to be printed when the whole text is known.
@@ -29,8 +36,42 @@ impl Prose {
     pub(super) fn push(&mut self, text: &str, width: usize, style: &Style) -> Vec<Line> {
         let mut pieces = Vec::new();
         self.cut(text, &mut pieces);
-        let lines = self.draw(&pieces, width, style);
+        let mut lines = self.draw(&pieces, width, style);
         self.pieces.append(&mut pieces);
+        lines.extend(self.more_rows(width, style));
+        lines
+    }
+
+    /// The last characters of the line that is being written, for a glance.
+    pub(super) fn tail(&self, most: usize) -> &str {
+        let line = self.unfinished.trim();
+        let from = line.char_indices().rev().take(most).last().map_or(0, |(at, _)| at);
+        line.get(from..).unwrap_or(line)
+    }
+
+    /// The rows of the paragraph that is being written that nothing can change any more: all but the last.
+    fn more_rows(&mut self, width: usize, style: &Style) -> Vec<Line> {
+        let unfinished = clean(&self.unfinished);
+        let Some((gap, source)) = self.cutter.paragraph(&unfinished) else { return Vec::new() };
+        // Not for every word, and not for what is no paragraph any more but a flood: that comes with its end.
+        if source.len() < self.looked_at + width / 2 || source.len() > LONGEST {
+            return Vec::new();
+        }
+        self.looked_at = source.len();
+        if !inline::is_settled(&source) {
+            return Vec::new();
+        }
+        let mut rows = markdown::lines(&source, width, style);
+        rows.pop();
+        if rows.len() <= self.rows.len() || !rows.starts_with(&self.rows) {
+            return Vec::new();
+        }
+        let mut lines = Vec::new();
+        if gap && self.rows.is_empty() {
+            lines.push(Line::default());
+        }
+        lines.extend(rows.iter().skip(self.rows.len()).cloned());
+        self.rows = rows;
         lines
     }
 
@@ -47,8 +88,18 @@ impl Prose {
         truth.cut(whole, &mut pieces);
         pieces.extend(truth.remaining());
         match pieces.strip_prefix(self.pieces.as_slice()) {
-            Some(rest) => Rest::Continues(self.draw(rest, width, style)),
-            None => Rest::Differs(Prose::default().draw(&pieces, width, style)),
+            Some(rest) if self.is_continued_by(rest, width, style) => {
+                Rest::Continues(self.draw(rest, width, style))
+            }
+            _ => Rest::Differs(Prose::default().draw(&pieces, width, style)),
+        }
+    }
+
+    /// Whether the rows that were handed out are the beginning of what comes.
+    fn is_continued_by(&self, rest: &[Piece], width: usize, style: &Style) -> bool {
+        match rest.first().map(|piece| &piece.content) {
+            Some(Content::Block(source)) => block(source, width, style).starts_with(&self.rows),
+            Some(Content::FenceOpen(_) | Content::FenceLine(_)) | None => self.rows.is_empty(),
         }
     }
 
@@ -76,11 +127,17 @@ impl Prose {
     fn draw(&mut self, pieces: &[Piece], width: usize, style: &Style) -> Vec<Line> {
         let mut lines = Vec::new();
         for piece in pieces {
-            if piece.gap {
+            let rows = std::mem::take(&mut self.rows);
+            self.looked_at = 0;
+            if piece.gap && rows.is_empty() {
                 lines.push(Line::default());
             }
             match &piece.content {
-                Content::Block(source) => lines.extend(markdown::lines(source, width, style)),
+                Content::Block(source) => {
+                    let drawn = block(source, width, style);
+                    let known = if drawn.starts_with(&rows) { rows.len() } else { 0 };
+                    lines.extend(drawn.into_iter().skip(known));
+                }
                 Content::FenceOpen(language) => {
                     lines.extend(code::label(language, style));
                     self.fence.clone_from(language);
@@ -90,4 +147,19 @@ impl Prose {
         }
         lines
     }
+}
+
+/// A block as lines. A line under a text of several rows makes no heading of it: these rows may have been printed.
+fn block(source: &str, width: usize, style: &Style) -> Vec<Line> {
+    if let Some((text, line)) = source.rsplit_once('\n').filter(|(_, line)| is_underline(line)) {
+        let mut lines = markdown::lines(text, width, style);
+        if lines.len() > 1 {
+            if line.trim_start().starts_with('-') {
+                lines.push(Line::default());
+                lines.extend(markdown::lines("---", width, style));
+            }
+            return lines;
+        }
+    }
+    markdown::lines(source, width, style)
 }

@@ -10,6 +10,9 @@ use super::line::{Line, print};
 use super::style::{Style, ink};
 use super::wrap::{behind, wrap};
 
+/// How many characters of a hit are shown: some languages have no words to count.
+const SHOWN: usize = 300;
+
 /// A place where the words were found.
 #[derive(Clone, Copy, Debug)]
 pub struct Hit<'a> {
@@ -50,10 +53,29 @@ pub fn search_hits(hits: &[Hit<'_>], query: &str, now: Timestamp, style: &Style)
         }
         let first = Line::of(&format!("{:>6}  ", hit.seq.to_string()), ink::DIM);
         let rest = Line::of("        ", ink::PLAIN);
-        let snippet = marked(&clean(hit.snippet).split_whitespace().collect::<Vec<_>>().join(" "), &words);
+        let snippet = clean(hit.snippet).split_whitespace().collect::<Vec<_>>().join(" ");
+        let snippet = marked(&around(&snippet, &words), &words);
         lines.extend(behind(wrap(&snippet, style.columns().saturating_sub(8)), &first, &rest));
     }
     print(&lines, style)
+}
+
+/// At most so many characters of a text, from a little before the first word that was looked for.
+fn around(text: &str, words: &[String]) -> String {
+    let lower = text.to_lowercase();
+    // Case may change how long a text is; then it is shown from its beginning.
+    let found =
+        words.iter().filter_map(|word| lower.find(word.as_str())).min().filter(|_| lower.len() == text.len());
+    let before = text.get(..found.unwrap_or(0)).map_or(0, |before| before.chars().count());
+    let from = if text.chars().count() > SHOWN { before.saturating_sub(SHOWN / 4) } else { 0 };
+    let mut shown: String = text.chars().skip(from).take(SHOWN).collect();
+    if from > 0 {
+        shown.insert(0, '…');
+    }
+    if text.chars().count() > from + SHOWN {
+        shown.push('…');
+    }
+    shown
 }
 
 /// The text with the words that were looked for in bold.

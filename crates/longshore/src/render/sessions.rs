@@ -10,14 +10,14 @@ use super::human::{age, ago, cost, plural, short_id};
 use super::line::{Line, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::text_behind;
-use super::{ask, lifecycle};
+use super::{ask, fold, lifecycle};
 
 const COLUMNS: [Column; 9] = [
     Column::left("ID", 0, 8),
-    Column::left("STATUS", 0, 10),
+    Column::left("STATUS", 0, 11),
     Column::left("AGENT", 2, 6),
     Column::left("TITLE", 0, 20),
-    Column::left("WAITS FOR", 1, 8),
+    Column::left("NEEDS", 1, 10),
     Column::left("PROJECT", 4, 8),
     Column::left("BRANCH", 5, 8),
     Column::right("COST", 6, 5),
@@ -92,8 +92,9 @@ pub fn session_detail(
 ) -> String {
     let (sign, word, ink) = state(session, style);
     let dot = format!(" {} ", style.signs().dot);
+    let title = fold::brief(&session.title);
     let mut lines =
-        text_behind(&clean(&session.title), ink::BOLD, style.columns(), &Line::default(), &Line::default());
+        text_behind(&clean(&title), ink::BOLD, style.columns(), &Line::default(), &Line::default());
     let state = Line::of(&format!("{sign} {word}"), ink);
     lines.push(state.with(&format!("{dot}{}", ago(now.millis_since(session.updated_at))), ink::DIM));
     let mut field = |name: &str, value: &str| {
@@ -135,7 +136,7 @@ pub fn session_detail(
         field("question", &format!("{text}{dot}{}", question.request.question));
     }
     for prompt in &session.queue {
-        field("queued", &prompt.text);
+        field(if prompt.held { "held" } else { "queued" }, &fold::brief(&prompt.text));
     }
     let last: Vec<&str> = session.preview.iter().flat_map(|preview| preview.split_whitespace()).collect();
     field("last", &last.join(" "));
@@ -143,6 +144,11 @@ pub fn session_detail(
         lines.push(Line::of(&format!("{:<9} ", "hand back"), ink::DIM).with(&clean(command), ink::CODE));
     }
     print(&lines, style)
+}
+
+/// The word of the list for where a session stands: `needs you`, `working`.
+pub fn state_word(session: &SessionInfo) -> &'static str {
+    state(session, &Style::default()).1
 }
 
 fn plural_events(session: &SessionInfo) -> String {
@@ -153,12 +159,14 @@ fn plural_events(session: &SessionInfo) -> String {
 fn state(session: &SessionInfo, style: &Style) -> (&'static str, &'static str, Ink) {
     let signs = style.signs();
     match (session.activity, session.status) {
-        (Activity::Waiting, _) => (signs.waiting, "waiting", ink::ASK),
+        (Activity::Waiting, _) => (signs.waiting, "needs you", ink::ASK),
         (Activity::Starting, _) => (signs.card, "starting", ink::BUSY),
         (Activity::Working, _) => (signs.card, "working", ink::BUSY),
-        (Activity::Closed, _) => (signs.done, "closed", ink::DIM),
+        (Activity::Closed, _) => (signs.done, "ended", ink::DIM),
         (Activity::Idle | Activity::Sleeping, Status::Error) => (signs.failed, "failed", ink::BAD),
-        (Activity::Idle | Activity::Sleeping, Status::Interrupted) => (signs.stopped, "stopped", ink::WARN),
+        (Activity::Idle | Activity::Sleeping, Status::Interrupted) => {
+            (signs.stopped, "interrupted", ink::WARN)
+        }
         (Activity::Idle, Status::Active | Status::Idle | Status::Completed) => {
             (signs.pending, "idle", ink::GOOD)
         }

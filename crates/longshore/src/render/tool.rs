@@ -15,6 +15,8 @@ use super::wrap::{behind, text_behind, width_of, wrap};
 
 /// How many lines of output a card shows.
 const TAIL: usize = 10;
+/// How many lines of what a program said last are shown.
+const LAST_WORDS: usize = 20;
 /// How many lines of a command the head of a card shows.
 const COMMAND_LINES: usize = 4;
 /// How much streamed output is kept for a call that ends without its whole output, in bytes.
@@ -183,6 +185,12 @@ impl Tool {
         let output = output.trim_end().trim_start_matches('\n');
         let folded = outcome.status == ToolStatus::Completed && is_bulk(self.kind);
         let mut lines = if folded { Vec::new() } else { tail(output, style) };
+        let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+        for attachment in &outcome.attachments {
+            let name = attachment.name.as_deref().unwrap_or("attachment");
+            let named = clean(&format!("+ {name} ({})", attachment.media_type)).into_owned();
+            lines.extend(text_behind(&named, ink::DIM, style.columns(), &gutter, &gutter));
+        }
 
         let (sign, ink) = sign(outcome.status, style);
         let mut words = Vec::new();
@@ -242,6 +250,20 @@ pub(super) fn tail(output: &str, style: &Style) -> Vec<Line> {
         lines.push(Line::of(&untab(line, 8), ink::DIM).cut(room, style.signs().more));
     }
     behind(lines, &gutter, &gutter)
+}
+
+/// What a program said before it ended: the end of it, and of that every word.
+pub(super) fn last_words(said: &str, style: &Style) -> Vec<Line> {
+    let total = said.lines().count();
+    let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+    let hidden = if total > LAST_WORDS + 1 { total - LAST_WORDS } else { 0 };
+    let mut text = match hidden {
+        0 => String::new(),
+        hidden => format!("{} {}\n", style.signs().more, plural(hidden, "more line")),
+    };
+    let told: Vec<_> = said.lines().skip(hidden).map(|line| untab(line, 8)).collect();
+    text.push_str(&told.join("\n"));
+    if text.is_empty() { Vec::new() } else { text_behind(&text, ink::DIM, style.columns(), &gutter, &gutter) }
 }
 
 /// Kinds whose output is what they were asked for, not news.

@@ -10,7 +10,7 @@ use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Prompt, Reply};
 use longshore_model::event::{Body, Event};
 use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
-use longshore_model::lifecycle::{FaultCode, TurnEnd};
+use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnOutcome};
 use longshore_session::{OpenRequest, Subscription, WithRaw};
 
 use super::set::Step;
@@ -184,7 +184,8 @@ impl<'a> Talk<'a> {
     async fn remind(&mut self, text: &str) -> Result<()> {
         self.prompt(text).await?;
         self.ends().await?;
-        if self.has_forgotten() {
+        // One with a process for each turn learns in the turn that it has forgotten, and that turn is lost.
+        if self.has_forgotten() && self.end().is_some_and(|end| end.outcome == TurnOutcome::Failed) {
             self.command(Command::Revive { from_log: true }).await?;
             self.prompt(text).await?;
             self.ends().await?;

@@ -19,6 +19,9 @@ pub(crate) fn agent(name: &str) -> PathBuf {
     let path = match name {
         // It is laid down as the program itself, without a link.
         "opencode" => modules().join("opencode-linux-x64-baseline/bin/opencode"),
+        // Two versions of it lie side by side; the link is of whichever came last.
+        "claude" => modules().join("@anthropic-ai/claude-code/bin/claude.exe"),
+        "claude-next" => modules().join("claude-code-next/bin/claude.exe"),
         name => modules().join(".bin").join(name),
     };
     assert!(path.exists(), "{name} is not there: run `npm ci --prefix tests/agents` (`make test` does)");
@@ -48,6 +51,29 @@ fn calls_back() -> AgentSettings {
         transport: Transport::Socket,
         ..AgentSettings::default()
     }
+}
+
+/// Agents that nothing is known of but what the settings say: a Claude Code that is newer than the one that was recorded,
+/// and two that speak ACP.
+fn named_by_settings(root: &str) -> Vec<(String, AgentSettings)> {
+    let of = |name: &str, driver: &str, program: &str, more: &[&str], env: &[(&str, &str)]| {
+        let command = [agent(program).display().to_string()].into_iter();
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let settings = AgentSettings {
+            driver: Some(driver.to_owned()),
+            command: command.chain(more.iter().map(|word| (*word).to_owned())).collect(),
+            env: env.iter().map(pair).collect(),
+            ..AgentSettings::default()
+        };
+        (name.to_owned(), settings)
+    };
+    let url = format!("{root}/v1");
+    let qwen = [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "none"), ("OPENAI_MODEL", "scripted")];
+    vec![
+        of("claude-next", "claude", "claude-next", &[], &[]),
+        of("claude-agent-acp", "acp", "claude-agent-acp", &[], &[]),
+        of("qwen", "acp", "qwen", &["--acp"], &qwen),
+    ]
 }
 
 /// The built-in agent on every API of the model, and once more on each with a window that is soon full.
@@ -115,6 +141,7 @@ pub(super) fn set_up(folder: &Path, root: &str) {
     let mut agents = divided(folder, root).1;
     agents.insert("claude-socket".to_owned(), calls_back());
     agents.extend(built_in_on_every_api(root));
+    agents.extend(named_by_settings(root));
     let settings = BTreeMap::from([("agents", agents)]);
     std::fs::create_dir_all(folder.join("longshore")).unwrap();
     std::fs::write(folder.join("longshore/config.toml"), toml::to_string(&settings).unwrap()).unwrap();

@@ -43,7 +43,12 @@ async fn a_run_shows_the_turn_and_ends_with_its_figures() {
     assert!(out(&longshore(&rig, &["show"]).await).contains("All well."));
     assert!(out(&longshore(&rig, &["search", "well"]).await).contains("look around"));
     assert!(out(&longshore(&rig, &["agents"]).await).contains("0.166.0"));
-    assert!(out(&longshore(&rig, &["doctor"]).await).contains("Codex: 0.166.0"));
+    let doctor = longshore(&rig, &["doctor"]).await;
+    assert!(
+        out(&doctor).contains("Codex: 0.166.0") && out(&doctor).contains("log: sound"),
+        "{}",
+        out(&doctor)
+    );
     assert_eq!(out(&longshore(&rig, &["token"]).await).trim(), "the-token-of-the-tests");
 }
 
@@ -121,10 +126,15 @@ async fn errors_say_what_to_do_next() {
     assert!(err(&unknown).contains("longshore agents"), "{}", err(&unknown));
     let missing = longshore(&rig, &["show", "ffffffff"]).await;
     assert_eq!(missing.status.code(), Some(3), "{}", err(&missing));
+    let quoted = longshore(&rig, &["show", "x\u{1b}]0;mine\u{7}\u{9b}2J"]).await;
+    assert!(!err(&quoted).contains(['\u{1b}', '\u{7}', '\u{9b}']), "{:?}", err(&quoted));
+    let quoted = longshore(&rig, &["show", "--json", "x\u{1b}]0;mine\u{7f}\u{9b}2J"]).await;
+    assert!(!err(&quoted).contains(['\u{1b}', '\u{7f}', '\u{9b}']), "{:?}", err(&quoted));
+    assert!(err(&quoted).contains("\\u009b") && serde_json::from_str::<Value>(&err(&quoted)).is_ok());
     let usage = longshore(&rig, &["run"]).await;
     assert_eq!(usage.status.code(), Some(2));
     rig.kill().await;
-    let gone = longshore(&rig, &["ls", "--json"]).await;
+    let gone = longshore(&rig, &["down", "--json"]).await;
     assert_eq!(gone.status.code(), Some(6));
     let error: Value = serde_json::from_str(&err(&gone)).unwrap();
     assert!(error["error"]["hint"].as_str().unwrap().contains("longshore up"));
@@ -144,6 +154,10 @@ async fn a_session_travels_to_another_hub() {
 
     let other = Rig::with(json!([])).await;
     let import = longshore(&other, &["import", file.to_str().unwrap()]).await;
+    assert!(err(&import).contains("--cwd"), "nobody has been in its folder here: {}", err(&import));
+    let here = other.work();
+    let import =
+        longshore(&other, &["import", "--cwd", here.to_str().unwrap(), file.to_str().unwrap()]).await;
     assert!(import.status.success(), "{}", err(&import));
     assert!(out(&longshore(&other, &["show"]).await).contains("The word is heron."));
     assert!(out(&longshore(&other, &["search", "heron"]).await).contains("remember a word"));

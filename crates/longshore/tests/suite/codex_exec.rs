@@ -157,3 +157,27 @@ const DOT: &[u8] = &[
     0x86, 0x01, 0x80, 0x5a, 0x34, 0x7d, 0x6b, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4e, 0x44, 0xae, 0x42,
     0x60, 0x82,
 ];
+
+#[tokio::test]
+async fn codex_takes_the_configuration_that_the_page_gives() {
+    let page = include_str!("../../../../docs/agents-offline.md");
+    let given = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let rig = Rig::with(json!([{ "do": [{ "say": "Hello from the page." }] }])).await;
+    let home = rig.folder.path().join("as-the-page-says");
+    std::fs::create_dir(&home).unwrap();
+    let port = rig.root().rsplit(':').next().unwrap();
+    std::fs::write(home.join("config.toml"), given.replace("PORT", port)).unwrap();
+    let output = tokio::process::Command::new(super::rig::codex())
+        .args(["exec", "--skip-git-repo-check", "hail"])
+        .env_clear()
+        .env("PATH", std::env::var_os("PATH").unwrap())
+        .env("HOME", rig.folder.path().join("home"))
+        .env("CODEX_HOME", &home)
+        .current_dir(rig.work())
+        .stdin(std::process::Stdio::null())
+        .kill_on_drop(true)
+        .output();
+    let output = tokio::time::timeout(super::rig::WITHIN, output).await.unwrap().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(said.contains("Hello from the page."), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}

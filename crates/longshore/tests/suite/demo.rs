@@ -339,6 +339,8 @@ async fn without_a_terminal_the_demo_answers_itself_and_ends() {
         assert!(shown.contains(words), "`{words}` is missing in:\n{shown}");
     }
     assert!(!shown.contains('\u{1b}'), "no colours into a pipe");
+    let (_, farewell) = shown.split_once("From here").unwrap();
+    assert!(!farewell.contains("http://"), "its hub is gone by now:\n{farewell}");
     machine.is_as_before();
 }
 

@@ -180,3 +180,91 @@ async fn nobody_listens_beyond_this_machine_without_tls_by_accident() {
     let half = home.output(&["up", "--tls-cert", "cert.pem"]).await;
     assert_eq!(half.status.code(), Some(2));
 }
+
+/// Listens where a hub could be, says this to everybody, and keeps what it hears.
+async fn pretender(says: &'static str) -> (String, std::sync::Arc<std::sync::Mutex<Vec<u8>>>) {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap().to_string();
+    let heard = std::sync::Arc::<std::sync::Mutex<Vec<u8>>>::default();
+    let keep = std::sync::Arc::clone(&heard);
+    tokio::spawn(async move {
+        while let Ok((mut tcp, _)) = listener.accept().await {
+            let keep = std::sync::Arc::clone(&keep);
+            tokio::spawn(async move {
+                let mut bytes = [0; 4096];
+                while let Ok(read @ 1..) = tcp.read(&mut bytes).await {
+                    keep.lock().unwrap().extend(&bytes[..read]);
+                    let _ = tcp.write_all(says.as_bytes()).await;
+                }
+            });
+        }
+    });
+    (at, heard)
+}
+
+#[tokio::test]
+async fn the_owners_token_is_told_to_nobody_but_the_hub_that_knows_it() {
+    let home = Home::with(&["--bind", "127.0.0.1:0"]).await;
+    let token = home.says(&["token"]).await;
+    home.says(&["ls"]).await;
+    home.says(&["down"]).await;
+    let answers = [
+        "HTTP/1.1 200 OK\r\ncontent-length: 14\r\n\r\n{\"proof\":\"00\"}",
+        "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+        "HTTP/1.1 101 Switching Protocols\r\n\r\n",
+        "hello",
+    ];
+    for says in answers {
+        let (at, heard) = pretender(says).await;
+        let asked = home.longshore(&["ls"]).env("LONGSHORE_BIND", &at).output();
+        let asked = tokio::time::timeout(WITHIN, asked).await.expect("it did not end").unwrap();
+        let told = String::from_utf8_lossy(&asked.stderr).into_owned();
+        assert_eq!(asked.status.code(), Some(6), "{says}: {told}");
+        assert!(told.contains("not this hub") && told.contains("was not sent"), "{says}: {told}");
+        let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
+        assert!(heard.contains("/prove") && !heard.contains(&token), "{heard}");
+        assert!(!heard.to_lowercase().contains("authorization"), "{heard}");
+    }
+    let other = Home::with(&["--bind", "127.0.0.1:0"]).await;
+    let at = other.url.strip_prefix("http://").unwrap();
+    let asked = home.longshore(&["ls"]).env("LONGSHORE_BIND", at).output().await.unwrap();
+    let told = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(asked.status.code() == Some(6) && told.contains("another hub listens at"), "{told}");
+    assert!(told.contains("LONGSHORE_HOME"), "{told}");
+}
+
+/// As another program of the same user would. Root reads everything, so that there it is somebody else's hub.
+#[tokio::test]
+async fn the_environment_of_the_hub_is_read_by_no_other_program_of_the_user() {
+    let is_root = rustix::process::getuid().is_root();
+    let nobody = 65_534;
+    let folder = TempDir::new().unwrap();
+    if is_root {
+        std::os::unix::fs::chown(folder.path(), Some(nobody), Some(nobody)).unwrap();
+    }
+    let program = folder.path().join("longshore");
+    std::fs::copy(env!("CARGO_BIN_EXE_longshore"), &program).unwrap();
+    let as_user = |program: &std::path::Path| {
+        let mut command = Command::new(program);
+        command.env_clear().stdin(Stdio::null()).kill_on_drop(true).current_dir("/");
+        if is_root {
+            command.uid(nobody).gid(nobody);
+        }
+        command
+    };
+    let mut hub = as_user(&program)
+        .args(["up", "--bind", "127.0.0.1:0"])
+        .env("HOME", folder.path())
+        .env("LONGSHORE_HOME", folder.path().join("longshore-home"))
+        .env("LONGSHORE_TOKEN", "s3cret")
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = [0; 12];
+    let up = hub.stdout.as_mut().unwrap().read_exact(&mut said);
+    tokio::time::timeout(WITHIN, up).await.expect("the hub did not come up").unwrap();
+    let environ = format!("/proc/{}/environ", hub.id().unwrap());
+    let read = as_user(std::path::Path::new("/bin/cat")).arg(environ).output().await.unwrap();
+    assert!(!read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
+    assert!(!String::from_utf8_lossy(&read.stdout).contains("s3cret"));
+}

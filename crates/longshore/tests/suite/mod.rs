@@ -1,11 +1,14 @@
 //! One file per thing that is tested.
 
 mod agents;
+mod approving;
+mod attach;
 mod calling_back;
 mod cli;
 mod codex_control;
 mod codex_exec;
 mod codex_turns;
+mod contents;
 mod crash;
 mod demo;
 mod devices;
@@ -13,9 +16,11 @@ mod gateway;
 mod gateway_strict;
 mod gateway_thoughts;
 mod gateway_words;
+mod leftovers;
 mod llama;
 mod mcp;
 mod one_task;
+mod outside;
 mod past;
 mod react;
 mod react_team;
@@ -28,4 +33,5 @@ mod slow;
 mod story;
 mod tidy;
 mod tidy_texts;
+mod verbs;
 mod verify;

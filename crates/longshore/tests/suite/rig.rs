@@ -161,6 +161,12 @@ impl Rig {
         hub.kill().await.unwrap();
     }
 
+    /// The hub was told to stop by a verb: waits until it has.
+    pub(crate) async fn gone(&mut self) {
+        let mut hub = self.hub.take().unwrap();
+        tokio::time::timeout(WITHIN, hub.wait()).await.expect("the hub did not stop").unwrap();
+    }
+
     /// What the model was told in its `count`th request, once that has come.
     pub(crate) async fn heard_by_model(&self, count: usize) -> String {
         let waiting = self.model.requests_when(|heard| heard.requests.len() >= count);
@@ -241,12 +247,51 @@ impl Rig {
         self.follow(info.session_id, Seq::ZERO).await
     }
 
+    /// A session whose agent shall think this hard.
+    pub(crate) async fn open_thinking(&self, agent: &str, mode: &str, effort: &str) -> Talk {
+        let mut client = self.client().await;
+        let open = json!({ "agent": agent, "cwd": self.work(), "mode": mode, "effort": effort });
+        let info: SessionInfo = client.call("open", open).await.unwrap();
+        self.follow(info.session_id, Seq::ZERO).await
+    }
+
     /// Follows a session from a seq on.
     pub(crate) async fn follow(&self, session: SessionId, after: Seq) -> Talk {
         let mut client = self.client().await;
         let _: Value = client.call("subscribe", json!({ "session": session, "after": after })).await.unwrap();
         Talk { client, session, events: Vec::new(), timeline: Timeline::default() }
     }
+}
+
+/// The processes, other than those that have ended, whose command line names this file.
+pub(crate) fn processes_with(file: &Path) -> Vec<i32> {
+    let name = file.as_os_str().as_encoded_bytes();
+    processes(|at| {
+        let line = std::fs::read(at.join("cmdline")).unwrap_or_default();
+        line.windows(name.len()).any(|part| part == name)
+    })
+}
+
+/// The processes, other than those that have ended, of which this is so, given their folder in `/proc`.
+pub(crate) fn processes(fits: impl Fn(&Path) -> bool) -> Vec<i32> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten();
+    let lives = |at: &Path| std::fs::read_to_string(at.join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+    let found = all.filter_map(|entry| {
+        let pid = entry.file_name().to_str()?.parse().ok()?;
+        (fits(&entry.path()) && lives(&entry.path())).then_some(pid)
+    });
+    found.collect()
+}
+
+/// Waits until something is so that nobody tells.
+pub(crate) async fn until(what: &str, is_so: impl Fn() -> bool) {
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    let waiting = async {
+        while !is_so() {
+            pace.tick().await;
+        }
+    };
+    tokio::time::timeout(WITHIN, waiting).await.unwrap_or_else(|_| panic!("never: {what}"));
 }
 
 /// A gateway to the model at `root`, and where it listens.

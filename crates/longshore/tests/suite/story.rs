@@ -9,7 +9,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::timeline::Content;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, Talk};
+use super::rig::{Rig, Talk, processes_with, until};
 
 /// An agent of the story, and how its model asks it to do things.
 pub(super) struct Cast {
@@ -39,8 +39,6 @@ pub(super) struct Ways {
     streams: bool,
     /// It tells how a file changes, and not only which.
     tells_diffs: bool,
-    /// It can be resumed as soon as it has written its memory. Others may find it only after a while.
-    remembers_at_once: bool,
     /// It keeps a memory of its own. The log is the memory of those that do not.
     keeps_memory: bool,
 }
@@ -52,7 +50,6 @@ const ALL: Ways = Ways {
     asks: true,
     streams: true,
     tells_diffs: true,
-    remembers_at_once: true,
     keeps_memory: true,
 };
 
@@ -88,11 +85,25 @@ pub(super) const CLAUDE: Cast = Cast {
 /// The last Claude Code that calls back where it is told to.
 pub(super) const CLAUDE_SOCKET: Cast = Cast { name: "claude-socket", ..CLAUDE };
 
+/// A Claude Code that is newer than the one that was recorded, as an agent of the settings.
+pub(super) const CLAUDE_NEXT: Cast = Cast { name: "claude-next", ..CLAUDE };
+
+/// Agents of the settings that speak ACP, and of which nothing else is known.
+pub(super) const CLAUDE_AGENT_ACP: Cast = Cast { name: "claude-agent-acp", ..CLAUDE };
+
+pub(super) const QWEN: Cast = Cast {
+    name: "qwen",
+    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it", "is_background": false } }),
+    write: drivers::acp::GEMINI_CALLS.write,
+    ways: ALL,
+    through: None,
+};
+
 pub(super) const GEMINI: Cast = Cast {
     name: "gemini",
     run: drivers::acp::GEMINI_CALLS.run,
     write: drivers::acp::GEMINI_CALLS.write,
-    ways: Ways { tells_output: false, remembers_at_once: false, ..ALL },
+    ways: Ways { tells_output: false, ..ALL },
     through: None,
 };
 
@@ -305,6 +316,35 @@ pub(super) async fn interrupt(cast: &Cast) {
     assert_eq!(talk.messages().last(), Some(&"Next."));
 }
 
+/// A person who stops an agent stops what it runs: the process is gone, and what it was to do is never done.
+pub(super) async fn stop(cast: &Cast) {
+    let rig = Rig::through(cast.through, json!([])).await;
+    let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
+    let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
+    let story = json!([{ "do": [(cast.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with(cast.name, cast.mode()).await;
+    let turn = talk.prompt("run it").await;
+    if cast.ways.asks {
+        let asked = talk.until_asked(1).await;
+        talk.decide(&asked[0], "allow_once").await.unwrap();
+    }
+    until("the command runs", || begun.exists()).await;
+    assert!(!processes_with(&done).is_empty());
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    until("the command is gone", || processes_with(&done).is_empty()).await;
+    assert!(!done.exists(), "{}", talk.story());
+    let turn = talk.prompt("go on").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    // Whatever ended later has its name, and belongs to its turn.
+    for item in &talk.timeline.items {
+        if let Content::Tool { call, .. } = &item.content {
+            assert!(item.turn.is_some() && !call.name.is_empty(), "{item:?}\n{}", talk.story());
+        }
+    }
+}
+
 pub(super) async fn queue(cast: &Cast) {
     let story = json!([
         { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 60 }] },
@@ -347,16 +387,8 @@ pub(super) async fn revive(cast: &Cast) {
     rig.kill_agents();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
     let turn = talk.prompt("what was the word?").await;
-    let outcome = talk.until_turn_ends(turn).await;
-    if cast.ways.remembers_at_once || outcome == TurnOutcome::Completed {
-        assert_eq!(outcome, TurnOutcome::Completed, "{}", talk.story());
-    } else {
-        // It was killed before it had written all down: it says that it has forgotten, and goes on from the log.
-        assert_eq!(outcome, TurnOutcome::Failed, "{}", talk.story());
-        talk.call("revive", json!({ "fromLog": true })).await.unwrap();
-        let turn = talk.prompt("what was the word?").await;
-        assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
-    }
+    // One that was killed before it had written all down says that it has forgotten, and goes on from the log.
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert_eq!(talk.messages().last(), Some(&"It was heron."));
     assert!(rig.model_heard(&["what was the word?", "The word is heron."]), "it remembers, or is told");
 }
@@ -378,7 +410,7 @@ pub(super) async fn cancel(cast: &Cast) {
 macro_rules! story {
     ($agent:ident, $cast:expr) => {
         mod $agent {
-            story!(@ $cast, plain allowed denied edit parallel interrupt queue model_error revive cancel);
+            story!(@ $cast, plain allowed denied edit parallel interrupt stop queue model_error revive cancel);
         }
     };
     (@ $cast:expr, $($step:ident)*) => {$(
@@ -393,6 +425,9 @@ story!(codex, super::CODEX);
 story!(codex_exec, super::CODEX_EXEC);
 story!(claude, super::CLAUDE);
 story!(claude_socket, super::CLAUDE_SOCKET);
+story!(claude_next, super::CLAUDE_NEXT);
+story!(claude_agent_acp, super::CLAUDE_AGENT_ACP);
+story!(qwen, super::QWEN);
 story!(gemini, super::GEMINI);
 story!(copilot, super::COPILOT);
 story!(codex_acp, super::CODEX_ACP);

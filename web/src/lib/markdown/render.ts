@@ -6,10 +6,14 @@ import { safeHref } from "./links.ts";
 /** Told of a block of code, which may be coloured later. */
 export type OnCode = (code: HTMLElement, language: string, text: string) => void;
 
+/** Each has the direction of its own words. A list has one for all of its lines, so that its marks stand on one side. */
+const DIRECTED = /^(p|ul|ol|th|td|h[1-6])$/;
+
 type Names = keyof HTMLElementTagNameMap;
 
 function element<K extends Names>(name: K, children: (Node | string)[] = [], className?: string): HTMLElementTagNameMap[K] {
   const node = document.createElement(name);
+  if (DIRECTED.test(name)) node.dir = "auto";
   if (className) node.className = className;
   node.append(...children);
   return node;
@@ -19,8 +23,8 @@ export function renderBlock(token: Token, onCode: OnCode): Node {
   switch (token.type) {
     case "heading": {
       const { depth, tokens } = token as Tokens.Heading;
-      // Below the title of the screen, whatever the agent thinks of itself.
-      return element(`h${Math.min(6, depth + 2)}` as "h3", inline(tokens));
+      // Below the title of the screen, whatever the agent thinks of itself, and never two steps at once.
+      return element(depth <= 3 ? "h2" : "h3", inline(tokens), `depth-${depth}`);
     }
     case "paragraph":
       return element("p", inline((token as Tokens.Paragraph).tokens));

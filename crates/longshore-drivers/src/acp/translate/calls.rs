@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 /// How long an agent may take to acknowledge a request. A turn may take for ever; all else may not.
 pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
-/// How long an agent may take to stop. Those that were recorded took less than a second.
-pub(super) const CANCEL_WITHIN_MS: i64 = 10_000;
+/// How long a turn that was interrupted is waited for, at the utmost: the anchor ends an agent that does not stop well before.
+pub(super) const CANCEL_WITHIN_MS: i64 = 30_000;
 
 /// How long an agent may pause while it tells the past.
 const PAST_WITHIN_MS: i64 = 3_000;

@@ -53,7 +53,8 @@ impl Acp {
                 talk.title = Some(title);
                 talk.renamed = true;
             }
-            AgentCommand::SetEffort(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::SetEffort(effort) => self.settle_effort(&native, effort, cx, out),
+            AgentCommand::Archive(_) => {}
             // It delegates nothing through us.
             AgentCommand::Child { .. } => {}
         }
@@ -64,6 +65,7 @@ impl Acp {
         while let Some(late) = self.calls.overdue(cx.now) {
             self.was_late(late, cx, out);
         }
+        self.give_up_looking(cx.now, out);
         self.hear_timely(cx, out);
     }
 

@@ -1,28 +1,52 @@
-//! Changes of files, as unified diffs with their headers. The protocol gives the text before and after.
+//! Changes of files, as unified diffs with their headers. The protocol gives a text before and after; some agents give the
+//! whole file, and some only the words that change, of which the file has to tell where they stand.
 
 use longshore_model::item::{FileChange, FileChangeKind, ToolCall, ToolKind};
-use similar::TextDiff;
+use serde_json::Value;
 
 use crate::acp::wire::ToolContent;
-
-/// Beyond this a diff is not worth its time: the whole text goes and the whole text comes.
-const COMPARED_LIMIT: usize = 1 << 20;
+use crate::claude::translate::diffs::patched;
+use crate::edits::whole_of;
+use crate::unified::{all_lines, between, short, somewhere, whole};
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
+    /// From anywhere.
     path: String,
     kind: FileChangeKind,
     moved_to: Option<String>,
     old: String,
     new: String,
+    /// The words may stand in several places, and change in all of them.
+    all: bool,
+    /// The texts are words of the file and not all of it: they are those of the arguments, or the file says so.
+    piece: bool,
+    standing: Standing,
+}
+
+/// What is known of where a change stands in its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Standing {
+    /// Nothing yet: the texts may be those of the whole file or pieces of it.
+    Unknown,
+    /// The texts are those of the whole file.
+    Whole,
+    /// The agent told it line by line.
+    Told(String),
 }
 
 /// Lays the diffs that a call shows over those that are known. Whether anything is new.
-pub(super) fn lay_over(known: &mut Vec<Edit>, content: &[ToolContent], call: &ToolCall) -> bool {
+pub(super) fn lay_over(
+    known: &mut Vec<Edit>,
+    content: &[ToolContent],
+    meta: &Value,
+    call: &ToolCall,
+    cwd: &str,
+) -> bool {
     let mut changed = false;
     for shown in content.iter().filter(|shown| shown.kind == "diff") {
-        let edit = edit_of(shown, call);
+        let edit = edit_of(shown, meta, call, cwd);
         match known.iter_mut().find(|known| known.path == edit.path) {
             // Some agents show the whole file when they ask, and only a piece of it when they are done.
             Some(known) if known.old.contains(&edit.old) && known.new.contains(&edit.new) => {}
@@ -39,7 +63,7 @@ pub(super) fn lay_over(known: &mut Vec<Edit>, content: &[ToolContent], call: &To
     changed
 }
 
-fn edit_of(shown: &ToolContent, call: &ToolCall) -> Edit {
+fn edit_of(shown: &ToolContent, meta: &Value, call: &ToolCall, cwd: &str) -> Edit {
     // One agent says in its arguments what becomes of each file, and one beside the change.
     let told = &call.input["changes"][shown.path.as_str()];
     let kind = match (told["type"].as_str().or_else(|| shown.meta["kind"].as_str()), &shown.old_text) {
@@ -48,19 +72,76 @@ fn edit_of(shown: &ToolContent, call: &ToolCall) -> Edit {
         (_, Some(_)) if call.kind == ToolKind::Delete && shown.new_text.is_empty() => FileChangeKind::Delete,
         (_, Some(_)) => FileChangeKind::Update,
     };
+    let path = whole(&shown.path, cwd);
+    let response = &meta["claudeCode"]["toolResponse"];
+    let of_it = response["filePath"].as_str().is_some_and(|of| whole(of, cwd) == path);
+    let lines = of_it.then(|| patched(response, &path, cwd)).flatten().flatten();
+    let standing = match (lines, kind) {
+        (Some(lines), FileChangeKind::Update) => Standing::Told(hunks_of(&lines.diff)),
+        // What goes, goes whole.
+        (_, FileChangeKind::Delete) => Standing::Whole,
+        (_, FileChangeKind::Add | FileChangeKind::Update) => Standing::Unknown,
+    };
     Edit {
-        path: shown.path.clone(),
+        path,
         kind,
         moved_to: told["move_path"].as_str().map(str::to_owned),
         old: shown.old_text.clone().unwrap_or_default(),
         new: shown.new_text.clone(),
+        all: call.input["replace_all"].as_bool().unwrap_or(false),
+        piece: is_piece(shown, &call.input),
+        standing,
     }
+}
+
+/// Whether a change shows the very words that are to be replaced.
+fn is_piece(shown: &ToolContent, input: &Value) -> bool {
+    let words =
+        |edit: &Value| edit["old_string"].as_str().is_some_and(|old| Some(old) == shown.old_text.as_deref());
+    words(input) || input["edits"].as_array().into_iter().flatten().any(words)
+}
+
+/// A diff without its header.
+fn hunks_of(diff: &str) -> String {
+    diff.find("@@").map_or_else(String::new, |at| diff[at..].to_owned())
 }
 
 impl Edit {
     /// The file that it is about.
     pub(super) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// Whether the file has to tell where this stands.
+    pub(super) fn is_unplaced(&self) -> bool {
+        self.standing == Standing::Unknown
+    }
+
+    /// Whether this is a piece of a file, and nobody knows where it stands.
+    pub(super) fn is_stray(&self) -> bool {
+        self.piece && self.is_unplaced()
+    }
+
+    /// The file as it is before the change; none when there is none.
+    pub(super) fn place(&mut self, file: Option<&str>) {
+        match (self.kind, file) {
+            (FileChangeKind::Add, None) => self.standing = Standing::Whole,
+            // What is told as new takes the place of what is there.
+            (FileChangeKind::Add, Some(text)) => {
+                self.kind = FileChangeKind::Update;
+                text.clone_into(&mut self.old);
+                self.standing = Standing::Whole;
+            }
+            (FileChangeKind::Update, Some(text)) if text == self.old => self.standing = Standing::Whole,
+            (FileChangeKind::Update, Some(text)) => {
+                self.piece = true;
+                if let Some((before, after)) = whole_of(&self.old, &self.new, self.all, text) {
+                    (self.old, self.new) = (before.into_owned(), after);
+                    self.standing = Standing::Whole;
+                }
+            }
+            (FileChangeKind::Update, None) | (FileChangeKind::Delete, _) => {}
+        }
     }
 
     /// As a person reads it.
@@ -72,13 +153,11 @@ impl Edit {
             FileChangeKind::Delete => (format!("a/{name}"), "/dev/null".to_owned()),
             FileChangeKind::Update => (format!("a/{name}"), format!("b/{new_name}")),
         };
-        let hunks = if self.old.len() + self.new.len() > COMPARED_LIMIT {
-            replaced(&self.old, &self.new)
-        } else {
-            let diff = TextDiff::configure()
-                .algorithm(similar::Algorithm::Patience)
-                .diff_lines(self.old.as_str(), self.new.as_str());
-            diff.unified_diff().context_radius(3).to_string()
+        let hunks = match (&self.standing, self.kind) {
+            (Standing::Told(hunks), _) => hunks.clone(),
+            (_, FileChangeKind::Add) => all_lines('+', &self.new),
+            (Standing::Unknown, FileChangeKind::Update) if self.is_stray() => somewhere(&self.old, &self.new),
+            (_, FileChangeKind::Update | FileChangeKind::Delete) => between(&self.old, &self.new),
         };
         FileChange {
             path: self.path.clone(),
@@ -87,31 +166,6 @@ impl Edit {
             diff: format!("--- {from}\n+++ {to}\n{hunks}"),
         }
     }
-}
-
-/// A path as seen from the work tree.
-fn short<'a>(path: &'a str, cwd: &str) -> &'a str {
-    let inside = path.strip_prefix(cwd.trim_end_matches('/')).and_then(|rest| rest.strip_prefix('/'));
-    inside.unwrap_or(path).trim_start_matches('/')
-}
-
-/// A hunk in which everything goes and everything comes.
-fn replaced(old: &str, new: &str) -> String {
-    let span = |text: &str| match text.lines().count() {
-        0 => "0,0".to_owned(),
-        count => format!("1,{count}"),
-    };
-    let mut hunk = format!("@@ -{} +{} @@\n", span(old), span(new));
-    for (sign, text) in [('-', old), ('+', new)] {
-        for line in text.split_inclusive('\n') {
-            hunk.push(sign);
-            hunk.push_str(line);
-        }
-        if !text.is_empty() && !text.ends_with('\n') {
-            hunk.push_str("\n\\ No newline at end of file\n");
-        }
-    }
-    hunk
 }
 
 #[cfg(test)]
@@ -129,8 +183,16 @@ mod tests {
         }
     }
 
+    fn edit(path: &str, old: Option<&str>, new: &str, call: &ToolCall) -> Edit {
+        edit_of(&shown(path, old, new), &Value::Null, call, "/w")
+    }
+
     fn diff(path: &str, old: Option<&str>, new: &str, call: &ToolCall) -> FileChange {
-        edit_of(&shown(path, old, new), call).change("/w")
+        edit(path, old, new, call).change("/w")
+    }
+
+    fn laid(known: &mut Vec<Edit>, shown: &[ToolContent]) -> bool {
+        lay_over(known, shown, &Value::Null, &ToolCall::unknown(), "/w")
     }
 
     #[test]
@@ -155,6 +217,36 @@ mod tests {
     }
 
     #[test]
+    fn a_piece_of_a_file_is_shown_where_it_stands() {
+        let call = ToolCall::unknown();
+        let mut piece = edit("a.txt", Some("two"), "2", &call);
+        assert!(piece.is_unplaced());
+        piece.place(Some("one\ntwo\n"));
+        let made = piece.change("/w");
+        assert_eq!((made.path.as_str(), piece.is_unplaced()), ("/w/a.txt", false));
+        assert_eq!(made.diff, "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+        let mut stray = edit("a.txt", Some("two"), "2", &call);
+        stray.place(Some("two, two\n"));
+        assert!(stray.change("/w").diff.contains("@@ where"), "{stray:?}");
+        let words = ToolCall { input: json!({"old_string": "two\n", "new_string": "2\n"}), ..call.clone() };
+        assert!(diff("a.txt", Some("two\n"), "2\n", &words).diff.contains("@@ where"));
+        // What is told as new may be there already.
+        let mut written = edit("a.txt", None, "b\n", &call);
+        written.place(Some("a\n"));
+        let made = written.change("/w");
+        assert_eq!((made.kind, made.diff.contains("-a\n+b\n")), (FileChangeKind::Update, true));
+    }
+
+    #[test]
+    fn lines_that_the_agent_numbered_keep_their_numbers() {
+        let patch =
+            json!([{"oldStart": 41, "oldLines": 1, "newStart": 41, "newLines": 1, "lines": ["-a", "+b"]}]);
+        let meta = json!({"claudeCode": {"toolResponse": {"filePath": "a.txt", "structuredPatch": patch}}});
+        let edit = edit_of(&shown("/w/a.txt", Some("a"), "b"), &meta, &ToolCall::unknown(), "/w");
+        assert_eq!(edit.change("/w").diff, "--- a/a.txt\n+++ b/a.txt\n@@ -41,1 +41,1 @@\n-a\n+b\n");
+    }
+
+    #[test]
     fn an_agent_may_say_what_becomes_of_a_file() {
         let changes = json!({"changes": {
             "/w/gone": {"type": "delete"},
@@ -168,7 +260,7 @@ mod tests {
         assert_eq!(moved.moved_to.as_deref(), Some("/w/there"));
         assert!(moved.diff.starts_with("--- a/here\n+++ b/there\n"));
         let beside = ToolContent { meta: json!({"kind": "add"}), ..shown("/w/new", Some(""), "a\n") };
-        let added = edit_of(&beside, &ToolCall::unknown()).change("/w");
+        let added = edit_of(&beside, &Value::Null, &ToolCall::unknown(), "/w").change("/w");
         assert_eq!((added.kind, &added.diff[..13]), (FileChangeKind::Add, "--- /dev/null"));
         let deletes = ToolCall { kind: ToolKind::Delete, ..ToolCall::unknown() };
         assert_eq!(diff("/w/x", Some("a\n"), "", &deletes).kind, FileChangeKind::Delete);
@@ -177,13 +269,14 @@ mod tests {
 
     #[test]
     fn a_piece_of_what_is_known_is_nothing_new() {
-        let call = ToolCall::unknown();
         let mut known = Vec::new();
-        assert!(lay_over(&mut known, &[shown("/w/a", Some("a\nb\n"), "A\nb\n")], &call));
-        assert!(!lay_over(&mut known, &[shown("/w/a", Some("a"), "A")], &call));
-        assert!(!lay_over(&mut known, &[], &call));
-        assert!(lay_over(&mut known, &[shown("/w/a", Some("x\n"), "y\n")], &call));
-        assert!(lay_over(&mut known, &[shown("/w/b", None, "z\n")], &call));
+        assert!(laid(&mut known, &[shown("/w/a", Some("a\nb\n"), "A\nb\n")]));
+        assert!(!laid(&mut known, &[shown("/w/a", Some("a"), "A")]));
+        // The same file, named from the work tree.
+        assert!(!laid(&mut known, &[shown("a", Some("a\nb\n"), "A\nb\n")]));
+        assert!(!laid(&mut known, &[]));
+        assert!(laid(&mut known, &[shown("/w/a", Some("x\n"), "y\n")]));
+        assert!(laid(&mut known, &[shown("/w/b", None, "z\n")]));
         assert_eq!(known.len(), 2);
     }
 

@@ -1,6 +1,7 @@
 //! From the first line to a session that is ready, or why it never will be.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::driver::Output;
@@ -15,7 +16,13 @@ use super::calls::Call;
 use super::faults::{Fault, fault_of};
 use super::talks::Talk;
 use super::{Acp, Phase};
+use crate::acp::rows::{aside_for, counts_of};
 use crate::acp::wire::{AUTH_REQUIRED, Greeting, Opened, PROTOCOL_VERSION};
+
+/// Goes on with a conversation, without telling it again.
+const RESUME: &str = "session/resume";
+/// Goes on with a conversation, and tells it again.
+const LOAD: &str = "session/load";
 
 impl Acp {
     pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
@@ -86,6 +93,12 @@ impl Acp {
                 Err(fault) if fault.code == AUTH_REQUIRED => self.log_in(launch, logins, cx, out),
                 answer => self.opened(*launch, None, answer, cx, out),
             },
+            // Some agents promise to resume and do not know how; they may be able to load.
+            Call::Resume { launch, native }
+                if answer.is_err() && pending.method == RESUME && self.can.load_session =>
+            {
+                self.resume(LOAD, *launch, native, cx, out);
+            }
             Call::Resume { launch, native } => self.opened(*launch, Some(native), answer, cx, out),
             Call::Login { launch, logins } => match answer {
                 Ok(_) => self.begin(*launch, logins, cx, out),
@@ -114,6 +127,10 @@ impl Acp {
                 return self.refuse(FaultCode::StartFailed, text, out);
             }
         };
+        self.aside = aside_for(&greeting.agent_info.name);
+        if let Some(counts) = counts_of(&greeting.agent_info.name) {
+            Arc::make_mut(&mut self.row).quirks.counts = counts;
+        }
         self.version = greeting.agent_info.version;
         self.can = greeting.agent_capabilities;
         self.logins = greeting.auth_methods;
@@ -137,12 +154,12 @@ impl Acp {
         }
         match launch.start.clone() {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
-                let params = place(&launch, None);
+                let params = self.place(&launch, None);
                 let call = Call::Open { launch: Box::new(launch), logins };
                 self.calls.send("session/new", params, call, cx, out);
             }
             Start::Fork { native } if self.can.session_capabilities.fork.is_some() => {
-                let params = place(&launch, Some(&native));
+                let params = self.place(&launch, Some(&native));
                 let call = Call::Open { launch: Box::new(launch), logins };
                 self.calls.send("session/fork", params, call, cx, out);
             }
@@ -153,23 +170,48 @@ impl Acp {
             Start::Resume { native } => {
                 // The one that does not tell the past again, which our log holds.
                 let method = match (&self.can.session_capabilities.resume, self.can.load_session) {
-                    (Some(_), _) => "session/resume",
-                    (None, true) => "session/load",
+                    (Some(_), _) => RESUME,
+                    (None, true) => LOAD,
                     (None, false) => {
                         let text = format!("{} does not remember conversations.", self.title());
                         return self.not_opened(launch.session, FaultCode::ResumeFailed, text, out);
                     }
                 };
-                let params = place(&launch, Some(&native));
-                // It may tell the past before it answers.
-                let mut talk = Talk::new(launch.session, launch.cwd.clone(), launch.mode);
-                talk.replaying = true;
-                self.natives.insert(launch.session, native.clone());
-                self.talks.insert(native.clone(), talk);
-                let call = Call::Resume { launch: Box::new(launch), native };
-                self.calls.send(method, params, call, cx, out);
+                self.resume(method, launch, native, cx, out);
             }
         }
+    }
+
+    /// Asks for a conversation that the agent should remember.
+    fn resume(
+        &mut self,
+        method: &'static str,
+        launch: Launch,
+        native: String,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let params = self.place(&launch, Some(&native));
+        // It may tell the past before it answers.
+        let mut talk = Talk::new(launch.session, launch.cwd.clone(), launch.mode);
+        talk.replaying = true;
+        self.natives.insert(launch.session, native.clone());
+        self.talks.insert(native.clone(), talk);
+        let call = Call::Resume { launch: Box::new(launch), native };
+        self.calls.send(method, params, call, cx, out);
+    }
+
+    /// The parameters of `session/new`, `session/load`, `session/resume` and `session/fork`.
+    fn place(&self, launch: &Launch, native: Option<&str>) -> Value {
+        let servers: Vec<Value> = launch.mcp_servers.iter().map(mcp_server).collect();
+        let mut params = json!({"cwd": launch.cwd, "mcpServers": servers});
+        if let Some(native) = native {
+            params["sessionId"] = json!(native);
+        }
+        if let Some(aside) = &self.aside {
+            params["_meta"] = aside.clone();
+        }
+        params
     }
 
     fn opened(
@@ -238,6 +280,9 @@ impl Acp {
         if let Some(model) = launch.model {
             self.settle_model(&native, model, cx, out);
         }
+        if let Some(effort) = launch.effort {
+            self.settle_effort(&native, effort, cx, out);
+        }
         out.say(launch.session, Draft::new(Body::SessionReady(ready)));
         let (timely, early) = std::mem::take(&mut self.early).into_iter().partition(|(of, _)| *of == native);
         self.early = early;
@@ -289,16 +334,6 @@ impl Acp {
         self.phase = Phase::Refused(text.clone());
         out.finished = Some(text);
     }
-}
-
-/// The parameters of `session/new`, `session/load`, `session/resume` and `session/fork`.
-fn place(launch: &Launch, native: Option<&str>) -> Value {
-    let servers: Vec<Value> = launch.mcp_servers.iter().map(mcp_server).collect();
-    let mut params = json!({"cwd": launch.cwd, "mcpServers": servers});
-    if let Some(native) = native {
-        params["sessionId"] = json!(native);
-    }
-    params
 }
 
 fn mcp_server(McpServer { name, transport }: &McpServer) -> Value {

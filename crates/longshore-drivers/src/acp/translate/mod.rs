@@ -10,7 +10,7 @@
 //! | `turns`, `faults`, `usage` | turns begin, fail and end, and what they use |
 //! | `updates` | what the agent says, thinks and plans |
 //! | `tools`, `outputs`, `diffs` | what it does |
-//! | `requests`, `permissions`, `questions`, `works` | what it asks us |
+//! | `requests`, `permissions`, `held`, `questions`, `works` | what it asks us |
 //! | `queries` | models and conversations |
 //!
 //! Every line that comes while there is a session is kept. Handlers say what they have a word for; the last thing that
@@ -21,6 +21,7 @@ mod commands;
 mod diffs;
 mod faults;
 mod handshake;
+mod held;
 mod login;
 mod outputs;
 mod permissions;
@@ -43,9 +44,11 @@ use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
 use longshore_model::id::{Context, QueryId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 use self::calls::Calls;
+use self::held::Held;
 use self::requests::Asked;
 pub(crate) use self::settings::mode_told;
 use self::talks::Talk;
@@ -67,6 +70,8 @@ pub struct Acp {
     phase: Phase,
     /// What it says of itself.
     version: Option<String>,
+    /// What it is told beside the protocol whenever a session opens.
+    aside: Option<Value>,
     can: AgentCapabilities,
     logins: Vec<AuthMethod>,
     /// Sessions that wait for the handshake.
@@ -81,6 +86,8 @@ pub struct Acp {
     /// The session that lines belong to which name none.
     home: Option<SessionId>,
     asked: Asked,
+    /// What is asked as soon as the files are looked at that it is about.
+    held: Vec<Held>,
     works: Works,
     /// Lines of sessions that have no name yet: some agents speak before they have answered.
     early: Vec<(String, Raw)>,
@@ -95,6 +102,7 @@ impl Acp {
             row,
             phase: Phase::Silent,
             version: None,
+            aside: None,
             can: AgentCapabilities::default(),
             logins: Vec::new(),
             openings: VecDeque::new(),
@@ -104,6 +112,7 @@ impl Acp {
             natives: HashMap::new(),
             home: None,
             asked: Asked::default(),
+            held: Vec::new(),
             works: Works::default(),
             early: Vec::new(),
             timely: VecDeque::new(),
@@ -286,6 +295,6 @@ impl Driver for Acp {
     }
 
     fn deadline(&self) -> Option<Timestamp> {
-        self.calls.due()
+        self.calls.due().into_iter().chain(self.looking_due()).min()
     }
 }

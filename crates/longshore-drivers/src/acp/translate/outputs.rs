@@ -1,9 +1,12 @@
 //! What a call prints and comes to. The protocol leaves the shape of both to the agents.
 
+use longshore_model::command::Attachment;
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use serde_json::Value;
 
+use super::tools::Tool;
 use crate::acp::wire::{Block, ToolContent};
+use crate::contents::attached;
 use crate::shell::line_of;
 
 /// What a call shows in words; none when it shows none.
@@ -11,12 +14,22 @@ pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
     let mut texts = Vec::new();
     for shown in content.iter().filter(|shown| shown.kind == "content") {
         let block = shown.content.as_ref().map(|block| serde_json::from_str::<Block<'_>>(block.get()));
-        if let Some(Ok(block)) = block {
+        // What is attached is no text.
+        if let Some(Ok(block)) = block
+            && !matches!(block.kind.as_ref(), "image" | "audio")
+        {
             texts.push(unfenced(&block.words()).to_owned());
         }
     }
     let text = texts.join("\n");
     (!text.is_empty()).then_some(text)
+}
+
+/// Pictures and the like that a call shows.
+pub(super) fn attachments_in(content: &[ToolContent]) -> Vec<Attachment> {
+    let shown =
+        content.iter().filter(|shown| shown.kind == "content").filter_map(|shown| shown.content.as_ref());
+    shown.filter_map(|block| attached(&serde_json::from_str::<Value>(block.get()).ok()?)).collect()
 }
 
 /// Text without the fence that one agent puts around it.
@@ -32,6 +45,14 @@ fn unfenced(text: &str) -> &str {
 /// Arguments that are shown as text.
 pub(super) fn arguments_in(text: &str) -> Option<Value> {
     serde_json::from_str::<Value>(text).ok().filter(Value::is_object)
+}
+
+/// What a command printed, out of the report that one agent makes of it for its model. The exit code is in there, too.
+pub(super) fn without_report(tool: &mut Tool, printed: String, raw: &Value) -> String {
+    let Some(output) = raw.as_str().filter(|_| printed.starts_with("Command: ")) else { return printed };
+    let code = printed.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "));
+    tool.exit_code = code.and_then(|code| code.trim().parse().ok()).or(tool.exit_code);
+    if output.is_empty() || printed.contains(output) { output.to_owned() } else { printed }
 }
 
 /// What a call handed to its model, in words.

@@ -2,13 +2,15 @@
 //! the option is and never by where it stands.
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
+use longshore_model::capability::Mode;
 use longshore_model::driver::Output;
-use longshore_model::event::{Body, Draft};
+use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{ApprovalId, Context};
 use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::held::Held;
 use super::requests::{Ask, Request, cancelled, reply};
 use super::settings::Answers;
 use super::talks::Talk;
@@ -16,6 +18,7 @@ use super::tools::{Source, Tool};
 use super::{Acp, Misshapen, outputs};
 use crate::acp::rows::Quirks;
 use crate::acp::wire::{MayI, PermissionOption, RpcId};
+use crate::edits::READ_WITHIN_MS;
 
 impl Acp {
     pub(super) fn may_i(
@@ -43,26 +46,60 @@ impl Acp {
             return Ok(());
         }
         let approval = ApprovalId::mint(cx);
-        let request = ApprovalRequest {
+        let (session, turn, root) = (talk.session, talk.turn_id(), talk.cwd.clone());
+        let unplaced: Vec<String> = tool
+            .into_iter()
+            .flat_map(|tool| tool.edits.iter().filter(|edit| edit.is_unplaced()))
+            .map(|edit| edit.path().to_owned())
+            .collect();
+        let of_plan = tool.is_some_and(|tool| tool.switches && tool.plan.is_some());
+        let mut decisions = decisions(&options, &self.row.quirks);
+        if of_plan && decisions.contains(&Decision::AllowOnce) {
+            // To go ahead and change files without asking is a mode of ours, whatever the agent offers.
+            decisions.retain(|decision| !matches!(decision, Decision::AllowSession | Decision::AllowAlways));
+            decisions.insert(1, Decision::AllowSession);
+        }
+        let what = Ask::Permission { approval, options, tool: name.clone() };
+        self.asked.add(id.clone(), Request { session, turn, what });
+        let looks =
+            unplaced.into_iter().map(|path| (self.look_at(session, root.clone(), path.clone(), out), path));
+        let looks = looks.collect();
+        let due = cx.now.plus_millis(READ_WITHIN_MS);
+        self.held.push(Held {
             approval,
-            subject: talk.subject(tool),
-            options: decisions(&options, &self.row.quirks),
-        };
+            native: native.to_owned(),
+            tool: name,
+            decisions,
+            reason,
+            looks,
+            due,
+        });
+        self.ask_held(out);
+        Ok(())
+    }
+
+    /// Asks a person, now that all is known that can be.
+    pub(super) fn ask_person(&mut self, held: Held, out: &mut Output) {
+        let Held { approval, native, tool, decisions: options, reason, .. } = held;
+        // It may not wait any more by now.
+        if !self.asked.waits_for(approval) {
+            return;
+        }
+        let Some(talk) = self.talks.get(&native) else { return };
+        let tool = talk.tools.get(&tool);
+        let request = ApprovalRequest { approval, subject: talk.subject(tool), options };
         let title = tool.map(|tool| tool.title.clone()).unwrap_or_default();
         let said = match &request.subject {
             Subject::Command { command, .. } => *command == title,
             Subject::Edit { .. } => true,
             Subject::Tool { name, .. } => *name == title,
-            Subject::Plan { .. } | Subject::Permissions { .. } => false,
+            Subject::Plan { .. } => true,
+            Subject::Permissions { .. } => false,
         };
         let item = tool.map(|tool| tool.item);
-        let turn = talk.turn_id();
-        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(talk.turn_id()).item(item);
         draft.text = reason.or_else(|| Some(title).filter(|title| !said && !title.is_empty()));
         out.say(talk.session, draft);
-        let what = Ask::Permission { approval, options, tool: name };
-        self.asked.add(id.clone(), Request { session: talk.session, turn, what });
-        Ok(())
     }
 
     /// Somebody decided. An approval that is gone by now is left alone.
@@ -75,7 +112,7 @@ impl Acp {
     ) {
         let Some((id, request)) = self.asked.approval(approval) else { return };
         let Ask::Permission { options, tool, .. } = &request.what else { return };
-        let decision = decision.decision;
+        let (decision, message) = (decision.decision, decision.message.as_deref());
         if !decision.allows() {
             self.deny(request.session, tool);
         } else if let Some(native) = self.natives.get(&request.session)
@@ -83,11 +120,26 @@ impl Acp {
         {
             tool.begun = true;
         }
-        let answer = match option_for(decision, options) {
+        let of_plan =
+            self.natives.get(&request.session).and_then(|native| self.talks.get(native)?.tools.get(tool));
+        let of_plan = of_plan.is_some_and(|tool| tool.switches && tool.plan.is_some());
+        let edits = of_plan && decision == Decision::AllowSession;
+        let chosen = if edits { Decision::AllowOnce } else { decision };
+        let answer = match option_for(chosen, options) {
             Some(option) => json!({"outcome": {"outcome": "selected", "optionId": option}}),
             None => cancelled(&request.what),
         };
         reply(&id, answer, out);
+        if let Some(words) = message.filter(|words| !words.is_empty() && !decision.allows()) {
+            let text = format!("{} takes no words with a no; it did not hear: {words}", self.row.title);
+            Self::notice(request.session, request.turn, NoticeLevel::Warning, text, out);
+        }
+        if edits && let Some(native) = self.natives.get(&request.session).cloned() {
+            // Told after the yes, with which it leaves the mode in which it plans by itself.
+            let draft = Draft::new(Body::ModeChanged { mode: Mode::AutoEdit }).turn(request.turn);
+            out.say(request.session, draft);
+            self.settle_mode(&native, Mode::AutoEdit, cx, out);
+        }
         if decision == Decision::Cancel
             && let Some(turn) = request.turn
             && let Some(native) = self.natives.get(&request.session).cloned()
@@ -118,6 +170,9 @@ impl Talk {
             return Subject::Tool { name: "tool".to_owned(), input: Value::Null };
         };
         let call = &tool.call;
+        if let Some(plan) = tool.plan.as_ref().filter(|_| tool.switches) {
+            return Subject::Plan { plan: plan.clone() };
+        }
         match &call.command {
             Some(command) => {
                 let always = call.input["proposed_execpolicy_amendment"].as_array().into_iter().flatten();

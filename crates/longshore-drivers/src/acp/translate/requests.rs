@@ -48,6 +48,12 @@ impl Asked {
         self.take(|request| matches!(&request.what, Ask::Permission { approval: of, .. } if *of == approval))
     }
 
+    /// Whether an approval is still waited for.
+    pub(super) fn waits_for(&self, approval: ApprovalId) -> bool {
+        let is = |request: &Request| matches!(&request.what, Ask::Permission { approval: of, .. } if *of == approval);
+        self.open.values().any(is)
+    }
+
     pub(super) fn question(&mut self, question: QuestionId) -> Option<(RpcId, Request)> {
         self.take(|request| matches!(&request.what, Ask::Form { question: of, .. } if *of == question))
     }

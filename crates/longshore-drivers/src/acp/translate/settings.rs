@@ -19,6 +19,8 @@ use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
 const MODE: &str = "mode";
 /// The setting that is the model.
 const MODEL: &str = "model";
+/// The setting that is how hard the model thinks.
+const EFFORT: &str = "thought_level";
 
 /// Who answers when an agent asks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +68,36 @@ impl Settings {
         self.options.iter().find(|option| is(option, setting))
     }
 
+    /// What a model is called here: as the agent calls it, or by its title where its name is not for people to read.
+    fn shown<'a>(&'a self, id: &'a str) -> &'a str {
+        let readable = id.chars().all(|c| c.is_ascii_alphanumeric() || "-._:/@[]+ ".contains(c));
+        let names = self.model_names();
+        let title = names.iter().find(|(of, _)| *of == id).map(|(_, title)| *title);
+        let alone =
+            |title: &&str| names.iter().filter(|(of, other)| other == title || of == title).count() == 1;
+        title.filter(|title| !readable && !title.is_empty() && alone(title)).unwrap_or(id)
+    }
+
+    /// What the agent calls a model that is called so here.
+    fn model_called(&self, shown: &str) -> String {
+        let names = self.model_names();
+        names.iter().map(|(id, _)| *id).find(|id| self.shown(id) == shown).unwrap_or(shown).to_owned()
+    }
+
+    /// The models by their names and titles.
+    fn model_names(&self) -> Vec<(&str, &str)> {
+        match (self.option(MODEL), &self.models) {
+            (Some(option), _) => {
+                flat(&option.options).map(|value| (value.value.as_str(), value.name.as_str())).collect()
+            }
+            (None, Some(models)) => {
+                let all = models.available_models.iter();
+                all.map(|model| (model.model_id.as_str(), model.name.as_str())).collect()
+            }
+            (None, None) => Vec::new(),
+        }
+    }
+
     /// How something is set now.
     fn value(&self, setting: &str) -> Option<&str> {
         match self.option(setting) {
@@ -89,18 +121,19 @@ impl Settings {
 
     /// The model that is in use.
     pub(super) fn model(&self) -> Option<&str> {
-        self.value(MODEL).filter(|model| !model.is_empty())
+        self.value(MODEL).filter(|model| !model.is_empty()).map(|model| self.shown(model))
     }
 
     /// The models that there are.
     pub(super) fn models(&self) -> Vec<ModelInfo> {
         let now = self.model();
         let info = |id: &str, name: &str, description: &str| ModelInfo {
-            id: id.to_owned(),
+            id: self.shown(id).to_owned(),
             title: if name.is_empty() { id.to_owned() } else { name.to_owned() },
             description: description.to_owned(),
-            default: now == Some(id),
-            efforts: Vec::new(),
+            default: now == Some(self.shown(id)),
+            // What another model could be told is not known before it is chosen.
+            efforts: if now == Some(self.shown(id)) { self.efforts() } else { Vec::new() },
         };
         match (self.option(MODEL), &self.models) {
             (Some(option), _) => flat(&option.options)
@@ -113,6 +146,12 @@ impl Settings {
                 .collect(),
             (None, None) => Vec::new(),
         }
+    }
+
+    /// How hard the model that is in use can be told to think.
+    fn efforts(&self) -> Vec<String> {
+        let all = self.values(EFFORT).into_iter();
+        all.filter(|effort| *effort != "default").map(str::to_owned).collect()
     }
 
     /// What has to be set for a mode; none when the agent does not have it.
@@ -164,6 +203,7 @@ impl Settings {
 /// Whether an option is this setting: by what it is for, or by its name.
 fn is(option: &ConfigOption, setting: &str) -> bool {
     match setting {
+        EFFORT => option.category == EFFORT,
         MODE | MODEL if !option.category.is_empty() => option.category == setting,
         _ => option.id == setting,
     }
@@ -221,11 +261,29 @@ impl Acp {
     ) {
         let Some(talk) = self.talks.get_mut(native) else { return };
         talk.model = Some(model.clone());
+        let model = talk.settings.model_called(&model);
         if talk.settings.value(MODEL).is_none() {
             let text = format!("{} does not let others choose its model.", self.row.title);
             Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
         } else if talk.settings.value(MODEL) != Some(&model) {
             self.set(native, MODEL, model, cx, out);
+        }
+    }
+
+    /// Has an agent think this hard.
+    pub(super) fn settle_effort(
+        &mut self,
+        native: &str,
+        effort: String,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(talk) = self.talks.get_mut(native) else { return };
+        if talk.settings.option(EFFORT).is_none() {
+            let text = format!("{} does not let others choose how hard it thinks.", self.row.title);
+            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+        } else if talk.settings.value(EFFORT) != Some(&effort) {
+            self.set(native, EFFORT, effort, cx, out);
         }
     }
 

@@ -61,6 +61,8 @@ pub(super) struct Turn {
     /// It was stopped, or failed: what is open in it will not be finished.
     pub cut: bool,
     pub usage_before: Usage,
+    /// What its answers have used, where that is told answer by answer.
+    pub answers: Usage,
     pub cost_before: Option<f64>,
     /// The last message of the turn.
     pub last_message: String,
@@ -124,6 +126,7 @@ impl Talk {
             call: None,
             cut: false,
             usage_before: self.usage,
+            answers: Usage::default(),
             cost_before: self.cost,
             last_message: String::new(),
             worked: false,

@@ -1,6 +1,7 @@
 //! Calls of tools. What is known of a call comes in pieces from three sources, in any order and more than once:
 //! `tool_call`, `tool_call_update`, and the wish for permission. Each piece is laid over what is known.
 
+use longshore_model::command::Attachment;
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, ItemId, SessionId, TurnId};
@@ -30,6 +31,8 @@ pub(super) enum Source {
 pub(super) struct Tool {
     pub item: ItemId,
     pub open: bool,
+    /// It was said that it is called. Some agents name a call before they know what it does.
+    pub told: bool,
     pub call: ToolCall,
     pub title: String,
     /// Whether it has begun to do something.
@@ -45,6 +48,12 @@ pub(super) struct Tool {
     pub exit_code: Option<i64>,
     /// The files that it is about.
     pub paths: Vec<String>,
+    /// Pictures and the like that it shows.
+    pub attachments: Vec<Attachment>,
+    /// It leaves a mode: it is done planning.
+    pub switches: bool,
+    /// The plan that it asks to carry out.
+    pub plan: Option<String>,
 }
 
 impl Talk {
@@ -73,6 +82,7 @@ impl Talk {
         let tool = self.tools.entry(id.clone()).or_insert_with(|| Tool {
             item: ItemId::mint(cx),
             open: true,
+            told: false,
             call: ToolCall::unknown(),
             title: String::new(),
             begun: false,
@@ -82,26 +92,34 @@ impl Talk {
             terminals: Vec::new(),
             exit_code: None,
             paths: Vec::new(),
+            attachments: Vec::new(),
+            switches: false,
+            plan: None,
         });
         if !tool.open {
             return Some(tool.item);
         }
         let before = (tool.call.clone(), tool.title.clone());
         tool.learn(&part, source, &id, fresh, names);
-        let body = match (fresh, before != (tool.call.clone(), tool.title.clone())) {
-            (true, _) => Some(Body::ToolStarted(tool.call.clone())),
-            (false, true) => Some(Body::ToolUpdated(tool.call.clone())),
-            (false, false) => None,
-        };
         let item = tool.item;
-        if let Some(body) = body {
-            out.say(session, Draft::new(body).turn(turn).item(item).text(tool.title.clone()));
+        if source == Source::Call && fresh && part.says_nothing_yet() {
+            return Some(item);
+        }
+        if !tool.told {
+            tool.begin(session, turn, out);
+        } else if before != (tool.call.clone(), tool.title.clone()) {
+            let draft = Draft::new(Body::ToolUpdated(tool.call.clone()));
+            out.say(session, draft.turn(turn).item(item).text(tool.shown_title()));
         }
         let content = part.content.as_deref().unwrap_or_default();
         tool.terminals
             .extend(content.iter().filter(|one| one.kind == "terminal").map(|one| one.terminal_id.clone()));
-        let changed = diffs::lay_over(&mut tool.edits, content, &tool.call);
+        let changed = diffs::lay_over(&mut tool.edits, content, &part.meta, &tool.call, &self.cwd);
         let ends = match part.status.as_deref() {
+            // What was stopped says that it is done, too.
+            Some("completed") if stopped && tool.call.kind == ToolKind::Execute => {
+                Some(ToolStatus::Cancelled)
+            }
             Some("completed") => Some(ToolStatus::Completed),
             Some("failed") if tool.denied => Some(ToolStatus::Declined),
             Some("failed") if stopped => Some(ToolStatus::Cancelled),
@@ -113,10 +131,18 @@ impl Talk {
             // What is shown before a call begins says what it will do.
             Source::Call | Source::Wish => ends.is_some(),
         };
-        let printed = if prints { outputs::printed(content) } else { None };
+        // One agent shows there what its model says of the command.
+        let described = tool.call.input["description"].as_str();
+        let printed = outputs::printed(content).filter(|text| prints && Some(text.as_str()) != described);
         let todos = if before.0.input == tool.call.input { None } else { todos_in(&tool.call.input) };
         let cwd = &self.cwd;
-        if changed && ends.is_none() {
+        // With the wish it is shown; and no piece is shown of which nobody knows where it stands.
+        let shows = source != Source::Wish && tool.edits.iter().all(|edit| !edit.is_stray());
+        let attached = outputs::attachments_in(content);
+        if !attached.is_empty() {
+            tool.attachments = attached;
+        }
+        if changed && ends.is_none() && shows {
             let diff = FileDiff { status: ToolStatus::Running, changes: tool.changes(cwd) };
             out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(item));
         }
@@ -128,6 +154,7 @@ impl Talk {
             }
             Some(status) => {
                 let raw = part.raw_output.take().unwrap_or_default();
+                let printed = printed.map(|printed| outputs::without_report(tool, printed, &raw));
                 let outcome = outputs::outcome_of(status, &raw, tool.exit_code);
                 let text = tool.whole_output(printed, &raw);
                 tool.end(session, turn, cwd, outcome, text, out);
@@ -173,6 +200,9 @@ impl Talk {
                     ToolStatus::Cancelled
                 }
             };
+            if !tool.told {
+                tool.begin(session, turn, out);
+            }
             let ended = ToolOutcome { exit_code: tool.exit_code, ..ToolOutcome::of(status) };
             let text = tool.whole_output(None, &Value::Null);
             tool.end(session, turn, &cwd, ended, text, out);
@@ -181,10 +211,28 @@ impl Talk {
 }
 
 impl Tool {
+    /// What the call is called where people read it.
+    fn shown_title(&self) -> String {
+        if self.title.is_empty() { self.call.name.clone() } else { self.title.clone() }
+    }
+
+    fn begin(&mut self, session: SessionId, turn: Option<TurnId>, out: &mut Output) {
+        self.told = true;
+        let draft = Draft::new(Body::ToolStarted(self.call.clone()));
+        out.say(session, draft.turn(turn).item(self.item).text(self.shown_title()));
+    }
+
     fn learn(&mut self, part: &ToolPart, source: Source, id: &str, fresh: bool, names: Names) {
         self.begun |= matches!(part.status.as_deref(), Some("in_progress" | "completed"));
         if let Some(kind) = part.kind.as_deref() {
             self.call.kind = kind_of(kind);
+            self.switches |= kind == "switch_mode";
+        }
+        if self.switches {
+            let told = part.raw_input.as_ref().and_then(|input| input["plan"].as_str()).map(str::to_owned);
+            let shown = || outputs::printed(part.content.as_deref().unwrap_or_default());
+            let shown = told.or_else(|| if source == Source::Update { None } else { shown() });
+            self.plan = shown.filter(|plan| !plan.is_empty()).or(self.plan.take());
         }
         if let Some(title) = part.title.as_deref() {
             // The question may be put in other words than the call.
@@ -193,6 +241,7 @@ impl Tool {
             }
         }
         let own = part.name.as_deref().or_else(|| part.meta["claudeCode"]["toolName"].as_str());
+        let own = own.or_else(|| part.meta["toolName"].as_str());
         let name = own.map(|name| name.trim_start_matches("mcp__acp__").to_owned());
         let name = name.or_else(|| outputs::mcp_tool_in(part.raw_input.as_ref()?)).or_else(|| match names {
             _ if !fresh => None,
@@ -255,6 +304,7 @@ impl Tool {
         out: &mut Output,
     ) {
         self.open = false;
+        let outcome = ToolOutcome { attachments: std::mem::take(&mut self.attachments), ..outcome };
         if !self.edits.is_empty() {
             let diff = FileDiff { status: outcome.status, changes: self.changes(cwd) };
             out.say(session, Draft::new(Body::FileDiff(diff)).turn(turn).item(self.item));

@@ -39,6 +39,9 @@ impl Acp {
                 // Nothing was said to it yet that it could answer, or it is being told how to work.
                 let speaks = talk.settling == 0 && talk.turn.as_ref().is_some_and(|turn| turn.call.is_some());
                 let echo = self.row.quirks.echo.filter(|_| !speaks);
+                if let Some(usage) = chunk.usage() {
+                    talk.answer_used(usage, out);
+                }
                 if echo.is_none_or(|echo| !chunk.content.text.starts_with(echo)) {
                     talk.heard(false, &chunk, cx, out);
                 }

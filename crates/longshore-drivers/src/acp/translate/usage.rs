@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::talks::Talk;
 use crate::acp::rows::Counts;
 use crate::acp::wire::{Facts, Prompted, TokenUsage};
+use crate::claude::translate::usage::sum;
 
 impl Talk {
     /// `usage_update`: how full the model is, and what the session has cost so far.
@@ -38,26 +39,36 @@ impl Talk {
             (None, Some(_)) => None,
         };
         let told = prompted.usage.or_else(|| quota_in(&prompted.meta));
+        if told.is_none() && turn.answers != Usage::default() {
+            // It told what every answer used, and that is told already.
+            return (Some(turn.answers), cost);
+        }
         let total = match (told, counts) {
             (None, _) | (_, Counts::LastAnswer) => return (None, cost),
             (Some(told), Counts::Session) => tokens(told, self.usage),
             (Some(told), Counts::Turn) => {
                 let of_turn = tokens(told, self.usage);
-                let add = |now: Option<u64>, more: Option<u64>| match (now, more) {
-                    (Some(now), Some(more)) => Some(now.saturating_add(more)),
-                    (now, more) => more.or(now),
-                };
                 Usage {
-                    input: add(before.input, of_turn.input),
-                    cached_input: add(before.cached_input, of_turn.cached_input),
-                    output: add(before.output, of_turn.output),
-                    reasoning: add(before.reasoning, of_turn.reasoning),
-                    ..self.usage
+                    context_used: self.usage.context_used,
+                    context_window: self.usage.context_window,
+                    ..sum(before, of_turn)
                 }
             }
         };
         self.tell_usage(total, out);
         (Some(total.since(&before)), cost)
+    }
+
+    /// What one answer of the model used, which one agent tells beside a piece of it.
+    pub(super) fn answer_used(&mut self, told: TokenUsage, out: &mut Output) {
+        let used = tokens(told, Usage::default());
+        let Some(turn) = &mut self.turn else { return };
+        turn.answers = sum(turn.answers, used);
+        // The whole conversation went into the answer, and the answer is part of it now.
+        let context_used = used.input.map(|input| input.saturating_add(used.output.unwrap_or(0)));
+        let usage =
+            Usage { context_used, context_window: self.usage.context_window, ..sum(self.usage, used) };
+        self.tell_usage(usage, out);
     }
 
     /// Agents repeat it; what is not news is not told.
@@ -69,10 +80,17 @@ impl Talk {
     }
 }
 
-/// Counts of tokens beside what is known of the context.
+/// Counts of tokens beside what is known of the context. The input holds what came from the cache and what went into it.
 fn tokens(told: TokenUsage, known: Usage) -> Usage {
+    let cached = [told.cached_read_tokens, told.cached_write_tokens].into_iter().flatten();
+    let cached = cached.fold(0, u64::saturating_add);
+    let (input, output) = (told.input_tokens.unwrap_or(0), told.output_tokens.unwrap_or(0));
+    let apart = cached > 0
+        && told
+            .total_tokens
+            .is_some_and(|total| total >= input.saturating_add(output).saturating_add(cached));
     Usage {
-        input: told.input_tokens,
+        input: told.input_tokens.map(|input| if apart { input.saturating_add(cached) } else { input }),
         cached_input: told.cached_read_tokens,
         output: told.output_tokens,
         reasoning: told.thought_tokens,

@@ -75,8 +75,25 @@ impl Acp {
         Ok(())
     }
 
+    /// Has a file looked at that a call is to change. The name of the work.
+    pub(super) fn look_at(
+        &mut self,
+        session: SessionId,
+        root: String,
+        path: String,
+        out: &mut Output,
+    ) -> WorkId {
+        self.works.last += 1;
+        let id = WorkId(self.works.last);
+        out.works.push(Work { id, session, root, job: Job::Look { path } });
+        id
+    }
+
     /// A work is done, or not: whoever asked for it is answered.
     pub(super) fn work_done(&mut self, work: WorkId, result: Result<Done, WorkFault>, out: &mut Output) {
+        if self.looked_at(work, &result, out) {
+            return;
+        }
         let Some(Running { id, session, terminal }) = self.works.running.remove(&work) else { return };
         let done = match result {
             Ok(done) => done,

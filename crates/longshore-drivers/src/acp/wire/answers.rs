@@ -100,6 +100,8 @@ pub struct AuthVar {
 #[serde(default)]
 #[allow(missing_docs)]
 pub struct AgentInfo {
+    #[serde(deserialize_with = "empty")]
+    pub name: String,
     pub version: Option<String>,
 }
 
@@ -206,7 +208,7 @@ pub struct Prompted {
     pub meta: Value,
 }
 
-/// Counts of tokens.
+/// Counts of tokens. With some agents the input holds what came from the cache, with others it does not; the total tells.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
@@ -214,7 +216,9 @@ pub struct TokenUsage {
     pub input_tokens: Option<u64>,
     pub output_tokens: Option<u64>,
     pub cached_read_tokens: Option<u64>,
+    pub cached_write_tokens: Option<u64>,
     pub thought_tokens: Option<u64>,
+    pub total_tokens: Option<u64>,
 }
 
 /// The answer to `session/list`.

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{ConfigOption, empty};
+use super::{ConfigOption, TokenUsage, empty};
 
 /// `session/update`.
 #[derive(Debug, Deserialize)]
@@ -38,6 +38,24 @@ pub struct Chunk<'a> {
     /// The message that it belongs to, where the agent says so.
     #[serde(borrow, default)]
     pub message_id: Option<&'a RawValue>,
+    /// What one agent says beside it.
+    #[serde(borrow, default, rename = "_meta")]
+    pub meta: Option<&'a RawValue>,
+}
+
+impl Chunk<'_> {
+    /// What the answer that it is a piece of has used.
+    pub fn usage(&self) -> Option<TokenUsage> {
+        serde_json::from_str::<ChunkMeta>(self.meta?.get()).ok()?.usage
+    }
+}
+
+/// What is said beside a piece: how much an answer of the model has used.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub struct ChunkMeta {
+    /// Of one answer.
+    pub usage: Option<TokenUsage>,
 }
 
 /// A piece of content.
@@ -107,6 +125,17 @@ pub struct ToolPart {
     pub raw_output: Option<Value>,
     #[serde(rename = "_meta", deserialize_with = "empty")]
     pub meta: Value,
+}
+
+impl ToolPart {
+    /// Whether it only names a call of which nothing is known yet.
+    pub fn says_nothing_yet(&self) -> bool {
+        let empty = |input: &Value| input.as_object().is_some_and(serde_json::Map::is_empty);
+        self.status.as_deref() == Some("pending")
+            && self.raw_input.as_ref().is_some_and(empty)
+            && self.content.as_ref().is_none_or(Vec::is_empty)
+            && self.locations.as_ref().is_none_or(Vec::is_empty)
+    }
 }
 
 /// What a call shows.

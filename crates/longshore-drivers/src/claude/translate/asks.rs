@@ -4,8 +4,10 @@
 //! written and then not heeded, so what is offered is the session: a rule for the whole tool, or for changes of files the
 //! mode in which they are not asked about. Questions are not bound to a running turn: a sub-agent in the background asks
 //! when it likes.
+//!
+//! Whoever is to allow a change must see the change: before it is asked about, the file is read that it is a change of.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
@@ -13,11 +15,15 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
 use longshore_model::item::ToolKind;
+use longshore_model::time::Timestamp;
+use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use serde_json::{Value, json};
 
+use super::modes::native_mode;
 use super::talks::MAIN;
 use super::{Claude, Misshapen, diffs, tools};
 use crate::claude::wire::{Line, Request};
+use crate::edits::{Before, READ_WITHIN_MS, Wish, carried_out};
 
 /// What it is told when a person said no and nothing else.
 const DENIED: &str = "The user said no to this.";
@@ -33,6 +39,23 @@ pub(super) struct Asked {
     questions: HashMap<QuestionId, String>,
     /// The files that it has read or written.
     known: HashSet<String>,
+    /// What is asked as soon as a file is read.
+    held: BTreeMap<WorkId, Held>,
+    /// How many files were wanted.
+    reads: u64,
+    /// The file that it writes its plan into, and the plan.
+    plan: Option<(String, String)>,
+}
+
+/// A question whose file is being read.
+#[derive(Debug)]
+struct Held {
+    /// Their name for the question.
+    id: String,
+    request: ApprovalRequest,
+    draft: Draft,
+    input: Value,
+    due: Timestamp,
 }
 
 /// A question of theirs that waits for a person.
@@ -149,10 +172,20 @@ impl Claude {
             options.extend(lasting.is_some().then_some(Decision::AllowSession));
             options.extend([Decision::Deny, Decision::Cancel]);
             let asked = ApprovalRequest { approval, subject: self.subject(&request), options };
-            let mut draft = Draft::new(Body::ApprovalRequested(asked)).turn(turn).item(item);
+            let mut draft = Draft::new(Body::ApprovalRequested(asked.clone())).turn(turn).item(item);
             let reason = request.decision_reason.clone().or_else(|| request.description.clone());
             draft.text = reason.filter(|reason| !reason.is_empty());
-            out.say(session, draft.raw(raw.clone()));
+            let reads =
+                matches!(&asked.subject, Subject::Edit { .. }) && diffs::wish_of(&request.input).is_some();
+            match diffs::path_of(&request.input).filter(|_| reads) {
+                Some(path) => {
+                    let (id, input) = (id.to_owned(), request.input.clone());
+                    let due = cx.now.plus_millis(READ_WITHIN_MS);
+                    let held = Held { id, request: asked, draft, input, due };
+                    self.hold(session, path, held, out);
+                }
+                None => out.say(session, draft.raw(raw.clone())),
+            }
             What::Approval(approval)
         };
         let lasting = lasting(&request);
@@ -164,23 +197,102 @@ impl Claude {
     fn subject(&self, request: &Request) -> Subject {
         let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
         let call = tools::call_of(&request.tool_name, &request.input, Some(cwd));
+        if request.tool_name == tools::EXIT_PLAN {
+            return Subject::Plan { plan: self.plan_in(request) };
+        }
         match (call.kind, call.command) {
             (ToolKind::Execute, Some(command)) => {
                 Subject::Command { command, cwd: call.cwd, always: Vec::new() }
             }
             (ToolKind::Edit, _) => {
-                let path = diffs::path_of(&request.input).unwrap_or_default();
-                let known = self.asked.known.contains(path);
-                let changes = diffs::wanted(&request.tool_name, &request.input, cwd, known);
+                let changes = diffs::wanted(&request.input, cwd, self.unread(&request.input));
                 Subject::Edit { changes, grant_root: None }
             }
-            (_, _) => {
-                // What it does not repeat it said when it called: newer ones leave the plan out here.
-                let told = self.tools.get(&request.tool_use_id).map(|tool| &tool.call.input);
-                let silent = request.input.as_object().is_none_or(serde_json::Map::is_empty);
-                let input = told.filter(|_| silent).unwrap_or(&request.input).clone();
-                Subject::Tool { name: call.name, input }
-            }
+            (_, _) => Subject::Tool { name: call.name, input: request.input.clone() },
+        }
+    }
+
+    /// The plan that is to be carried out. Newer ones do not repeat here what they said when they called, and may have
+    /// written it into a file of theirs instead.
+    fn plan_in(&self, request: &Request) -> String {
+        let tool = self.tools.get(&request.tool_use_id);
+        let told = request.input["plan"].as_str().or_else(|| tool?.call.input["plan"].as_str());
+        let written = || self.asked.plan.as_ref().map(|(_, plan)| plan.as_str());
+        told.filter(|plan| !plan.is_empty()).or_else(written).unwrap_or_default().to_owned()
+    }
+
+    /// A file is about to be written: the one with its plan is remembered.
+    pub(super) fn plan_written(&mut self, input: &Value) {
+        let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
+        let known = self.asked.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
+        let plan = match diffs::wish_of(input) {
+            Some(Wish::Write(plan)) => Some(plan),
+            Some(Wish::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
+            None => None,
+        };
+        self.asked.plan = plan.map(|plan| (path.to_owned(), plan));
+    }
+
+    /// A file that was not read. It writes over a file only when it has read it itself, so one that it knows is there.
+    fn unread(&self, input: &Value) -> Before<'static> {
+        let known = diffs::path_of(input).is_some_and(|path| self.asked.known.contains(path));
+        Before::Unread { there: known || input["content"].is_null() }
+    }
+
+    /// Has the file read that a question is about.
+    fn hold(&mut self, session: SessionId, path: &str, held: Held, out: &mut Output) {
+        self.asked.reads += 1;
+        let id = WorkId(self.asked.reads);
+        let root = self.home.as_ref().map(|home| home.cwd.clone()).unwrap_or_default();
+        let job = Job::Look { path: path.to_owned() };
+        self.asked.held.insert(id, held);
+        out.works.push(Work { id, session, root, job });
+    }
+
+    /// A file was read, or cannot be: now the question can be asked that it is about.
+    pub(super) fn file_read(&mut self, work: WorkId, result: Result<Done, WorkFault>, out: &mut Output) {
+        let Some(Held { id, mut request, mut draft, input, .. }) = self.asked.held.remove(&work) else {
+            return;
+        };
+        // It may not wait any more by now.
+        let Some(session) = self.asked.open.get(&id).map(|ask| ask.session) else { return };
+        let text = match result {
+            Ok(Done::Read(text)) => Ok(text),
+            Err(WorkFault::Missing(_)) => Err(Before::Missing),
+            Ok(
+                Done::Written
+                | Done::Running { .. }
+                | Done::Output { .. }
+                | Done::Ended(_)
+                | Done::Killed
+                | Done::Released,
+            )
+            | Err(
+                WorkFault::Outside(_)
+                | WorkFault::Unfit { .. }
+                | WorkFault::NoTerminal(_)
+                | WorkFault::Busy(_)
+                | WorkFault::Failed(_),
+            ) => Err(self.unread(&input)),
+        };
+        let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
+        let before = text.as_deref().map_or_else(|unread| *unread, Before::Text);
+        request.subject = Subject::Edit { changes: diffs::wanted(&input, cwd, before), grant_root: None };
+        draft.body = Body::ApprovalRequested(request);
+        out.say(session, draft);
+    }
+
+    /// When a file should be read that a question waits for.
+    pub(super) fn reading_due(&self) -> Option<Timestamp> {
+        self.asked.held.values().map(|held| held.due).min()
+    }
+
+    /// Asks without the files that take too long to be read.
+    pub(super) fn give_up_reading(&mut self, now: Timestamp, out: &mut Output) {
+        let late: Vec<WorkId> =
+            self.asked.held.iter().filter(|(_, held)| held.due <= now).map(|(id, _)| *id).collect();
+        for id in late {
+            self.file_read(id, Err(WorkFault::Failed("it takes too long".to_owned())), out);
         }
     }
 
@@ -242,10 +354,14 @@ impl Claude {
 
 /// What makes a yes last for the session; none where nothing was seen to.
 fn lasting(request: &Request) -> Option<Value> {
+    if request.tool_name == tools::EXIT_PLAN {
+        // It goes ahead, and changes files without asking.
+        return Some(
+            json!({"type": "setMode", "mode": native_mode(Mode::AutoEdit), "destination": "session"}),
+        );
+    }
     // In plan mode it goes on asking whatever it is told.
-    if request.decision_reason_type.as_deref() == Some("mode")
-        || matches!(request.tool_name.as_str(), tools::ASK_USER | tools::EXIT_PLAN)
-    {
+    if request.decision_reason_type.as_deref() == Some("mode") || request.tool_name == tools::ASK_USER {
         return None;
     }
     let of_mode = |one: &&Value| one["type"] == "setMode" && one["destination"] == "session";

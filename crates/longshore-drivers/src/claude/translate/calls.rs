@@ -25,6 +25,8 @@ pub(super) enum Call {
     Interrupt,
     /// `set_permission_mode`, `set_model`.
     Set,
+    /// `apply_flag_settings`: settings above those of the person.
+    Settle,
     /// `cancel_async_message`: takes back what was said and not taken yet.
     TakeBack { prompt: PromptId, text: String },
 }

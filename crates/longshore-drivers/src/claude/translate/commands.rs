@@ -11,6 +11,7 @@ use super::calls::Call;
 use super::talks::MAIN;
 use super::turns::{Running, Steer, failed};
 use super::{Claude, Phase};
+use crate::claude::flag_settings;
 
 /// How long a turn that only waits for an answer may go on once it was asked to stop.
 const STOPPED_WITHIN_MS: i64 = 5_000;
@@ -56,8 +57,15 @@ impl Claude {
                     self.calls.send("set_model", request, Call::Set, cx, out);
                 }
             }
+            AgentCommand::SetEffort(effort) => {
+                if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
+                    let request = json!({"settings": flag_settings(Some(&effort))});
+                    home.effort = Some(effort);
+                    self.calls.send("apply_flag_settings", request, Call::Set, cx, out);
+                }
+            }
             // Its conversations have no titles that others may give, and are never put away.
-            AgentCommand::SetEffort(_) | AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
             // It delegates to its own sub-agents and not through us.
             AgentCommand::Child { .. } => {}
         }
@@ -223,9 +231,10 @@ impl Claude {
                     }
                 }
                 // Nothing depends on them: an older one may not know them at all.
-                Call::Version | Call::TakeBack { .. } => {}
+                Call::Version | Call::Settle | Call::TakeBack { .. } => {}
             }
         }
+        self.give_up_reading(cx.now, out);
         let held = self.running.as_ref().and_then(|running| running.held_until);
         if held.is_some_and(|until| until <= cx.now) {
             self.finish_turn(None, None, out);

@@ -132,6 +132,7 @@ impl Claude {
             capabilities: child_capabilities(),
             parent: Some(parent),
             forked_from: None,
+            from_file: false,
         };
         out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {

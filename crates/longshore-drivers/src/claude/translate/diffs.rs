@@ -1,82 +1,70 @@
 //! Changes of files, as unified diffs with their headers.
 //!
 //! A tool that changed a file says how in a `structuredPatch`; for a file that is new it says what is in it. A tool that
-//! asks whether it may tells only which words it would put for which others, and not where they stand.
+//! asks whether it may tells only which words it would put for which others, and not where they stand: the file tells.
 
 use std::fmt::Write;
 
 use longshore_model::item::{FileChange, FileChangeKind};
 use serde_json::Value;
 
-use crate::unified::{all_lines, short};
+use crate::edits::{Before, Replacement, Wish};
+use crate::unified::{change, change_of, somewhere};
 
 /// What a tool changed.
 pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
     let named = data["filePath"].as_str().or_else(|| data["notebook_path"].as_str());
     let Some(path) = named.or_else(|| path_of(input)) else { return Vec::new() };
-    let shown = short(path, cwd);
     let is_new = data["type"] == "create" || (data["originalFile"].is_null() && data["content"].is_string());
     if is_new {
         let content = data["content"].as_str().or_else(|| input["content"].as_str()).unwrap_or_default();
-        let diff = format!("--- /dev/null\n+++ b/{shown}\n{}", all_lines('+', content));
-        return vec![change(path, FileChangeKind::Add, diff)];
+        return vec![change(path, cwd, None, content)];
     }
-    let hunks = match data["structuredPatch"].as_array() {
-        Some(hunks) => hunks.iter().map(hunk).collect::<String>(),
-        None => wanted_hunks(input),
-    };
-    if hunks.is_empty() {
-        return Vec::new();
+    match patched(data, path, cwd) {
+        Some(changed) => changed.into_iter().collect(),
+        None => wanted(input, cwd, Before::Unread { there: true }),
     }
-    vec![change(path, FileChangeKind::Update, format!("--- a/{shown}\n+++ b/{shown}\n{hunks}"))]
 }
 
-/// What a tool wants to change. It writes over a file only when it has read it, so a file `known` to it is there already.
-pub(super) fn wanted(tool: &str, input: &Value, cwd: &str, known: bool) -> Vec<FileChange> {
+/// What the `structuredPatch` of a result says, which may be nothing; none where there is none.
+pub(crate) fn patched(data: &Value, path: &str, cwd: &str) -> Option<Option<FileChange>> {
+    let hunks: String = data["structuredPatch"].as_array()?.iter().map(hunk).collect();
+    Some((!hunks.is_empty()).then(|| change_of(path, cwd, FileChangeKind::Update, &hunks)))
+}
+
+/// What a tool wants to change, as far as the file is known.
+pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileChange> {
     let Some(path) = path_of(input) else { return Vec::new() };
-    let shown = short(path, cwd);
-    if tool == "Write" && !known {
-        let content = input["content"].as_str().unwrap_or_default();
-        let diff = format!("--- /dev/null\n+++ b/{shown}\n{}", all_lines('+', content));
-        return vec![change(path, FileChangeKind::Add, diff)];
+    vec![match wish_of(input) {
+        Some(wish) => wish.change(path, cwd, before),
+        // A cell of a notebook is no line of its file.
+        None => {
+            let source = input["new_source"].as_str().unwrap_or_default();
+            change_of(path, cwd, FileChangeKind::Update, &somewhere("", source))
+        }
+    }]
+}
+
+/// What is to become of the file, where its text tells how that looks.
+pub(super) fn wish_of(input: &Value) -> Option<Wish> {
+    let one = |edit: &Value| {
+        let word = |name: &str| edit[name].as_str().unwrap_or_default().to_owned();
+        let all = edit["replace_all"].as_bool().unwrap_or(false);
+        Replacement { old: word("old_string"), new: word("new_string"), all }
+    };
+    if let Some(edits) = input["edits"].as_array() {
+        return Some(Wish::Replace(edits.iter().map(one).collect()));
     }
-    let diff = format!("--- a/{shown}\n+++ b/{shown}\n{}", wanted_hunks(input));
-    vec![change(path, FileChangeKind::Update, diff)]
+    if let Some(content) = input["content"].as_str() {
+        return Some(Wish::Write(content.to_owned()));
+    }
+    (!input["old_string"].is_null() || !input["new_string"].is_null())
+        .then(|| Wish::Replace(vec![one(input)]))
 }
 
 /// The file that a tool is about.
 pub(super) fn path_of(input: &Value) -> Option<&str> {
     input["file_path"].as_str().or_else(|| input["notebook_path"].as_str()).filter(|path| !path.is_empty())
-}
-
-/// Old words and new ones, as far as the call tells them.
-fn wanted_hunks(input: &Value) -> String {
-    let pair = |edit: &Value| {
-        let word = |name: &str| edit[name].as_str().unwrap_or_default();
-        replaced(word("old_string"), word("new_string"))
-    };
-    if let Some(edits) = input["edits"].as_array() {
-        return edits.iter().map(pair).collect();
-    }
-    let whole = input["content"].as_str().or_else(|| input["new_source"].as_str());
-    match whole {
-        Some(content) => all_lines('+', content),
-        None => pair(input),
-    }
-}
-
-fn replaced(old: &str, new: &str) -> String {
-    if old.is_empty() && new.is_empty() {
-        return String::new();
-    }
-    let mut text = format!("@@ -1,{} +1,{} @@\n", old.lines().count(), new.lines().count());
-    for (sign, words) in [('-', old), ('+', new)] {
-        for line in words.lines() {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{sign}{line}");
-        }
-    }
-    text
 }
 
 /// One hunk of a `structuredPatch`.
@@ -93,8 +81,4 @@ fn hunk(hunk: &Value) -> String {
         let _ = writeln!(text, "{line}");
     }
     text
-}
-
-fn change(path: &str, kind: FileChangeKind, diff: String) -> FileChange {
-    FileChange { path: path.to_owned(), kind, moved_to: None, diff }
 }

@@ -18,8 +18,8 @@ use super::calls::{Call, Pending};
 use super::modes::{mode_of, native_mode};
 use super::talks::{MAIN, Talk};
 use super::{Claude, Misshapen, Phase};
-use crate::claude::native_id;
 use crate::claude::wire::{Greeting, Line, Model, Response, System};
+use crate::claude::{flag_settings, native_id};
 
 /// How many modes may be wished for before one of them is acknowledged.
 const WISHES: usize = 16;
@@ -35,6 +35,8 @@ pub(super) struct Home {
     /// The modes that they were told to work in and have not said that they do.
     wished: VecDeque<&'static str>,
     pub model: Option<String>,
+    /// How hard it shall think.
+    pub effort: Option<String>,
     pub version: Option<String>,
     /// Their name for the conversation.
     native: String,
@@ -78,6 +80,7 @@ impl Claude {
             mode: launch.mode,
             wished: VecDeque::new(),
             model: launch.model,
+            effort: launch.effort,
             version: None,
             native,
             story,
@@ -95,6 +98,10 @@ impl Claude {
         self.phase = Phase::Greeting;
         self.calls.send("get_binary_version", json!({}), Call::Version, cx, out);
         self.calls.send("initialize", json!({"forwardSubagentText": true}), Call::Greet, cx, out);
+        if let Some(home) = &self.home {
+            let settings = json!({"settings": flag_settings(home.effort.as_deref())});
+            self.calls.send("apply_flag_settings", settings, Call::Settle, cx, out);
+        }
     }
 
     /// An answer to a request of ours. With repeated prompts our own answers come back too; those are nobody's.
@@ -145,8 +152,9 @@ impl Claude {
                 let text = format!("Claude Code refused {subtype}: {error}");
                 self.notice(MAIN, NoticeLevel::Warning, text, Some(raw), out);
             }
-            // An older one does not know its version, or how to take something back.
-            (Call::Version | Call::TakeBack { .. }, Some(_)) | (Call::Interrupt | Call::Set, None) => {}
+            // An older one does not know its version, settings that others set, or how to take something back.
+            (Call::Version | Call::Settle | Call::TakeBack { .. }, Some(_))
+            | (Call::Interrupt | Call::Set | Call::Settle, None) => {}
         }
         Ok(())
     }
@@ -174,9 +182,11 @@ impl Claude {
                 Query::Sessions { .. } | Query::Messages { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
-                Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => {
-                    Err("this is not for an agent to answer".to_owned())
-                }
+                Query::Agents
+                | Query::Git { .. }
+                | Query::Past
+                | Query::RecordSize { .. }
+                | Query::Folders { .. } => Err("this is not for an agent to answer".to_owned()),
             };
             out.answers.push((id, answer));
         }
@@ -320,7 +330,7 @@ fn model_info(model: Model) -> ModelInfo {
     ModelInfo {
         title: if model.display_name.is_empty() { model.value.clone() } else { model.display_name },
         default: model.value == "default",
-        efforts: Vec::new(),
+        efforts: model.supported_effort_levels,
         id: model.value,
         description: model.description,
     }

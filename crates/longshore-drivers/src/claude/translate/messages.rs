@@ -105,6 +105,9 @@ impl Claude {
         }
         let item = ItemId::mint(cx);
         let (session, turn) = (talk.session, talk.turn);
+        if call.kind == ToolKind::Edit {
+            self.plan_written(input);
+        }
         let tool = Tool { talk: at, turn, item, name: name.to_owned(), call: call.clone(), denied: false };
         self.tools.insert(id.to_owned(), tool);
         let draft = Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title);

@@ -174,17 +174,15 @@ impl Driver for Claude {
             Input::Line(raw) => self.line(&raw, cx, out),
             Input::Garbled { text, fault } => self.keep(MAIN, &text, "garbled", Some(fault), out),
             Input::Tell { session, command } => self.tell(session, command, cx, out),
+            Input::WorkDone { id, result } => self.file_read(id, result, out),
             Input::Tick => self.tick(cx, out),
             // It is a process with one conversation, and no server.
-            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } | Input::WorkDone { .. } => {}
+            Input::Http(_) | Input::Close { .. } | Input::Ended { .. } => {}
         }
     }
 
     fn deadline(&self) -> Option<Timestamp> {
         let held = self.running.as_ref().and_then(|running| running.held_until);
-        match (self.calls.due(), held) {
-            (Some(call), Some(held)) => Some(call.min(held)),
-            (call, held) => call.or(held),
-        }
+        [self.calls.due(), held, self.reading_due()].into_iter().flatten().min()
     }
 }

@@ -9,15 +9,18 @@ use serde_json::{Map, Value, json};
 use super::Claude;
 use super::asks::{record, reply};
 use crate::claude::wire::{Question, Questions, Request};
+use crate::form::only_text;
 
 /// The question that a request is.
 pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Draft) {
     let asked: Questions = serde_json::from_value(request.input.clone()).unwrap_or_default();
     let question = QuestionId::mint(cx);
-    let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
-    let fields = asked.questions.into_iter().map(field_of).collect();
+    let fields: Vec<Field> = asked.questions.into_iter().map(field_of).collect();
+    let text = only_text(&fields);
     let request = QuestionRequest { question, source: None, fields };
-    (question, Draft::new(Body::QuestionAsked(request)).text(text))
+    let mut draft = Draft::new(Body::QuestionAsked(request));
+    draft.text = text;
+    (question, draft)
 }
 
 impl Claude {

@@ -1,8 +1,8 @@
 //! Words about everything else: what it waits for, what it retries, what runs in the background.
 
 use longshore_model::driver::Output;
-use longshore_model::event::{NoticeLevel, Raw};
-use longshore_model::id::Context;
+use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
+use longshore_model::id::{Context, ItemId};
 use serde_json::Value;
 
 use super::talks::MAIN;
@@ -42,7 +42,10 @@ impl Claude {
             "compact_boundary" => {
                 (NoticeLevel::Info, "Claude Code compacted the conversation to make room.".to_owned())
             }
-            "api_retry" => (NoticeLevel::Warning, retry_text(&said)),
+            "api_retry" => {
+                self.retries(&said, raw, cx, out);
+                return Ok(());
+            }
             "model_refusal_no_fallback" => {
                 let why = said.api_refusal_explanation.unwrap_or_default();
                 (NoticeLevel::Warning, format!("The model refused to answer. {why}").trim_end().to_owned())
@@ -69,6 +72,21 @@ impl Claude {
         };
         self.notice(MAIN, level, text, Some(raw), out);
         Ok(())
+    }
+}
+
+impl Claude {
+    /// One line for all tries of one request: the newest takes the place of the one before.
+    fn retries(&mut self, said: &System, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
+        let Some(talk) = self.talks.get(MAIN) else { return };
+        let begins = said.attempt.is_none_or(|attempt| attempt <= 1);
+        let known = self.running.as_ref().and_then(|running| running.retrying).filter(|_| !begins);
+        let item = known.unwrap_or_else(|| ItemId::mint(cx));
+        if let Some(running) = &mut self.running {
+            running.retrying = Some(item);
+        }
+        let draft = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(talk.turn).item(item);
+        out.say(talk.session, draft.text(retry_text(said)).raw(raw.clone()));
     }
 }
 

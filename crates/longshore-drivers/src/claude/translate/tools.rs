@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::talks::Tool;
 use crate::claude::wire::Block;
+use crate::contents::{attached, last_part};
 
 /// The tool by which it asks people.
 pub(super) const ASK_USER: &str = "AskUserQuestion";
@@ -81,6 +82,11 @@ pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: boo
     };
     let said = text_of(&block.content);
     let mut outcome = ToolOutcome::of(status);
+    let parts = block.content.as_array().map_or(&[][..], Vec::as_slice);
+    outcome.attachments = parts.iter().filter_map(attached).collect();
+    if let ([only], Some(path)) = (&mut outcome.attachments[..], tool.call.input["file_path"].as_str()) {
+        only.name = Some(last_part(path));
+    }
     outcome.duration_ms = ["totalDurationMs", "durationMs"].iter().find_map(|field| data[*field].as_u64());
     let text = match tool.call.kind {
         ToolKind::Execute => match exit_code(&said) {
@@ -107,9 +113,8 @@ pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: boo
         ToolKind::Delegate if data["content"].is_array() => text_of(&data["content"]),
         ToolKind::Delegate => said.lines().next().unwrap_or_default().to_owned(),
         ToolKind::Other => {
-            // Words alone are no data: they are the text.
-            let parts = block.content.as_array().map_or(&[][..], Vec::as_slice);
-            if parts.iter().any(|part| part["type"] != "text") {
+            // Words alone are no data: they are the text. What is attached need not be told twice.
+            if parts.iter().any(|part| part["type"] != "text" && attached(part).is_none()) {
                 outcome.result = block.content.clone();
             }
             said

@@ -10,7 +10,7 @@
 
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
-use longshore_model::id::{Context, PromptId, TurnId};
+use longshore_model::id::{Context, ItemId, PromptId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -50,6 +50,8 @@ pub(super) struct Running {
     duration_ms: Option<u64>,
     /// What went wrong, in their word.
     pub trouble: Option<String>,
+    /// The line that tells how often the model's service was tried.
+    pub retrying: Option<ItemId>,
 }
 
 /// Something that was said into a turn.
@@ -74,6 +76,7 @@ impl Running {
             cost: None,
             duration_ms: None,
             trouble: None,
+            retrying: None,
         }
     }
 }

@@ -32,6 +32,10 @@ pub(super) enum Call {
     Steer { thread: String, turn: String, said: Said },
     /// `turn/interrupt` of a turn of theirs.
     Interrupt { thread: String, turn: String },
+    /// `thread/backgroundTerminals/list`, for the end of a turn of theirs that was interrupted.
+    Terminals { thread: String, turn: String },
+    /// `thread/backgroundTerminals/terminate`, of a command that such a turn left running.
+    Terminate { thread: String, turn: String },
     /// Something that is done when it is answered. `vital` when a refusal is worth a line.
     Tell { session: SessionId, vital: bool },
     /// `model/list`, with the pages that came before.
@@ -59,6 +63,8 @@ impl Call {
             Call::Start { thread, .. }
             | Call::Steer { thread, .. }
             | Call::Interrupt { thread, .. }
+            | Call::Terminals { thread, .. }
+            | Call::Terminate { thread, .. }
             | Call::Resume { wish: Wish::Say { thread, .. }, .. }
             | Call::Unarchive { wish: Wish::Say { thread, .. } } => Concerns::Thread(thread),
             Call::Greet | Call::Models { .. } | Call::Sessions { .. } => Concerns::Nobody,
@@ -147,6 +153,8 @@ impl Calls {
             | Call::Unarchive { wish: Wish::Open(_) }
             | Call::Steer { .. }
             | Call::Interrupt { .. }
+            | Call::Terminals { .. }
+            | Call::Terminate { .. }
             | Call::Tell { .. }
             | Call::Models { .. }
             | Call::Sessions { .. } => false,
@@ -164,6 +172,8 @@ impl Calls {
             | Call::Unarchive { .. }
             | Call::Steer { .. }
             | Call::Interrupt { .. }
+            | Call::Terminals { .. }
+            | Call::Terminate { .. }
             | Call::Tell { .. }
             | Call::Models { .. }
             | Call::Sessions { .. } => None,
@@ -184,6 +194,8 @@ impl Calls {
             | Call::Start { .. }
             | Call::Steer { .. }
             | Call::Interrupt { .. }
+            | Call::Terminals { .. }
+            | Call::Terminate { .. }
             | Call::Tell { .. } => true,
         });
     }
@@ -210,6 +222,8 @@ impl Calls {
             | Call::Start { .. }
             | Call::Steer { .. }
             | Call::Interrupt { .. }
+            | Call::Terminals { .. }
+            | Call::Terminate { .. }
             | Call::Tell { .. }
             | Call::Models { .. }
             | Call::Sessions { .. } => None,

@@ -5,12 +5,12 @@ use longshore_model::command::{AgentCommand, Attachment, AttachmentSource};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, SessionId, TurnId};
-use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
+use longshore_model::lifecycle::{FaultCode, SessionFault, TurnErrorCode};
 use serde_json::{Value, json};
 
 use super::calls::{ANSWER_WITHIN_MS, Call, Said, Wish};
 use super::modes::{Policy, collaboration};
-use super::turns::failed;
+use super::turns::{failed, interrupted};
 use super::{Codex, Phase};
 
 /// How much may be told to a turn that codex has not named yet.
@@ -53,12 +53,14 @@ impl Codex {
             AgentCommand::Interrupt { turn } => {
                 if let Some(running) = thread.running(turn).map(str::to_owned) {
                     self.interrupt(native, running, cx, out);
+                    self.interrupt_children(session, cx, out);
+                } else if thread.is_leaving(turn) {
+                    // It was interrupted already, and its commands are being ended.
                 } else if self.calls.is_starting(turn) && thread.held.len() < HELD_LIMIT {
                     thread.held.push(AgentCommand::Interrupt { turn });
                 } else {
                     // It is over, or never was; whoever waits for its end must not wait for ever.
-                    let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-                    out.say(session, Draft::new(end).turn(turn));
+                    out.say(session, interrupted().turn(turn));
                 }
             }
             AgentCommand::Decide { approval, decision } => self.decide(approval, decision, cx, out),
@@ -80,7 +82,7 @@ impl Codex {
                 thread.changed = true;
                 self.tell_quietly(session, "thread/settings/update", params, cx, out);
             }
-            AgentCommand::SetEffort(_) => {}
+            AgentCommand::SetEffort(effort) => thread.effort = Some(effort),
             AgentCommand::Rename(title) => {
                 thread.title = Some(title.clone());
                 if thread.recorded {
@@ -149,6 +151,9 @@ impl Codex {
                 params["model"] = json!(model);
             }
         }
+        if let Some(effort) = &thread.effort {
+            params["effort"] = json!(effort);
+        }
         let planning = thread.mode == Mode::Plan;
         if let Some(model) = thread.model.as_deref().filter(|_| planning || thread.planning) {
             params["collaborationMode"] = collaboration(planning, model);
@@ -201,17 +206,6 @@ impl Codex {
         }
     }
 
-    /// There was nothing to interrupt.
-    pub(super) fn not_interrupted(&mut self, native: &str, turn: &str, raw: &Raw, out: &mut Output) {
-        let Some(thread) = self.threads.get_mut(native) else { return };
-        let Some(id) = thread.turns.get(turn).filter(|turn| !turn.over).and_then(|turn| turn.id) else {
-            return;
-        };
-        thread.end(turn);
-        let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
-        out.say(thread.session, Draft::new(end).turn(id).raw(raw.clone()));
-    }
-
     /// Time has passed.
     pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
         while let Some(late) = self.calls.overdue(cx.now) {
@@ -237,12 +231,15 @@ impl Codex {
                     }
                 }
                 Call::Tell { session, .. } => timed_out(session, text, out),
+                // The end of the turn was told long ago.
+                Call::Terminals { .. } | Call::Terminate { .. } => {}
                 Call::Models { query, .. } | Call::Sessions { query } => {
                     out.answers.push((query, Err(text)));
                     self.finish_if_idle(out);
                 }
             }
         }
+        self.stop_waiting_for_commands(cx.now, out);
         self.stop_waiting_for_network(cx, out);
     }
 

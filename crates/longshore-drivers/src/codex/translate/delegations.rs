@@ -198,6 +198,7 @@ impl Codex {
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,
+            from_file: false,
         };
         let mut thread = Thread::new(session, of.cwd.clone(), of.mode, model.clone());
         thread.recorded = true;

@@ -21,7 +21,10 @@ const INVALID_CONFIGURATION: &str = "Invalid configuration";
 
 impl Codex {
     pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
-        self.home.get_or_insert(launch.session);
+        if self.home.is_none() {
+            self.home = Some(launch.session);
+            self.woken = matches!(launch.start, Start::Resume { .. } | Start::Told { .. });
+        }
         match &self.phase {
             Phase::Listening => self.begin(launch, cx, out),
             Phase::Refused(reason) => {
@@ -91,9 +94,11 @@ impl Codex {
             }
             Call::Interrupt { thread, turn } => {
                 if answer.is_err() {
-                    self.not_interrupted(&thread, &turn, raw, out);
+                    self.not_interrupted(&thread, &turn, raw, cx, out);
                 }
             }
+            Call::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, cx, out),
+            Call::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, out),
             Call::Tell { session, vital } => {
                 if let (Err(message), true) = (answer, vital) {
                     let text = format!("Codex refused {}: {message}", pending.method);
@@ -228,6 +233,7 @@ impl Codex {
         let mut thread = Thread::new(launch.session, cwd, launch.mode, model.clone());
         thread.planning = collaboration_mode.is_some_and(|mode| mode.mode == "plan");
         thread.title = told.name;
+        thread.effort = launch.effort;
         match launch.start {
             Start::New | Start::Lines { .. } => {}
             Start::Told { story } => thread.story = Some(story),
@@ -290,7 +296,8 @@ impl Codex {
         };
         if text.starts_with(INVALID_CONFIGURATION) {
             self.refuse(FaultCode::BadConfiguration, text, Some(raw), out);
-        } else {
+        } else if !self.woken {
+            // It says so at every start; a session is told once.
             Self::notice(self.nearest(), None, NoticeLevel::Warning, text, raw, out);
         }
         Ok(())

@@ -9,7 +9,7 @@ use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, MessagePhase, NoticeLevel, Raw};
 use longshore_model::id::{Context, ItemId, TurnId};
-use longshore_model::item::FileDiff;
+use longshore_model::item::{FileDiff, ToolStatus};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -44,6 +44,8 @@ impl Codex {
         let Some(turn) = turn else { return Ok(()) };
         turn.network_due = None;
         let item = match turn.items.get(delta.item_id.as_ref()) {
+            // Its end was told with that of its turn.
+            Some(item) if turn.over && !item.open => return Ok(()),
             Some(item) => item.id,
             None => turn.item(&delta.item_id, cx).0.id,
         };
@@ -212,7 +214,7 @@ impl Codex {
         let (session, cwd) = (thread.session, thread.cwd.clone());
         let turn = thread.turn(&turn_id);
         turn.network_due = None;
-        let (turn_name, prompted) = (turn.id, turn.prompted);
+        let (turn_name, prompted, stopped) = (turn.id, turn.prompted, turn.farewell.is_some());
         let (known, fresh) = turn.item(&item.id, cx);
         if !known.open {
             return Ok(());
@@ -259,13 +261,19 @@ impl Codex {
                 if item.kind == "collabAgentToolCall" {
                     self.collaboration_moved(&thread_id, turn_name, id, &item, cx, out);
                 }
-                let (outcome, text) = outcome_of(item);
+                let (mut outcome, text) = outcome_of(item);
+                if stopped {
+                    outcome.status = ToolStatus::Cancelled;
+                }
                 let mut draft = Draft::new(Body::ToolFinished(outcome));
                 draft.text = text;
                 draft
             }
         };
         out.say(session, draft.turn(turn_name).item(id).raw(raw.clone()));
+        if stopped {
+            self.farewell_if_alone(&thread_id, &turn_id, false, out);
+        }
         Ok(())
     }
 }

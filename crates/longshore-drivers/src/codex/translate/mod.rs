@@ -29,6 +29,7 @@ mod queries;
 mod questions;
 mod remarks;
 mod requests;
+mod terminals;
 mod threads;
 pub(crate) mod tools;
 pub(crate) mod turns;
@@ -69,6 +70,8 @@ pub struct Codex {
     natives: HashMap<SessionId, String>,
     /// The session that lines belong to which name no thread.
     home: Option<SessionId>,
+    /// That session had an agent before, which has told what is wrong with the installation.
+    woken: bool,
     asked: Asked,
     /// Allowances as they were told last, by name.
     limits: HashMap<String, (f64, Option<i64>)>,
@@ -137,7 +140,7 @@ impl Codex {
             "item/completed" => self.item_completed(params, raw, cx, out),
             "item/commandExecution/terminalInteraction" => self.typed(params, raw, cx, out),
             "turn/started" => self.turn_started(params, raw, cx, out),
-            "turn/completed" => self.turn_completed(params, raw, out),
+            "turn/completed" => self.turn_completed(params, raw, cx, out),
             "turn/plan/updated" => self.plan_updated(params, raw, cx, out),
             "turn/diff/updated" => self.diff_updated(params, raw, out),
             "thread/tokenUsage/updated" => self.tokens_used(params, raw, out),
@@ -242,15 +245,10 @@ impl Driver for Codex {
     }
 
     fn deadline(&self) -> Option<Timestamp> {
-        let network = self
-            .threads
-            .values()
-            .flat_map(|thread| thread.turns.values())
-            .filter_map(|turn| turn.network_due)
-            .min();
-        match (self.calls.due(), network) {
-            (Some(call), Some(network)) => Some(call.min(network)),
-            (call, network) => call.or(network),
-        }
+        let turns = self.threads.values().flat_map(|thread| thread.turns.values());
+        let dues = turns.flat_map(|turn| {
+            [turn.network_due, turn.farewell.as_ref().map(|farewell| farewell.due)].into_iter().flatten()
+        });
+        dues.chain(self.calls.due()).min()
     }
 }

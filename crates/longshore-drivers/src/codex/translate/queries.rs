@@ -42,6 +42,7 @@ impl Codex {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));
                 self.finish_if_idle(out);
@@ -83,7 +84,7 @@ impl Codex {
             id: if model.model.is_empty() { model.id } else { model.model },
             description: model.description,
             default: model.is_default,
-            efforts: Vec::new(),
+            efforts: model.supported_reasoning_efforts.into_iter().map(|one| one.reasoning_effort).collect(),
         }));
         match page.next_cursor {
             Some(cursor) if pages + 1 < MODEL_PAGES => {

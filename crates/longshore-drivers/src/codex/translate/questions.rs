@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::requests::{Ask, Asker, reply};
 use super::{Codex, Misshapen};
 use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
-use crate::form::fields_of;
+use crate::form::{fields_of, only_text};
 
 impl Codex {
     /// `item/tool/requestUserInput`: the agent itself asks.
@@ -25,10 +25,11 @@ impl Codex {
     ) -> Result<(), Misshapen> {
         let asked: UserInputAsked = serde_json::from_str(params.get())?;
         let question = QuestionId::mint(cx);
-        let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
-        let fields = asked.questions.into_iter().map(field_of).collect();
+        let fields: Vec<Field> = asked.questions.into_iter().map(field_of).collect();
+        let text = only_text(&fields);
         let request = QuestionRequest { question, source: None, fields };
-        let draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name).text(text);
+        let mut draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name);
+        draft.text = text;
         out.say(asker.session, draft.raw(raw.clone()));
         self.asked.add(id.clone(), asker.request(Ask::UserInput { question }));
         Ok(())

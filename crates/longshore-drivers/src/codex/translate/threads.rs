@@ -10,6 +10,8 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
+use super::terminals::Farewell;
+
 /// How many turns that are over are remembered for the sake of commands that they left running.
 const OVER_LIMIT: usize = 64;
 
@@ -20,6 +22,8 @@ pub(super) struct Thread {
     pub cwd: String,
     pub mode: Mode,
     pub model: Option<String>,
+    /// How hard it shall think, which every turn says.
+    pub effort: Option<String>,
     /// Mode or model changed since the last turn began, so the next one says them.
     pub changed: bool,
     /// It was last told to plan, and would go on planning unless told otherwise.
@@ -88,6 +92,10 @@ pub(super) struct Turn {
     pub used: bool,
     /// When we stop waiting for the network to come back.
     pub network_due: Option<Timestamp>,
+    /// The line that tells how often the model's service was tried.
+    pub retrying: Option<ItemId>,
+    /// Its end, which waits for the ends of its commands.
+    pub farewell: Option<Farewell>,
     /// The last thing that the agent said, which is what a delegation comes to.
     pub last_message: String,
 }
@@ -129,6 +137,7 @@ impl Thread {
             cwd,
             mode,
             model,
+            effort: None,
             changed: false,
             planning: false,
             loaded: true,
@@ -156,9 +165,10 @@ impl Thread {
 
     /// A turn begins. What earlier ones left is forgotten, except for commands that still run.
     pub(super) fn begin(&mut self, native: &str, id: TurnId, prompted: bool) {
-        self.turns.retain(|_, turn| !turn.over || turn.items.values().any(|item| item.open));
+        let stays = |turn: &Turn| !turn.over || turn.farewell.is_some();
+        self.turns.retain(|_, turn| stays(turn) || turn.items.values().any(|item| item.open));
         if self.turns.len() > OVER_LIMIT {
-            self.turns.retain(|_, turn| !turn.over);
+            self.turns.retain(|_, turn| stays(turn));
         }
         let begun = Turn { id: Some(id), prompted, usage_before: self.usage, ..Turn::default() };
         self.turns.insert(native.to_owned(), begun);
@@ -186,6 +196,11 @@ impl Thread {
             .iter()
             .find(|(_, turn)| turn.id == Some(id) && !turn.over)
             .map(|(native, _)| native.as_str())
+    }
+
+    /// Whether a turn of ours is over but for the ends of its commands.
+    pub(super) fn is_leaving(&self, id: TurnId) -> bool {
+        self.turns.values().any(|turn| turn.id == Some(id) && turn.farewell.is_some())
     }
 
     /// The open call of an MCP server's tool that a question is about.

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::codex::wire::Item;
 use crate::codex::wire::snake::command_line;
+use crate::contents::{attached, picture_at};
 
 /// The call that an item is; none for items that are none.
 pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
@@ -97,9 +98,11 @@ pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
             None => {
                 let content = item.result["content"].as_array().map_or(&[][..], Vec::as_slice);
                 let data = &item.result["structuredContent"];
+                outcome.attachments = content.iter().filter_map(attached).collect();
+                let told = |part: &Value| part["type"] == "text" || attached(part).is_some();
                 outcome.result = match data {
-                    // Words alone are no data: they are the text.
-                    Value::Null if content.iter().all(|part| part["type"] == "text") => Value::Null,
+                    // Words alone are no data: they are the text. What is attached need not be told twice.
+                    Value::Null if content.iter().all(told) => Value::Null,
                     Value::Null => Value::Array(content.to_vec()),
                     data => data.clone(),
                 };
@@ -110,14 +113,23 @@ pub(crate) fn outcome_of(item: Item) -> (ToolOutcome, Option<String>) {
             if item.success == Some(false) {
                 outcome.status = ToolStatus::Failed;
             }
-            item.content_items.map(|content| texts(&content))
+            let content = item.content_items;
+            outcome.attachments = content.iter().flatten().filter_map(attached).collect();
+            content.map(|content| texts(&content))
         }
         "collabAgentToolCall" => {
             let said: Vec<String> =
                 item.agents_states.into_values().filter_map(|state| state.message).collect();
             (!said.is_empty()).then(|| said.join("\n\n"))
         }
-        "imageGeneration" => item.saved_path,
+        "imageView" => {
+            outcome.attachments = item.path.as_deref().map(picture_at).into_iter().collect();
+            None
+        }
+        "imageGeneration" => {
+            outcome.attachments = item.saved_path.as_deref().map(picture_at).into_iter().collect();
+            item.saved_path
+        }
         _ => None,
     };
     (outcome, text)

@@ -131,6 +131,7 @@ impl Codex {
         &mut self,
         params: &RawValue,
         raw: &Raw,
+        cx: &mut Context<'_>,
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
@@ -156,10 +157,14 @@ impl Codex {
         let (id, result) = (turn.id, std::mem::take(&mut turn.last_message));
         let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(id).raw(raw.clone());
         draft.text = end.error.map(|error| error.message);
-        let told = draft.text.clone();
-        out.say(thread.session, draft);
+        let result = draft.text.clone().unwrap_or(result);
         thread.end(&moved.turn.id);
-        self.delegated_turn_ended(&moved.thread_id, outcome, told.unwrap_or(result), out);
+        if outcome == TurnOutcome::Interrupted {
+            self.end_commands(&moved.thread_id, &moved.turn.id, draft, result, cx, out);
+            return Ok(());
+        }
+        out.say(thread.session, draft);
+        self.delegated_turn_ended(&moved.thread_id, outcome, result, out);
         Ok(())
     }
 
@@ -179,12 +184,19 @@ impl Codex {
         let running = turn.filter(|turn| !turn.over);
         let text = error_text(&wrong.error);
         if wrong.will_retry {
-            if let Some(turn) = running
-                && wrong.error.message.contains(WAITING_FOR_NETWORK)
-            {
-                turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+            let mut item = ItemId::mint(cx);
+            if let Some(turn) = running {
+                if wrong.error.message.contains(WAITING_FOR_NETWORK) {
+                    turn.network_due.get_or_insert(cx.now.plus_millis(NETWORK_WITHIN_MS));
+                }
+                // One line for all tries of one request: `Reconnecting... 2/5`. The first begins another.
+                item = turn.retrying.filter(|_| !wrong.error.message.contains(" 1/")).unwrap_or(item);
+                turn.retrying = Some(item);
             }
-            Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Warning, text, raw, out);
+            if let Some(session) = session.or_else(|| self.nearest()) {
+                let draft = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(id).item(item);
+                out.say(session, draft.text(text).raw(raw.clone()));
+            }
         } else if running.is_none() {
             Self::notice(session.or_else(|| self.nearest()), id, NoticeLevel::Error, text, raw, out);
         }
@@ -258,6 +270,11 @@ impl Codex {
         }
         Ok(())
     }
+}
+
+/// A turn that was interrupted, and of which codex itself does not say so.
+pub(super) fn interrupted() -> Draft {
+    Draft::new(Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted)))
 }
 
 /// A turn that failed, in our own words.

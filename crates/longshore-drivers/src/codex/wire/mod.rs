@@ -226,6 +226,26 @@ pub struct Turn {
     pub duration_ms: Option<u64>,
 }
 
+/// The answer to `thread/backgroundTerminals/list`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct BackgroundTerminals {
+    /// A page of them.
+    pub data: Vec<BackgroundTerminal>,
+    /// Where the next page begins.
+    pub next_cursor: Option<String>,
+}
+
+/// A command that runs on after its turn.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackgroundTerminal {
+    /// The item that it is in its turn.
+    pub item_id: String,
+    /// What it is called among those that run.
+    pub process_id: String,
+}
+
 /// What went wrong.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -381,6 +401,17 @@ pub struct Model {
     #[serde(deserialize_with = "empty")]
     pub description: String,
     pub is_default: bool,
+    #[serde(deserialize_with = "empty")]
+    pub supported_reasoning_efforts: Vec<Effort>,
+}
+
+/// How hard a model can be told to think.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Effort {
+    /// `low`, `medium`, `high`.
+    #[serde(deserialize_with = "empty")]
+    pub reasoning_effort: String,
 }
 
 /// The answer to `thread/list`.

@@ -27,6 +27,8 @@ pub(super) struct Chat {
     pub planning: bool,
     /// What the first prompt must tell first.
     pub story: Option<String>,
+    /// The line that tells how often the model's service was tried.
+    pub retrying: Option<ItemId>,
     /// The slash commands that it knows.
     pub commands: Vec<String>,
     pub turn: Option<Turn>,
@@ -198,6 +200,7 @@ impl Chat {
             title: None,
             planning: false,
             story: None,
+            retrying: None,
             commands: Vec::new(),
             turn: None,
             expected: 0,

@@ -127,6 +127,7 @@ impl OpenCode {
             capabilities: capabilities(),
             parent: Some(of.session),
             forked_from: None,
+            from_file: false,
         };
         let mut chat = Chat::new(session, of.directory.clone(), of.mode, of.model.clone());
         chat.title = title;

@@ -55,7 +55,11 @@ impl OpenCode {
                 }
                 self.calls.send(get(path), Call::Said { query }, out);
             }
-            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => {
+            Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::RecordSize { .. }
+            | Query::Folders { .. } => {
                 out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));
             }
         }

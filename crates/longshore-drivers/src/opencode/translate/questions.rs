@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::OpenCode;
 use super::calls::{Ask, Call};
 use super::waiting::{Waiting, Waits};
+use crate::form::only_text;
 use crate::opencode::wire::{Asked, Question, Replied};
 
 /// What waits for an answer, and how many things each asks.
@@ -27,11 +28,13 @@ impl OpenCode {
             return;
         }
         let question = QuestionId::mint(cx);
-        let text = asked.questions.iter().map(|one| one.question.as_str()).collect::<Vec<_>>().join("\n");
         let (session, turn, count) = (chat.session, chat.turn_id(), asked.questions.len());
-        let fields = asked.questions.into_iter().enumerate().map(|(at, one)| field_of(at, one)).collect();
+        let fields: Vec<Field> =
+            asked.questions.into_iter().enumerate().map(|(at, one)| field_of(at, one)).collect();
+        let text = only_text(&fields);
         let request = QuestionRequest { question, source: None, fields };
-        let draft = Draft::new(Body::QuestionAsked(request)).turn(turn).text(text);
+        let mut draft = Draft::new(Body::QuestionAsked(request)).turn(turn);
+        draft.text = text;
         out.say(session, draft.raw(raw.cloned()));
         let waiting = Waiting { id: asked.id, native: asked.session_id, session, turn, about: count };
         self.questions.0.insert(question, waiting);

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::chats::{Tool, What};
 use super::{OpenCode, diffs, say_all};
+use crate::contents::linked;
 use crate::opencode::wire::{Part, State};
 
 impl OpenCode {
@@ -106,7 +107,9 @@ fn outcome_of(tool: &str, state: &State) -> Option<ToolOutcome> {
         _ => return None,
     };
     let duration = state.time.start.zip(state.time.end).map(|(start, end)| (end - start).max(0.0) as u64);
-    Some(ToolOutcome { exit_code, duration_ms: duration, ..ToolOutcome::of(status) })
+    let attachments = state.attachments.iter();
+    let attachments = attachments.map(|file| linked(file.filename.clone(), &file.mime, &file.url)).collect();
+    Some(ToolOutcome { exit_code, duration_ms: duration, attachments, ..ToolOutcome::of(status) })
 }
 
 const ABORTED: &str = "<shell_metadata>\nUser aborted the command";

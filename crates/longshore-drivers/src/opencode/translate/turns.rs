@@ -7,7 +7,7 @@
 
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
-use longshore_model::id::{Context, TurnId};
+use longshore_model::id::{Context, ItemId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;
@@ -150,7 +150,11 @@ impl OpenCode {
         if status.kind == "retry" {
             let attempt = status.attempt.unwrap_or(1);
             let message = status.message.as_deref().unwrap_or("the model did not answer");
-            let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(chat.turn_id());
+            // One line for all tries of one request: the newest takes the place of the one before.
+            let item = chat.retrying.filter(|_| attempt > 1).unwrap_or_else(|| ItemId::mint(cx));
+            chat.retrying = Some(item);
+            let notice =
+                Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(chat.turn_id()).item(item);
             let text = format!("{message}; OpenCode tries again (attempt {attempt})");
             out.say(chat.session, notice.text(text).raw(raw.clone()));
         }

@@ -123,6 +123,19 @@ pub struct State {
     pub title: String,
     pub metadata: Value,
     pub time: Times,
+    /// Pictures and other files that came of it.
+    pub attachments: Vec<Attached>,
+}
+
+/// A file that came of a call.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+#[allow(missing_docs)]
+pub struct Attached {
+    pub mime: String,
+    pub filename: Option<String>,
+    /// An address, or the file itself: `data:image/png;base64,..`.
+    pub url: String,
 }
 
 /// What happened to a file.

@@ -6,6 +6,7 @@
 //! does the next thing that somebody says. Between them lie lines of the program's own: queue operations, attachments,
 //! snapshots, titles.
 
+mod branches;
 mod reader;
 mod tools;
 

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Names, Reader, Told};
+use super::branches::{Branches, branched};
 use super::tools::Tool;
 use crate::claude::NAME;
 use crate::claude::translate::tools::text_of;
@@ -35,6 +36,7 @@ pub(super) struct Line {
     kind: String,
     subtype: Option<String>,
     uuid: Option<String>,
+    parent_uuid: Option<String>,
     pub(super) timestamp: String,
     pub(super) cwd: Option<String>,
     git_branch: Option<String>,
@@ -92,6 +94,7 @@ pub struct Transcript {
     model: Option<String>,
     /// A person gave it a name.
     named: bool,
+    branches: Branches,
     pub(super) turn: Option<Turn>,
     /// What all messages used but the last.
     spent: Usage,
@@ -145,6 +148,9 @@ impl Reader for Transcript {
             }
             _ => {}
         }
+        if let Some(uuid) = line.uuid.as_deref().filter(|_| !line.is_sidechain) {
+            self.branches.line(uuid);
+        }
         self.stands(&line, told);
         match told.drafts.get_mut(before) {
             Some((_, first)) => first.raw = Some(Raw::clone(text)),
@@ -171,6 +177,7 @@ impl Transcript {
             branch: None,
             model: None,
             named: false,
+            branches: Branches::default(),
             turn: None,
             spent: Usage::default(),
             counted: None,
@@ -185,6 +192,11 @@ impl Transcript {
         if let Some(text) = line.prompt() {
             self.end_unsaid(told);
             self.begin(line, told);
+            if let Some(left_out) = self.branches.prompt(line.parent_uuid.as_deref()) {
+                let words = branched(left_out);
+                let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning });
+                told.say(notice.turn(self.running()).text(words));
+            }
             return self.said(line, text, images_of(&message.content), told);
         }
         if line.is_meta || line.is_compact_summary {

@@ -256,9 +256,12 @@ impl Machine {
     }
 
     fn show_plan(&mut self, explanation: Option<String>, cx: &mut Context<'_>, out: &mut Effects) {
+        // One for each turn, which is written anew.
+        let fresh = ItemId::mint(cx);
+        let item = self.turn.as_mut().map_or(fresh, |turn| *turn.plan.get_or_insert(fresh));
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let body = Body::PlanUpdated { steps: self.plan.clone() };
-        let mut draft = Draft::new(body).turn(turn).item(ItemId::mint(cx));
+        let mut draft = Draft::new(body).turn(turn).item(item);
         draft.text = explanation;
         self.say(Said::draft(draft), out);
     }

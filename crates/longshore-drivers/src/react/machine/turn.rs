@@ -1,7 +1,7 @@
 //! A turn: from a prompt to its end, with as many answers of the model as it takes.
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
-use longshore_model::id::{Context, QuestionId, TurnId};
+use longshore_model::id::{Context, ItemId, QuestionId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::time::Timestamp;
@@ -13,6 +13,7 @@ use super::told::Words;
 use super::{Effect, Effects, Machine, words};
 use crate::react::api::{Failure, Request};
 use crate::react::tools::ToolResult;
+use crate::react::wire::Said;
 
 /// The longest wait between two tries that nobody asked for.
 const LONGEST_WAIT_MS: u64 = 60_000;
@@ -41,6 +42,10 @@ pub(super) struct Turn {
     pub(super) silences: u32,
     /// The model has said that its window is full.
     pub(super) is_full: bool,
+    /// The line that tells so.
+    retrying: Option<ItemId>,
+    /// The item that the plan of this turn is.
+    pub(super) plan: Option<ItemId>,
     /// How often the model had been asked when the conversation was last summed up.
     pub(super) compacted_at: Option<u32>,
     /// It is there to sum up the conversation, and for nothing else.
@@ -78,6 +83,8 @@ impl Turn {
             cuts: 0,
             silences: 0,
             is_full: false,
+            retrying: None,
+            plan: None,
             compacted_at: None,
             only_compacts: false,
             owes: true,
@@ -212,7 +219,12 @@ impl Machine {
             "{}; trying again in {seconds} s ({count} of {tries})",
             failure.message.trim_end_matches('.')
         );
-        self.notice(NoticeLevel::Warning, text, out);
+        // One line for all tries of one request: the newest takes the place of the one before.
+        let item = turn.retrying.filter(|_| count > 1).unwrap_or_else(|| ItemId::mint(cx));
+        turn.retrying = Some(item);
+        let draft =
+            Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(turn.id).item(item).text(text);
+        self.say(Said::draft(draft), out);
     }
 
     pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Effects) {

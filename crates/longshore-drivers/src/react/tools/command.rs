@@ -4,9 +4,10 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use rustix::process::Signal;
 use serde::Deserialize;
 
-use crate::transport::leash;
+use crate::leash::{self, Mark};
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -45,8 +46,13 @@ impl Script {
         }
     }
 
-    /// The process, which does not run yet. It ends with the thread that starts it.
-    pub(super) fn process(&self, cwd: &Path, surroundings: &Surroundings) -> tokio::process::Command {
+    /// The process, which does not run yet. It ends with the thread that starts it, and carries the mark.
+    pub(super) fn process(
+        &self,
+        cwd: &Path,
+        surroundings: &Surroundings,
+        mark: &Mark,
+    ) -> tokio::process::Command {
         let mut process = match self {
             Script::Line(line) => {
                 let mut process = tokio::process::Command::new(&surroundings.shell);
@@ -69,7 +75,7 @@ impl Script {
         process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
         process.env("GIT_TERMINAL_PROMPT", "0");
         process.current_dir(cwd);
-        leash::put_on(&mut process);
+        leash::put_on(&mut process, mark, Signal::KILL);
         process
     }
 }

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::work::Exit;
-use rustix::process::Signal;
 use serde::Deserialize;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -18,7 +17,7 @@ use super::bound::{Collected, Decoder, WHOLE_LIMIT};
 use super::command::{Script, Surroundings, explain};
 use super::sandbox::{Keeper, Sandbox};
 use super::{Progress, ToolResult};
-use crate::transport::group::Group;
+use crate::leash::{self, Group, Mark};
 use crate::work::terminals::exit_of;
 
 /// How long a command may run when nothing else is said.
@@ -82,15 +81,17 @@ pub(super) async fn run(
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
 fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver, Option<Keeper>)> {
     let (reader, writer) = io::pipe()?;
-    let mut process = run.script.process(&run.cwd, surroundings);
+    let mark = Mark::of_this_process().under();
+    let mut process = run.script.process(&run.cwd, surroundings, &mark);
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     // The process is dropped with our ends of the pipe that only the child may hold.
-    let mut start = move || process.spawn();
-    let (child, keeper) = match &run.sandbox {
-        Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
-        None => (start()?, None),
+    let start = move || process.spawn();
+    let (child, keeper, holder) = match &run.sandbox {
+        Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper), None))?,
+        None => leash::hold(start).map(|(child, holder)| (child, None, Some(holder)))?,
     };
-    Ok((Group::new(child)?, pipe::Receiver::from_owned_fd(reader.into())?, keeper))
+    let group = Group::new(child, mark, holder)?;
+    Ok((group, pipe::Receiver::from_owned_fd(reader.into())?, keeper))
 }
 
 async fn hear(
@@ -126,8 +127,12 @@ async fn hear(
             () = tokio::time::sleep_until(deadline) => break End::TimedOut,
         }
     };
-    // Whoever left the group may still hold the pipe and need not be waited for.
-    group.signal(Signal::KILL);
+    match &end {
+        // The group is gone. Whoever left it may still hold the pipe and need not be waited for.
+        End::Exited(_) => {}
+        // Who is stopped is stopped with all that it started, also what left the group.
+        End::TimedOut | End::Cancelled => group.end(),
+    }
     let rest = async {
         while open {
             let read = pipe.read(&mut chunk).await;

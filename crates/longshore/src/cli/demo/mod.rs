@@ -104,7 +104,7 @@ impl Demo {
         };
         let beside = stage.open_beside();
         let hand = match is_interactive() && !as_json && !self.yes {
-            true => Hand::of_this_terminal(),
+            true => Hand::Person(typed_lines()),
             false => Hand::itself(PONDER.div_f64(self.speed)),
         };
         let session = opened.session.session_id;
@@ -122,15 +122,26 @@ impl Demo {
         if as_json {
             put_line(json!({ "ready": true, "sessions": sessions.names, "folder": stage.folder() }))?;
         } else {
-            screen.print(&words::farewell(stage, &sessions.beside, now(), &screen.style))?;
+            screen.print(&words::farewell(
+                stage,
+                &sessions.beside,
+                self.stays(as_json),
+                now(),
+                &screen.style,
+            ))?;
         }
         self.linger(stage, screen, hand, as_json).await?;
         Ok(ExitCode::SUCCESS)
     }
 
+    /// Whether the hub is there after the last words.
+    fn stays(&self, as_json: bool) -> bool {
+        self.stay || (is_interactive() && !as_json)
+    }
+
     /// Stays until whoever looks around has seen enough.
     async fn linger(&self, stage: &Stage, mut screen: Screen, hand: Hand, as_json: bool) -> Result<()> {
-        if self.stay || (is_interactive() && !as_json) {
+        if self.stays(as_json) {
             let mut lines = match (self.stay, hand) {
                 (true, _) => None,
                 (false, Hand::Person(lines)) => Some(lines),

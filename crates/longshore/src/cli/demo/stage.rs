@@ -135,7 +135,7 @@ impl Stage {
             folder,
             trust: Trust {
                 fingerprint: house.tls.as_ref().map(|tls| tls.fingerprint.clone()),
-                authority: None,
+                ..Trust::default()
             },
             hub: Served::begin(|stop| house.serve(stop, || ())),
             model,

@@ -49,16 +49,27 @@ pub(super) fn welcome(stage: &Stage, style: &Style) -> String {
     told + "\n"
 }
 
-/// After it.
-pub(super) fn farewell(stage: &Stage, beside: &[SessionInfo], now: Timestamp, style: &Style) -> String {
+/// After it; `stays` says whether the hub does.
+pub(super) fn farewell(
+    stage: &Stage,
+    beside: &[SessionInfo],
+    stays: bool,
+    now: Timestamp,
+    style: &Style,
+) -> String {
     let waiting =
         beside.iter().map(|session| session.approvals.len() + session.questions.len()).sum::<usize>();
     let mut told = format!("\n{}\n\n", inked("On the same hub, meanwhile:", BOLD, style));
     told += &sessions_table(beside, now, style);
     told += &format!("\n{}\n\n", inked("From here", BOLD, style));
-    told += &row("look around", &link(stage, style), style);
-    let inbox = format!("{waiting} of these wait for somebody: answer as you like");
-    told += &row("", &inked(&inbox, DIM, style), style);
+    if stays {
+        told += &row("look around", &link(stage, style), style);
+        let inbox = format!("{waiting} of these need somebody: answer as you like");
+        told += &row("", &inked(&inbox, DIM, style), style);
+    } else {
+        // Its hub is gone when this is read.
+        told += &row("look around", "longshore demo --stay", style);
+    }
     told += &row("your own", "longshore up", style);
     told += &row("", "longshore run codex \"what is in this folder?\"", style);
     told + &row("what else", "longshore --help", style)

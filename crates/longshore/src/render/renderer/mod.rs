@@ -5,7 +5,8 @@ mod work;
 
 use longshore_model::approval::{ApprovalRequest, QuestionRequest};
 use longshore_model::event::{Body, Event};
-use longshore_model::item::{FileChange, PlanStep, ToolStatus};
+use longshore_model::id::ItemId;
+use longshore_model::item::{FileChange, PlanStep, ToolCall, ToolStatus};
 use longshore_model::time::Timestamp;
 
 use super::diff::{self, Counts};
@@ -17,7 +18,7 @@ use super::prose::Prose;
 use super::status::{self, Doing};
 use super::style::{Show, Style};
 use super::tool::Tool;
-use super::{ask, lifecycle, question};
+use super::{ask, fold, lifecycle, question};
 
 /// Draws the events of one session as they come. Pure: what it prints is a function of what it was given.
 ///
@@ -85,6 +86,13 @@ impl Renderer {
     pub fn decided_since(&mut self, event: &Event, request: &ApprovalRequest) {
         let (ask, brief) = (Ask::Approval(request.approval), ask::brief(&request.subject));
         self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: None });
+    }
+
+    /// A call that began before this renderer saw anything, so that its end has a name.
+    pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str) {
+        if !self.tools.iter().any(|tool| tool.item == Some(item)) {
+            self.tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
+        }
     }
 
     /// The terminal has another width now; what is printed already stays as it is.
@@ -233,7 +241,7 @@ impl Renderer {
             Body::SessionClosed => {
                 self.rest();
                 let why = if text.is_empty() { String::new() } else { format!(": {text}") };
-                self.remark(&format!("the session is closed{why}"))
+                self.remark(&format!("the session has ended{why}"))
             }
             Body::SessionError(fault) => {
                 self.put(Block::Remark, lifecycle::fault(*fault, text, &event.agent, &style))
@@ -242,24 +250,30 @@ impl Renderer {
 
             // Without a turn it is sent at once and seen as the message that it becomes.
             Body::PromptQueued { .. } if self.turn.is_none() => String::new(),
-            Body::PromptQueued { .. } => self.remark(&format!("queued: {text}")),
-            Body::PromptCancelled { .. } => self.remark("a queued prompt was taken back"),
-            Body::PromptEdited { .. } => self.remark(&format!("a queued prompt now reads: {text}")),
+            Body::PromptQueued { .. } => self.remark(&format!("queued: {}", fold::brief(text))),
+            Body::PromptCancelled { .. } => self.remark("a queued prompt was removed"),
+            Body::PromptEdited { .. } => {
+                self.remark(&format!("a queued prompt now reads: {}", fold::brief(text)))
+            }
 
             Body::ModelChanged { model } => self.remark(&format!("model: {model}")),
             Body::EffortChanged { effort } => self.remark(&format!("effort: {effort}")),
             Body::ModeChanged { mode } => self.remark(&format!("mode: {mode}")),
-            Body::ArchiveChanged { archived } => self.remark(if *archived {
-                "the session was put away"
-            } else {
-                "the session was taken out again"
-            }),
+            Body::ArchiveChanged { archived } => {
+                self.remark(if *archived { "the session was archived" } else { "the session was unarchived" })
+            }
             Body::UsageUpdated(usage) => {
                 self.context = usage.context_percent().or(self.context);
                 String::new()
             }
             Body::UsageLimited(limit) => self.put(Block::Remark, lifecycle::limited(limit, event.at, &style)),
-            Body::QueueHeld => self.remark(text),
+            Body::QueueHeld => {
+                let id = short_id(event.session);
+                let how = format!(
+                    "`longshore queue send {id} --all` (or /send) sends them on, `discard` drops them"
+                );
+                self.remark(&format!("{text}; {how}"))
+            }
             Body::QueueSent { prompts } => self.remark(&match prompts.len() {
                 1 => "1 held prompt is sent on".to_owned(),
                 many => format!("{many} held prompts are sent on"),
@@ -324,8 +338,14 @@ impl Renderer {
             return Some(Doing { aside: tool.last_words(), ..busy(&what, tool.since) });
         }
         if let Some(since) = self.turn {
-            let writes = self.prose.iter().any(|(voice, ..)| *voice != Voice::Thought);
-            let what = if writes {
+            let written = self.prose.iter().rfind(|(voice, ..)| *voice != Voice::Thought);
+            // Beside what stands before it.
+            let room = self.style.columns().saturating_sub(24);
+            let tail = written.map(|(_, _, prose)| prose.tail(room)).unwrap_or_default();
+            if !tail.is_empty() {
+                return Some(Doing { aside: tail.to_owned(), ..busy("Writing", since) });
+            }
+            let what = if written.is_some() {
                 "Writing"
             } else if self.thoughts.is_empty() {
                 "Working"

@@ -12,7 +12,7 @@ use crate::render::page::{Block, Item, Voice};
 use crate::render::prose::{Prose, Rest};
 use crate::render::style::{Show, Style, ink};
 use crate::render::wrap::{behind, text_behind};
-use crate::render::{lifecycle, plan};
+use crate::render::{fold, lifecycle, plan};
 
 impl Renderer {
     pub(super) fn room(&self, voice: Voice) -> usize {
@@ -70,7 +70,7 @@ impl Renderer {
             }
         };
         if partial {
-            printed.push_str(&self.remark("cut off here: the agent did not finish"));
+            printed.push_str(&self.remark("interrupted here: the agent did not finish"));
         }
         printed
     }
@@ -125,7 +125,14 @@ pub(super) fn user_message(
 ) -> Vec<Line> {
     let first = Line::of("> ", ink::PERSON);
     let rest = Line::of("  ", ink::PLAIN);
-    let mut lines = text_behind(&clean(text), ink::BOLD, style.columns(), &first, &rest);
+    let folded = fold::folded(text);
+    let mut lines = text_behind(&clean(folded.first), ink::BOLD, style.columns(), &first, &rest);
+    if let Some((left_out, last)) = folded.rest {
+        let more =
+            format!("{} {left_out} left out; `longshore show --json` has all of it", style.signs().more);
+        lines.extend(text_behind(&more, ink::DIM, style.columns(), &rest, &rest));
+        lines.extend(text_behind(&clean(last), ink::BOLD, style.columns(), &rest, &rest));
+    }
     for attachment in attachments {
         let name = attachment.name.as_deref().unwrap_or("attachment");
         let text = format!("+ {name} ({})", attachment.media_type);
@@ -141,5 +148,30 @@ pub(super) fn user_message(
 fn gist(thought: &str) -> String {
     let thought = clean(thought);
     let line = thought.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
-    line.trim_matches(['*', '#', '_', ' ']).to_owned()
+    let line = line.trim_start_matches(['#', ' ']);
+    // Marks around the whole line go; those within it are part of what it says.
+    let inner = ["**", "__", "*", "_"].into_iter().find_map(|mark| {
+        let inner = line.strip_prefix(mark)?.strip_suffix(mark)?;
+        (!inner.is_empty() && !inner.contains(mark)).then_some(inner)
+    });
+    inner.unwrap_or(line).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::gist;
+
+    #[test]
+    fn a_thought_keeps_the_marks_within_it_and_loses_those_around_it() {
+        for (thought, told) in [
+            ("**Looking**\n\nAt it", "Looking"),
+            ("Thinking about **greetings**", "Thinking about **greetings**"),
+            ("**a** and **b**", "**a** and **b**"),
+            ("## Heading", "Heading"),
+            ("_soft_", "soft"),
+            ("**", "**"),
+        ] {
+            assert_eq!(gist(thought), told);
+        }
+    }
 }

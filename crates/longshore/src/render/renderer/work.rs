@@ -164,7 +164,7 @@ impl Renderer {
 
     pub(super) fn expire(&mut self, ask: Ask, noun: &str, why: &str) -> String {
         let (what, item) = self.close(ask);
-        let mut text = format!("the {noun} is void");
+        let mut text = format!("the {noun} was withdrawn");
         if !what.is_empty() {
             text.push_str(&format!(" ({what})"));
         }

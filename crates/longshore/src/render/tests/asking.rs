@@ -100,7 +100,7 @@ fn changes_that_stand_right_above_are_not_repeated() {
 fn a_void_approval_says_why() {
     let expired = event(0, 0, "codex is gone", body("approval_expired", json!({"approval": ID})));
     let printed = plain(&[wants(1, ID, command("ls")), expired]);
-    assert!(printed.ends_with("╰─\n· the approval is void: codex is gone\n"), "{printed}");
+    assert!(printed.ends_with("╰─\n· the approval was withdrawn: codex is gone\n"), "{printed}");
 }
 
 #[test]

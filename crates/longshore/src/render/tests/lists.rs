@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use super::ID;
 use crate::render::{
     Hit, Style, agents_table, agents_tsv, search_hits, session_detail, sessions_table, sessions_tsv,
+    usage_table, usage_tsv,
 };
 
 fn session(id: u32, more: Value) -> SessionInfo {
@@ -46,9 +47,9 @@ fn sessions_in_columns() {
     assert_eq!(
         sessions_table(&two(), later(), &Style { width: 100, ..Style::default() }),
         "\
-ID        STATUS     AGENT  TITLE               WAITS FOR   PROJECT  BRANCH   COST  AGE
-00000001  ? waiting  codex  Fix the login test  1 approval  demo     main*   $0.50   5m
-00000002  ✗ failed   codex  漢字                                                     5m
+ID        STATUS       AGENT  TITLE               NEEDS       PROJECT  BRANCH   COST  AGE
+00000001  ? needs you  codex  Fix the login test  1 approval  demo     main*   $0.50   5m
+00000002  ✗ failed     codex  漢字                                                     5m
 "
     );
 }
@@ -57,7 +58,7 @@ ID        STATUS     AGENT  TITLE               WAITS FOR   PROJECT  BRANCH   CO
 fn a_narrow_list_keeps_what_matters() {
     assert_eq!(
         sessions_table(&two(), later(), &Style { width: 34, ..Style::default() }),
-        "ID        STATUS     TITLE\n00000001  ? waiting  Fix the logi…\n00000002  ✗ failed   漢字\n"
+        "ID        STATUS       TITLE\n00000001  ? needs you  Fix the lo…\n00000002  ✗ failed     漢字\n"
     );
     assert_eq!(
         sessions_table(&[], later(), &Style::default()),
@@ -82,7 +83,7 @@ fn one_session_in_full() {
         session_detail(&two()[0], Some("cd /w && codex resume 1-2"), later(), &Style::default()),
         "\
 Fix the login test
-? waiting · 5m ago
+? needs you · 5m ago
 id        01931f5e-7a2b-7c3d-8e4f-a1b200000001
 agent     codex · mode ask
 folder    /w
@@ -115,7 +116,10 @@ not installed
 ○ claude  npm i claude
 "
     );
-    assert_eq!(agents_tsv(&agents), "codex\t1.2\t/bin/codex\tnpm i codex\nclaude\t\t\tnpm i claude\n");
+    assert_eq!(
+        agents_tsv(&agents),
+        "codex\t1.2\t/bin/codex\tlogged out\tplan ask\tcodex login\nclaude\t\t\tmissing\t\tnpm i claude\n"
+    );
 }
 
 #[test]
@@ -137,4 +141,42 @@ fn hits_are_grouped_by_session() {
         search_hits(&hits, "LOG", later(), &colored).contains("the \u{1b}[1m\u{1b}[33mlogin\u{1b}[0m fails")
     );
     assert_eq!(search_hits(&[], "x", later(), &Style::default()), "· nothing found for \"x\"\n");
+}
+
+#[test]
+fn eighty_columns_hold_the_list_with_its_whole_heads() {
+    let table = sessions_table(&two(), later(), &Style { width: 80, ..Style::default() });
+    let head = table.lines().next().unwrap();
+    assert!(head.contains("NEEDS") && !head.contains('…'), "{table}");
+    assert!(table.contains("1 approval"), "{table}");
+}
+
+#[test]
+fn a_hit_in_a_text_without_spaces_is_a_few_lines() {
+    let solid = format!("{}needle{}", "日本".repeat(100_000), "語".repeat(100_000));
+    let hit = Hit { session: ID.parse().unwrap(), seq: Seq(7), title: "Big", at: later(), snippet: &solid };
+    let shown = search_hits(&[hit], "needle", later(), &Style::default());
+    assert!(shown.lines().count() < 15 && shown.contains("needle"), "{shown}");
+}
+
+#[test]
+fn what_is_used_is_added_up() {
+    let day = |day: &str, agent: &str, cost: f64| {
+        serde_json::from_value(json!({"day": day, "agent": agent, "input": 1000, "output": 10, "cached": 5,
+            "cost": cost, "turns": 1}))
+        .unwrap()
+    };
+    let days =
+        [day("2026-11-15", "codex", 0.5), day("2026-11-16", "codex", 0.25), day("2026-11-16", "claude", 0.0)];
+    assert_eq!(
+        usage_table(&days, |day| day.agent.clone(), &Style::default()),
+        "\
+WHAT    TURNS  INPUT  CACHED  OUTPUT   COST
+claude      1   1.0k       5      10
+codex       2   2.0k      10      20  $0.75
+total       3   3.0k      15      30  $0.75
+"
+    );
+    let tabs = usage_tsv(&days, |day| day.day.clone());
+    assert_eq!(tabs, "2026-11-15\t1\t1000\t5\t10\t0.5000\n2026-11-16\t2\t2000\t10\t20\t0.2500\n");
 }

@@ -108,7 +108,7 @@ fn what_was_printed_wrongly_is_printed_again() {
 #[test]
 fn an_unfinished_message_says_so() {
     let printed = plain(&[event(1, 0, "I was ab", body("message_done", json!({"partial": true})))]);
-    assert_eq!(printed, "I was ab\n\n· cut off here: the agent did not finish\n");
+    assert_eq!(printed, "I was ab\n\n· interrupted here: the agent did not finish\n");
     assert_eq!(plain(&[event(1, 0, "held back", bare("message_delta"))]), "held back\n");
 }
 
@@ -161,4 +161,34 @@ fn people_are_quoted() {
         event(2, 0, "and this", body("user_message", json!({"by": "phone", "attachments": attachments}))),
     ]);
     assert_eq!(printed, "> do it\n\n    now\n\n> and this\n  + a.png (image/png)\n  from phone\n");
+}
+
+#[test]
+fn a_paragraph_is_seen_row_by_row_while_it_is_written() {
+    let style = Style { width: 40, ..Style::default() };
+    let mut renderer = Renderer::new(style);
+    let mut say = |text: &str| renderer.event(&event(1, 0, text, bare("message_delta")));
+    assert_eq!(say("The harbour has cranes, "), "");
+    assert_eq!(
+        say("and they are **very** tall, which helps with large "),
+        "The harbour has cranes, and they are\n"
+    );
+    assert_eq!(say("ships that come in at "), "very tall, which helps with large ships\n");
+    assert_eq!(say("a [link"), "", "what may become something else waits");
+    let status = renderer.status(longshore_model::time::Timestamp::from_micros(0));
+    assert_eq!(status, None, "no turn runs");
+    let whole = "The harbour has cranes, and they are **very** tall, which helps with large ships that come in at \
+                 a [link](http://x) of night.";
+    assert_eq!(
+        renderer.event(&event(1, 0, whole, body("message_done", json!({})))),
+        "that come in at a link (http://x) of\nnight.\n"
+    );
+}
+
+#[test]
+fn a_long_prompt_is_folded_with_what_is_left_out_named() {
+    let text: String = (1..=5000).map(|number| format!("line {number}\n")).collect();
+    let printed = plain(&[event(0, 0, &text, body("user_message", json!({})))]);
+    assert!(printed.starts_with("> line 1\n  line 2\n") && printed.ends_with("  line 5000\n"), "{printed}");
+    assert!(printed.lines().count() < 40 && printed.contains("lines (") && printed.contains("left out"));
 }

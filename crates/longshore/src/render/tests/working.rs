@@ -187,18 +187,29 @@ fn the_life_of_a_session() {
         format!(
             "{OPENED}· codex 1.2 is ready with m\n· mode: auto-edit\n· model: n\n! Reconnecting 1/5\n\
              ! 92% of 5h is used, starts over in 2h\n✗ codex ended (signal 9)\n  │ bye\n  the next prompt wakes it\n\
-             · codex is back and remembers\n✗ codex does not remember the conversation: no such thread\n  \
-             the next prompt goes on from our log\n\
-             · the session goes on in the agent's own terminal: codex\n  resume t\n· the session is closed\n"
+             · codex resumed and remembers\n✗ codex does not remember the conversation: no such thread\n  \
+             it is told what the log holds\n\
+             · the session goes on in the agent's own terminal: codex\n  resume t\n· the session has ended\n"
         )
     );
+}
+
+#[test]
+fn the_last_words_of_an_agent_are_shown_whole() {
+    let stderr = format!("Error: {}remove this setting", "it is no longer supported; ".repeat(6));
+    let sleeping = json!({"cause": "failed_to_start", "stderr": format!("{stderr}\n\n   5: <unknown>\n")});
+    let printed = plain(&[event(0, 0, "", body("session_sleeping", sleeping))]);
+    let told: Vec<&str> = printed.lines().filter_map(|line| line.trim_start().strip_prefix('│')).collect();
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&told.join(" ")).starts_with(&words(&stderr)), "{printed}");
+    assert!(printed.lines().all(|line| line.chars().count() <= 80), "{printed}");
 }
 
 #[test]
 fn an_agent_that_was_stopped_on_purpose_has_no_last_words() {
     let sleeping = json!({"cause": "hub_restarted", "stderr": "noise\n"});
     let printed = plain(&[event(0, 0, "shut down", body("session_sleeping", sleeping))]);
-    assert_eq!(printed, "☾ the hub went down, and codex with it\n  the next prompt wakes it\n");
+    assert_eq!(printed, "☾ the hub restarted, and codex stopped with it\n  the next prompt wakes it\n");
 }
 
 #[test]
@@ -290,4 +301,25 @@ fn what_shows_itself_needs_no_card() {
     );
     let refused = plain(&[delegate, ended(1, "there is no agent called claude", "failed")]);
     assert!(refused.contains("Delegate") && refused.contains("there is no agent"), "{refused}");
+}
+
+#[test]
+fn what_a_tool_gave_besides_words_is_named() {
+    let call = json!({"name": "screenshot", "kind": "other", "input": {"page": "start"}});
+    let outcome = json!({"status": "completed", "durationMs": 80, "attachments": [
+        {"mediaType": "image/png", "name": "start.png", "data": "AAAA"}]});
+    let printed = plain(&[
+        event(1, 0, "", body("tool_started", call)),
+        event(1, 80, "", body("tool_finished", outcome)),
+    ]);
+    assert!(printed.contains("  │ + start.png (image/png)\n  ✓ 80ms"), "{printed}");
+}
+
+#[test]
+fn a_queue_that_is_held_says_what_to_do() {
+    let printed = plain(&[event(0, 0, "2 prompts are held", bare("queue_held"))]);
+    assert!(
+        printed.contains("2 prompts are held; `longshore queue send") && printed.contains("/send"),
+        "{printed}"
+    );
 }

@@ -7,18 +7,17 @@ use std::time::Duration;
 
 use longshore_model::work::Exit;
 use pty_process::{OwnedReadPty, OwnedWritePty, Size};
-use rustix::process::Signal;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
 use super::{Patience, Setting};
+use crate::leash::{self, Group, Mark};
 use crate::react::tools::Progress;
 use crate::react::tools::bound::{Collected, Decoder, floor};
 use crate::react::tools::command::{Script, Surroundings};
 use crate::react::tools::sandbox::{Keeper, Sandbox};
-use crate::transport::group::Group;
 use crate::work::terminals::exit_of;
 
 /// How much of what nobody has read yet is kept, in bytes: its beginning and its end.
@@ -77,14 +76,15 @@ impl Session {
         modes.output_modes.remove(rustix::termios::OutputModes::ONLCR);
         rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
-        let process = pty_process::Command::from(script.process(&setting.cwd, surroundings));
+        let mark = Mark::of_this_process().under();
+        let process = pty_process::Command::from(script.process(&setting.cwd, surroundings, &mark));
         let start = move || process.spawn(pts).map_err(other);
-        let (child, keeper) = match &setting.sandbox {
-            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper)))?,
-            None => (start()?, None),
+        let (child, keeper, holder) = match &setting.sandbox {
+            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper), None))?,
+            None => leash::hold(start).map(|(child, holder)| (child, None, Some(holder)))?,
         };
         // The leader of a session leads its first process group, too.
-        let group = Group::new(child)?;
+        let group = Group::new(child, mark, holder)?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
             said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None }),
@@ -187,7 +187,7 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
     let status = loop {
         tokio::select! {
             read = pty.read(&mut chunk), if open => open = take(&shared, &mut decoder, &chunk, read),
-            () = shared.kill.notified() => group.signal(Signal::KILL),
+            () = shared.kill.notified() => group.end(),
             status = group.ended() => break status,
         }
     };

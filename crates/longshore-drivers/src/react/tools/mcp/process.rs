@@ -5,14 +5,14 @@ use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use rustix::process::Signal;
 use tokio::io::AsyncReadExt;
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
 use super::Setting;
-use crate::transport::group::Group;
-use crate::transport::leash;
+use crate::leash::{self, Group, Mark};
 use crate::transport::spawn::is_private;
 use crate::transport::stderr::Stderr;
 
@@ -45,16 +45,17 @@ impl Process {
             }
         }
         command.envs(env);
-        leash::put_on(&mut command);
+        let mark = Mark::of_this_process().under();
+        leash::put_on(&mut command, &mark, Signal::TERM);
         let failed = |error: std::io::Error| match error.kind() {
             std::io::ErrorKind::NotFound => {
                 format!("{program} was not found; install it, or give its whole path")
             }
             _ => format!("{program}: {error}"),
         };
-        let mut child = command.spawn().map_err(failed)?;
+        let (mut child, holder) = leash::hold(move || command.spawn()).map_err(failed)?;
         let pipes = (child.stdout.take(), child.stdin.take(), child.stderr.take());
-        let group = Group::new(child).map_err(failed)?;
+        let group = Group::new(child, mark, Some(holder)).map_err(failed)?;
         let (Some(stdout), Some(stdin), Some(stderr)) = pipes else {
             return Err("it has no pipes".to_owned());
         };
@@ -103,6 +104,7 @@ async fn hold(
             _ = group.ended() => break,
         }
     }
+    group.end();
     // Whoever left the group may still hold the pipe and need not be waited for.
     let rest = async {
         while open {

@@ -4,6 +4,9 @@
 //! long as the leader is not reaped, a zombie included. So the group is signalled only before the leader is
 //! reaped: its exit is observed without reaping it (`WNOWAIT`), the whole group is killed, and only then is it
 //! reaped. No signal can hit a stranger.
+//!
+//! What left the group is found by its mark. It may go on when the leader ended by itself, as a server does that was
+//! started to stay; [`Group::end`] ends it too, and so does the drop of a group whose leader runs.
 
 use std::io;
 use std::process::ExitStatus;
@@ -11,6 +14,9 @@ use std::process::ExitStatus;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions};
 use tokio::process::Child;
 use tokio::signal::unix::{Signal as SignalStream, SignalKind, signal};
+
+use super::mark::Mark;
+use super::{Holder, sweep};
 
 /// The leader and its group. Dropped before the leader was reaped, it kills them all.
 #[derive(Debug)]
@@ -20,14 +26,20 @@ pub(crate) struct Group {
     /// Says that some child of ours ended, or that several did.
     ended: SignalStream,
     reaped: bool,
+    mark: Mark,
+    /// Dropped last: the system ends the leader with it.
+    _holder: Option<Holder>,
 }
 
 impl Group {
-    /// Takes charge of a child that was spawned with `process_group(0)`.
-    pub(crate) fn new(child: Child) -> io::Result<Self> {
+    /// Takes charge of a child that was spawned with `process_group(0)` and put on the leash with this mark, and of the
+    /// thread that holds it.
+    pub(crate) fn new(child: Child, mark: Mark, holder: Option<Holder>) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
-        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false })
+        #[cfg(target_os = "linux")]
+        super::memory::begins(&mark, pid.as_raw_nonzero().get());
+        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false, mark, _holder: holder })
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -57,6 +69,18 @@ impl Group {
         self.child.try_wait()?.ok_or_else(|| io::Error::other("the process ended and did not"))
     }
 
+    /// Ends the leader, if it still runs, and all that it ever started. Blocks for a few milliseconds.
+    pub(crate) fn end(&self) {
+        self.signal(Signal::KILL);
+        sweep::end(&self.mark);
+    }
+
+    /// What ends all that the leader ever started, for whoever can block.
+    pub(crate) fn sweeper(&self) -> impl FnOnce() + Send + 'static {
+        let mark = self.mark.clone();
+        move || sweep::end(&mark)
+    }
+
     fn has_ended(&self) -> io::Result<bool> {
         let look = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
         Ok(rustix::process::waitid(WaitId::Pid(self.pid), look)?.is_some())
@@ -66,6 +90,10 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         // The child is dropped after this; tokio reaps it in its own time.
-        self.signal(Signal::KILL);
+        if !self.reaped {
+            self.end();
+        }
+        #[cfg(target_os = "linux")]
+        super::memory::ends(&self.mark);
     }
 }

@@ -1,0 +1,76 @@
+//! Wishes for permission that wait for files: whoever is to allow a change must see it where it stands.
+
+use longshore_model::approval::Decision;
+use longshore_model::driver::Output;
+use longshore_model::id::ApprovalId;
+use longshore_model::time::Timestamp;
+use longshore_model::work::{Done, WorkFault, WorkId};
+
+use super::Acp;
+
+/// A wish whose files are being looked at.
+#[derive(Debug)]
+pub(super) struct Held {
+    pub approval: ApprovalId,
+    pub native: String,
+    /// Their name of the call.
+    pub tool: String,
+    pub decisions: Vec<Decision>,
+    /// Why it asks.
+    pub reason: Option<String>,
+    /// The files that are not looked at yet.
+    pub looks: Vec<(WorkId, String)>,
+    pub due: Timestamp,
+}
+
+impl Acp {
+    /// Asks a person whatever waits for no file any more.
+    pub(super) fn ask_held(&mut self, out: &mut Output) {
+        let ready: Vec<Held> = self.held.extract_if(.., |held| held.looks.is_empty()).collect();
+        for held in ready {
+            self.ask_person(held, out);
+        }
+    }
+
+    /// A file was looked at, or cannot be. False when that was no look.
+    pub(super) fn looked_at(
+        &mut self,
+        work: WorkId,
+        result: &Result<Done, WorkFault>,
+        out: &mut Output,
+    ) -> bool {
+        let Some(held) = self.held.iter_mut().find(|held| held.looks.iter().any(|(id, _)| *id == work))
+        else {
+            return false;
+        };
+        let file = match result {
+            Ok(Done::Read(text)) => Some(Some(text.as_str())),
+            Err(WorkFault::Missing(_)) => Some(None),
+            Ok(_) | Err(_) => None,
+        };
+        let talk = self.talks.get_mut(&held.native);
+        let edits = talk.and_then(|talk| talk.tools.get_mut(&held.tool)).map(|tool| &mut tool.edits);
+        let looked: Vec<String> =
+            held.looks.extract_if(.., |(id, _)| *id == work).map(|(_, path)| path).collect();
+        if let (Some(edits), Some(file)) = (edits, file) {
+            for edit in edits.iter_mut().filter(|edit| looked.iter().any(|path| path == edit.path())) {
+                edit.place(file);
+            }
+        }
+        self.ask_held(out);
+        true
+    }
+
+    /// When a file should be looked at that a wish waits for.
+    pub(super) fn looking_due(&self) -> Option<Timestamp> {
+        self.held.iter().map(|held| held.due).min()
+    }
+
+    /// Asks without the files that take too long.
+    pub(super) fn give_up_looking(&mut self, now: Timestamp, out: &mut Output) {
+        for held in self.held.iter_mut().filter(|held| held.due <= now) {
+            held.looks.clear();
+        }
+        self.ask_held(out);
+    }
+}

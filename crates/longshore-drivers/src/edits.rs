@@ -1,0 +1,163 @@
+//! Edits that an agent tells only in pieces: these words for those. With the file at hand they become the change that will
+//! be made, with its lines and their numbers.
+
+use std::borrow::Cow;
+
+use longshore_model::item::{FileChange, FileChangeKind};
+
+use crate::unified::{change, change_of, somewhere};
+
+/// How long a file may take to be read before its change is shown as it was told.
+pub(crate) const READ_WITHIN_MS: i64 = 5_000;
+
+/// Words that take the place of others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Replacement {
+    pub(crate) old: String,
+    pub(crate) new: String,
+    /// Wherever they stand, and not only in one place.
+    pub(crate) all: bool,
+}
+
+/// What is to become of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wish {
+    /// It holds this and nothing else.
+    Write(String),
+    /// Some of its words change, one after the other.
+    Replace(Vec<Replacement>),
+}
+
+/// What is known of a file that is to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Before<'a> {
+    /// It holds this.
+    Text(&'a str),
+    /// There is none.
+    Missing,
+    /// It could not be read, and is thought to be there or not.
+    Unread { there: bool },
+}
+
+impl Wish {
+    /// The change as a person should see it before it is made.
+    pub(crate) fn change(&self, path: &str, cwd: &str, before: Before<'_>) -> FileChange {
+        match (self, before) {
+            (Wish::Write(content), Before::Text(text)) => change(path, cwd, Some(text), content),
+            (Wish::Write(content), Before::Missing | Before::Unread { there: false }) => {
+                change(path, cwd, None, content)
+            }
+            (Wish::Write(content), Before::Unread { there: true }) => {
+                change_of(path, cwd, FileChangeKind::Update, &somewhere("", content))
+            }
+            (Wish::Replace(replacements), before) => {
+                let after = match before {
+                    Before::Text(text) => carried_out(replacements, text).map(|after| (text, after)),
+                    Before::Missing | Before::Unread { .. } => None,
+                };
+                match (after, replacements.as_slice()) {
+                    (Some((text, after)), _) => change(path, cwd, Some(text), &after),
+                    // Nothing is replaced where there is nothing: this makes a file.
+                    (None, [only]) if only.old.is_empty() && before == Before::Missing => {
+                        change(path, cwd, None, &only.new)
+                    }
+                    (None, all) => {
+                        let hunks: String = all.iter().map(|one| somewhere(&one.old, &one.new)).collect();
+                        change_of(path, cwd, FileChangeKind::Update, &hunks)
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The text that replacements make of another; none where they do not fit, or could be meant for several places.
+pub(crate) fn carried_out(replacements: &[Replacement], text: &str) -> Option<String> {
+    let exact = all_in(replacements, text.to_owned());
+    // Agents read lines that end otherwise as if they ended as usual, and write them back as they were.
+    exact.or_else(|| {
+        let plain = text.contains("\r\n").then(|| text.replace("\r\n", "\n"))?;
+        all_in(replacements, plain).map(|after| after.replace('\n', "\r\n"))
+    })
+}
+
+fn all_in(replacements: &[Replacement], text: String) -> Option<String> {
+    replacements.iter().try_fold(text, |text, one| {
+        if one.old.is_empty() {
+            return text.is_empty().then(|| one.new.clone());
+        }
+        match text.matches(one.old.as_str()).take(2).count() {
+            1 => Some(text.replacen(one.old.as_str(), &one.new, 1)),
+            2 if one.all => Some(text.replace(one.old.as_str(), &one.new)),
+            _ => None,
+        }
+    })
+}
+
+/// A piece of a change, made whole: of the file as it is now, before or after it was changed.
+pub(crate) fn whole_of<'a>(old: &str, new: &str, all: bool, text: &'a str) -> Option<(Cow<'a, str>, String)> {
+    let one = Replacement { old: old.to_owned(), new: new.to_owned(), all };
+    carried_out(std::slice::from_ref(&one), text).map(|after| (Cow::Borrowed(text), after))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replace(pairs: &[(&str, &str, bool)]) -> Wish {
+        let one = |(old, new, all): &(&str, &str, bool)| Replacement {
+            old: (*old).to_owned(),
+            new: (*new).to_owned(),
+            all: *all,
+        };
+        Wish::Replace(pairs.iter().map(one).collect())
+    }
+
+    fn diff(wish: &Wish, before: Before<'_>) -> String {
+        wish.change("/w/a.txt", "/w", before).diff
+    }
+
+    #[test]
+    fn words_that_are_replaced_are_lines_of_the_file() {
+        let text = "one\ntwo words\nthree\n";
+        let wish = replace(&[("words", "birds", false)]);
+        let expected = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two words\n+two birds\n three\n";
+        assert_eq!(diff(&wish, Before::Text(text)), expected);
+        let several = replace(&[("one", "1", false), ("three", "3", false), ("1", "first", false)]);
+        let made = diff(&several, Before::Text(text));
+        assert!(made.contains("+first\n") && made.contains("+3\n"), "{made}");
+        let all = replace(&[("o", "0", true)]);
+        assert!(diff(&all, Before::Text(text)).contains("+tw0 w0rds\n"));
+    }
+
+    #[test]
+    fn what_does_not_fit_or_fits_twice_is_shown_without_a_number() {
+        let twice = replace(&[("a", "b", false)]);
+        let expected = "--- a/a.txt\n+++ b/a.txt\n@@ where in the file is not known\n-a\n+b\n";
+        let unread =
+            [Before::Unread { there: true }, Before::Missing, Before::Text("a a\n"), Before::Text("c\n")];
+        for before in unread {
+            assert_eq!(diff(&twice, before), expected, "{before:?}");
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_new_or_replaced_by_what_it_holds() {
+        let wish = Wish::Write("b\n".to_owned());
+        assert_eq!(diff(&wish, Before::Missing), "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+b\n");
+        assert_eq!(diff(&wish, Before::Text("a\n")), "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n");
+        let made = wish.change("/w/a.txt", "/w", Before::Unread { there: true });
+        assert_eq!(made.kind, FileChangeKind::Update);
+        assert!(made.diff.contains("@@ where"), "{}", made.diff);
+        let empty = replace(&[("", "b\n", false)]);
+        assert_eq!(empty.change("/w/a.txt", "/w", Before::Missing).kind, FileChangeKind::Add);
+        assert_eq!(empty.change("/w/a.txt", "/w", Before::Text("")).kind, FileChangeKind::Update);
+    }
+
+    #[test]
+    fn lines_that_end_otherwise_are_found_all_the_same() {
+        let wish = replace(&[("a\nb", "a\nc", false)]);
+        let made = diff(&wish, Before::Text("a\r\nb\r\n"));
+        assert!(made.contains("-b\r\n+c\r\n"), "{made:?}");
+    }
+}

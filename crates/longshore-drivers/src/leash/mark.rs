@@ -1,0 +1,75 @@
+//! The mark that a process carries in its environment, and all that it starts.
+
+use std::sync::{Arc, OnceLock};
+
+/// The variable. Not among those that begin with `LONGSHORE_`, which nobody inherits from us.
+pub(super) const VARIABLE: &str = "LEASH_OF_LONGSHORE";
+
+/// Names of leashes, the outermost first: of the hub's run, of the agent, of the command that the agent has us run. Each
+/// has a name of its own that nobody can guess, so whoever carries it belongs to it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Mark(Arc<str>);
+
+impl Mark {
+    /// What everything carries that this process starts. Where this process is on a leash itself, that one too.
+    pub(crate) fn of_this_process() -> &'static Mark {
+        static RUN: OnceLock<Mark> = OnceLock::new();
+        RUN.get_or_init(|| match std::env::var(VARIABLE) {
+            Ok(outer) if !outer.is_empty() => Mark(outer.into()).under(),
+            Ok(_) | Err(_) => Mark(name().into()),
+        })
+    }
+
+    /// A new one for something that belongs to this one.
+    pub(crate) fn under(&self) -> Mark {
+        Mark(format!("{}:{}", self.0, name()).into())
+    }
+
+    /// One that is known by its name only.
+    #[cfg(target_os = "linux")]
+    pub(super) fn named(name: &str) -> Mark {
+        Mark(name.into())
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name that nobody else has.
+    pub(super) fn name(&self) -> &str {
+        self.0.rsplit_once(':').map_or(&*self.0, |(_, name)| name)
+    }
+
+    /// Whether whoever carries this belongs to it.
+    #[cfg(target_os = "linux")]
+    pub(super) fn holds(&self, carried: &str) -> bool {
+        carried.split(':').any(|name| name == self.name())
+    }
+}
+
+/// Sixteen bytes that nobody has used before. Where the system has none to give, the process and the count of its marks do.
+fn name() -> String {
+    let mut bytes = [0; 16];
+    if getrandom::fill(&mut bytes).is_err() {
+        static COUNT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
+        let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        bytes[..8].copy_from_slice(&count.to_be_bytes());
+        bytes[8..12].copy_from_slice(&std::process::id().to_be_bytes());
+    }
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_is_below_a_mark_belongs_to_it_and_nobody_else() {
+        let hub = Mark(name().into());
+        let (agent, other) = (hub.under(), hub.under());
+        let command = agent.under();
+        assert!(hub.holds(command.as_str()) && agent.holds(command.as_str()));
+        assert!(command.holds(command.as_str()) && !command.holds(agent.as_str()));
+        assert!(!other.holds(command.as_str()) && !hub.holds(""));
+    }
+}

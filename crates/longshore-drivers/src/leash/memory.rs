@@ -1,0 +1,202 @@
+//! Who is on a leash now, and whom we have seen to belong to one.
+//!
+//! A process that leaves its group, its parent and its environment behind belongs to nobody by the look of it. But it did
+//! not begin like that: whoever was seen below a leash once is remembered. One that was too quick for that has become our
+//! own child, and belongs to the only leash that can have started it, if there is only one.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::PathBuf;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::kin::{self, ProcessEntry, ProcessKey};
+use super::mark::Mark;
+
+/// What is remembered, and the bell that says that there is more of it.
+pub(super) static MEMORY: Mutex<LeashMemory> = Mutex::new(LeashMemory::new());
+static BELL: Condvar = Condvar::new();
+
+/// How often we look around while somebody is on a leash, and after some were ended.
+const EVERY: Duration = Duration::from_secs(10);
+const SOON: Duration = Duration::from_secs(1);
+
+#[derive(Debug)]
+pub(super) struct LeashMemory {
+    live: Vec<LeashEntry>,
+    /// The marks of those that do not carry them.
+    seen: Option<HashMap<ProcessKey, String>>,
+    /// Children of ours that had ended when we looked last, and that nobody has taken notice of.
+    ended: Vec<ProcessKey>,
+    /// How many times we look around soon.
+    hurry: u8,
+    record: Option<PathBuf>,
+    written: Vec<ProcessKey>,
+}
+
+#[derive(Debug)]
+struct LeashEntry {
+    mark: Mark,
+    leader: ProcessKey,
+    cwd: Option<PathBuf>,
+}
+
+pub(super) fn memory() -> MutexGuard<'static, LeashMemory> {
+    MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Somebody is on a leash from now on.
+pub(super) fn begins(mark: &Mark, pid: i32) {
+    let Some(seen) = kin::look(pid) else { return };
+    let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok();
+    let mut memory = memory();
+    memory.live.push(LeashEntry { mark: mark.clone(), leader: seen.who, cwd });
+    BELL.notify_all();
+}
+
+/// The leader was taken notice of.
+pub(super) fn ends(mark: &Mark) {
+    let mut memory = memory();
+    memory.live.retain(|live| live.mark != *mark);
+    memory.hurry = 3;
+    BELL.notify_all();
+}
+
+/// Where those are written down that carry no mark.
+pub(super) fn write_to(record: PathBuf) {
+    let mut memory = memory();
+    memory.record = Some(record);
+    BELL.notify_all();
+}
+
+/// Waits until it is time to look around again.
+pub(super) fn wait() {
+    let mut memory = memory();
+    let pause = if memory.hurry > 0 { SOON } else { EVERY };
+    memory.hurry = memory.hurry.saturating_sub(1);
+    if memory.live.is_empty() && memory.ended.is_empty() && pause == EVERY {
+        drop(BELL.wait(memory));
+    } else {
+        drop(BELL.wait_timeout(memory, pause));
+    }
+}
+
+impl LeashMemory {
+    const fn new() -> Self {
+        Self { live: Vec::new(), seen: None, ended: Vec::new(), hurry: 0, record: None, written: Vec::new() }
+    }
+
+    fn leads(&self, who: ProcessKey) -> bool {
+        self.live.iter().any(|live| live.leader == who)
+    }
+
+    /// Those who belong to a mark without carrying it, as far as is known.
+    pub(super) fn known(&self, mark: &Mark, all: &[ProcessEntry]) -> HashSet<ProcessKey> {
+        let seen = self.seen.iter().flatten();
+        let leaders = self.live.iter().map(|live| (&live.leader, live.mark.as_str()));
+        let remembered = seen.map(|(who, carried)| (who, carried.as_str())).chain(leaders);
+        let mut known: HashSet<ProcessKey> =
+            remembered.filter(|(_, carried)| mark.holds(carried)).map(|(who, _)| *who).collect();
+        known
+            .extend(self.strays(all).filter(|stray| self.can_only_be_of(mark, stray)).map(|stray| stray.who));
+        known
+    }
+
+    /// Children of ours that somebody else started, and nobody knows who. One that we are just starting still is this
+    /// program, and carries no mark before it becomes the other one.
+    fn strays<'a>(&'a self, all: &'a [ProcessEntry]) -> impl Iterator<Item = &'a ProcessEntry> {
+        let own = own_group(all);
+        all.iter().filter(move |seen| {
+            // Everybody's orphans become children of the first process of a container.
+            own.is_some_and(|(pid, group)| pid != 1 && seen.parent == pid && seen.group != group)
+                && !self.leads(seen.who)
+                && self.seen.as_ref().is_none_or(|known| !known.contains_key(&seen.who))
+                && kin::carried(seen.who.pid).is_none()
+                && !is_this_program(seen.who.pid)
+        })
+    }
+
+    fn can_only_be_of(&self, mark: &Mark, stray: &ProcessEntry) -> bool {
+        let older: Vec<&LeashEntry> =
+            self.live.iter().filter(|live| live.leader.start <= stray.who.start).collect();
+        let only = |those: &[&LeashEntry]| {
+            !those.is_empty() && those.iter().all(|live| mark.holds(live.mark.as_str()))
+        };
+        if only(&older) {
+            return true;
+        }
+        let Ok(cwd) = fs::read_link(format!("/proc/{}/cwd", stray.who.pid)) else { return false };
+        let near = |live: &&LeashEntry| live.cwd.as_ref().is_some_and(|of| cwd.starts_with(of));
+        only(&older.into_iter().filter(near).collect::<Vec<_>>())
+    }
+
+    /// Remembers who belongs to whom, and says which of our children can be taken notice of: those that somebody else
+    /// started, and that had ended when we looked last. Ours are waited for by those who started them.
+    pub(super) fn look_around(&mut self, all: &[ProcessEntry]) -> Vec<ProcessKey> {
+        let Some((own, group)) = own_group(all) else { return Vec::new() };
+        let by_pid: HashMap<i32, &ProcessEntry> = all.iter().map(|seen| (seen.who.pid, seen)).collect();
+        let before = self.seen.take().unwrap_or_default();
+        let mut marks: HashMap<i32, Option<String>> = HashMap::from([(own, None)]);
+        let mut seen = HashMap::new();
+        for pid in kin::below([own], all) {
+            // From the first that is known downwards.
+            let mut line = vec![pid];
+            while let Some(parent) = line.last().and_then(|pid| by_pid.get(pid)).map(|seen| seen.parent) {
+                if marks.contains_key(&parent) || !by_pid.contains_key(&parent) {
+                    break;
+                }
+                line.push(parent);
+            }
+            for pid in line.into_iter().rev().filter_map(|pid| by_pid.get(&pid)) {
+                let who = pid.who;
+                let carried = kin::carried(who.pid);
+                let unmarked = carried.is_none();
+                let mark = carried
+                    .or_else(|| {
+                        self.live
+                            .iter()
+                            .find(|live| live.leader == who)
+                            .map(|live| live.mark.as_str().to_owned())
+                    })
+                    .or_else(|| before.get(&who).cloned())
+                    .or_else(|| marks.get(&pid.parent).cloned().flatten());
+                if let (true, Some(mark)) = (unmarked && !pid.ended, &mark) {
+                    seen.insert(who, mark.clone());
+                }
+                marks.insert(who.pid, mark);
+            }
+        }
+        self.seen = Some(seen);
+        let foreign = |seen: &&ProcessEntry| {
+            seen.ended && seen.parent == own && seen.group != group && !self.leads(seen.who)
+        };
+        let ended: Vec<ProcessKey> = all.iter().filter(foreign).map(|seen| seen.who).collect();
+        let twice = ended.iter().filter(|who| self.ended.contains(who)).copied().collect();
+        self.ended = ended;
+        self.write_down();
+        twice
+    }
+
+    fn write_down(&mut self) {
+        let Some(record) = &self.record else { return };
+        let mut unmarked: Vec<ProcessKey> = self.seen.iter().flatten().map(|(who, _)| *who).collect();
+        unmarked.sort_unstable();
+        if unmarked != self.written {
+            match super::record::write(record, &unmarked) {
+                Ok(()) => self.written = unmarked,
+                Err(error) => tracing::debug!(%error, "who runs could not be written down"),
+            }
+        }
+    }
+}
+
+fn is_this_program(pid: i32) -> bool {
+    let program = |pid: &str| fs::read_link(format!("/proc/{pid}/exe")).ok();
+    program(&pid.to_string()).is_none_or(|theirs| program("self") == Some(theirs))
+}
+
+/// This process, and its group.
+fn own_group(all: &[ProcessEntry]) -> Option<(i32, i32)> {
+    let own = i32::try_from(std::process::id()).ok()?;
+    all.iter().find(|seen| seen.who.pid == own).map(|seen| (own, seen.group))
+}

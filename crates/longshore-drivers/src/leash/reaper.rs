@@ -1,0 +1,48 @@
+//! Orphans become our children, so that we can find them; and their ends are taken notice of, so that they are gone.
+
+use std::sync::OnceLock;
+
+use rustix::process::{Pid, WaitOptions};
+
+use super::{kin, memory};
+
+/// Whether orphans become our children.
+static ADOPTS: OnceLock<bool> = OnceLock::new();
+
+/// Whether all that was ever started by us is below us.
+pub(super) fn adopts() -> bool {
+    ADOPTS.get().copied().unwrap_or(false)
+}
+
+/// Begins to adopt orphans, and to look around among them.
+pub(super) fn begin() {
+    ADOPTS.get_or_init(|| {
+        let adopts = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+        if let Err(error) = &adopts {
+            tracing::warn!(%error, "this system gives us no orphans; what leaves its group is found by its mark only");
+        }
+        let watcher = std::thread::Builder::new().name("leash-watch".to_owned());
+        if let Err(error) = watcher.spawn(watch) {
+            tracing::warn!(%error, "nobody watches what agents start; what leaves its group is found by its mark only");
+        }
+        adopts.is_ok()
+    });
+}
+
+fn watch() {
+    loop {
+        look_around();
+        memory::wait();
+    }
+}
+
+fn look_around() {
+    let all = kin::all();
+    let ended = memory::memory().look_around(&all);
+    for who in ended {
+        if let Some(pid) = Pid::from_raw(who.pid) {
+            // Whoever else may have waited for it has been quicker.
+            let _ = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG);
+        }
+    }
+}

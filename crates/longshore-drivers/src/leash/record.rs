@@ -1,0 +1,165 @@
+//! What a run of the hub has on its leash, for the next one to end if this one cannot.
+//!
+//! A file in the hub's folder, called like the mark of the run. It holds which start of the machine that was, and those that
+//! carry no mark: number and beginning, so that no other process with that number is ever meant.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[cfg(target_os = "linux")]
+use super::kin::ProcessKey;
+use super::mark::Mark;
+
+/// This run, written down.
+#[derive(Debug)]
+pub struct LeashRecord {
+    file: PathBuf,
+    #[cfg(target_os = "linux")]
+    warden: Option<super::warden::Warden>,
+}
+
+impl LeashRecord {
+    /// Ends what earlier runs left, and writes this one down. Blocks: for as long as those take to end that can be asked
+    /// to. Where nothing can be written, a warning says what that means.
+    pub fn begin(folder: &Path) -> Self {
+        let own = Mark::of_this_process().name();
+        let file = folder.join(own);
+        if let Err(error) = std::fs::create_dir_all(folder) {
+            tracing::warn!(folder = %folder.display(), %error, "what agents leave if the hub is killed will not be found");
+            return Self {
+                file,
+                #[cfg(target_os = "linux")]
+                warden: None,
+            };
+        }
+        #[cfg(target_os = "linux")]
+        linux::end_earlier(folder, own);
+        #[cfg(target_os = "linux")]
+        let warden = super::warden::begin(own).inspect_err(|error| {
+            tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
+        });
+        #[cfg(target_os = "linux")]
+        match write(&file, &[]) {
+            Ok(()) => super::memory::write_to(file.clone()),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "what agents leave if the hub is killed will not be found");
+            }
+        }
+        Self {
+            file,
+            #[cfg(target_os = "linux")]
+            warden: warden.ok(),
+        }
+    }
+
+    /// Nothing is left.
+    pub fn end(self) {
+        #[cfg(target_os = "linux")]
+        if let Some(warden) = self.warden {
+            warden.dismiss();
+        }
+        if let Err(error) = std::fs::remove_file(&self.file)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::debug!(file = %self.file.display(), %error, "a record of processes stays");
+        }
+    }
+}
+
+/// Writes down who carries no mark.
+#[cfg(target_os = "linux")]
+pub(super) fn write(file: &Path, unmarked: &[ProcessKey]) -> io::Result<()> {
+    let mut text = linux::boot();
+    for who in unmarked {
+        text.push_str(&format!("\n{} {}", who.pid, who.start));
+    }
+    let new = file.with_extension("new");
+    std::fs::write(&new, text)?;
+    std::fs::rename(new, file)
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::HashSet;
+    use std::path::Path;
+    use std::time::{Duration, Instant};
+
+    use rustix::process::Signal;
+
+    use crate::leash::kin::{self, ProcessEntry, ProcessKey};
+    use crate::leash::mark::Mark;
+    use crate::leash::sweep;
+
+    /// How long those may take that are asked to end.
+    const ASKED: Duration = Duration::from_secs(2);
+    const PACE: Duration = Duration::from_millis(50);
+
+    /// Which start of the machine this is.
+    pub(super) fn boot() -> String {
+        std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+    }
+
+    pub(super) fn end_earlier(folder: &Path, own: &str) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        for file in entries.flatten().map(|entry| entry.path()) {
+            let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+            if name == own || name.len() != own.len() || !name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                continue;
+            }
+            let unmarked = std::fs::read_to_string(&file).map(|text| read(&text)).unwrap_or_default();
+            end(&Mark::named(name), &unmarked);
+            if let Err(error) = std::fs::remove_file(&file) {
+                tracing::debug!(file = %file.display(), %error, "a record of processes stays");
+            }
+        }
+    }
+
+    /// Those of a record; none when the machine was started since.
+    fn read(text: &str) -> HashSet<ProcessKey> {
+        let mut lines = text.lines();
+        if lines.next() != Some(boot().as_str()) {
+            return HashSet::new();
+        }
+        let who = |line: &str| {
+            let (pid, start) = line.split_once(' ')?;
+            Some(ProcessKey { pid: pid.parse().ok()?, start: start.parse().ok()? })
+        };
+        lines.filter_map(who).collect()
+    }
+
+    /// Asks those of a run to end, and ends those that do not.
+    fn end(mark: &Mark, unmarked: &HashSet<ProcessKey>) {
+        let find = || -> Vec<ProcessEntry> {
+            let all = kin::all();
+            kin::of(mark, unmarked, &all, &all)
+        };
+        let left = find();
+        if left.is_empty() {
+            return;
+        }
+        tracing::info!(count = left.len(), "ending what a hub left running that was killed");
+        left.iter().for_each(|seen| sweep::signal(seen.who, Signal::TERM));
+        let until = Instant::now() + ASKED;
+        while Instant::now() < until && !find().is_empty() {
+            std::thread::park_timeout(PACE);
+        }
+        sweep::all_of(find);
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+
+        #[test]
+        fn who_was_written_down_before_the_machine_was_started_again_is_nobody() {
+            let who = ProcessKey { pid: 7, start: 4711 };
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("record");
+            super::super::write(&file, &[who]).unwrap();
+            let text = std::fs::read_to_string(&file).unwrap();
+            assert_eq!(read(&text), HashSet::from([who]));
+            assert_eq!(read(&text.replacen(&boot(), "another", 1)), HashSet::new());
+            assert_eq!(read("garbage\n7"), HashSet::new());
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! The end of all that belongs to a mark.
+
+use super::mark::Mark;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::end;
+#[cfg(target_os = "linux")]
+pub(super) use linux::{all_of, signal};
+
+/// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end(_: &Mark) {}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::HashSet;
+    use std::time::{Duration, Instant};
+
+    use rustix::io::Errno;
+    use rustix::process::{Pid, PidfdFlags, Signal};
+
+    use super::Mark;
+    use crate::leash::kin::{self, ProcessEntry, ProcessKey};
+    use crate::leash::{memory, reaper};
+
+    /// How long it may take: whoever makes processes faster than we stop them is not waited for.
+    const WITHIN: Duration = Duration::from_secs(3);
+
+    /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
+    pub(crate) fn end(mark: &Mark) {
+        all_of(|| {
+            let all = kin::all();
+            let own = i32::try_from(std::process::id()).unwrap_or_default();
+            let known = memory::memory().known(mark, &all);
+            if reaper::adopts() {
+                let below = kin::below([own], &all);
+                let among: Vec<ProcessEntry> =
+                    all.iter().filter(|seen| below.contains(&seen.who.pid)).copied().collect();
+                return kin::of(mark, &known, &among, &all);
+            }
+            kin::of(mark, &known, &all, &all)
+        });
+    }
+
+    /// Ends all that is found. First they are stopped, and looked for again, until nobody is found that runs: whoever is
+    /// stopped starts nobody.
+    pub(in crate::leash) fn all_of(find: impl Fn() -> Vec<ProcessEntry>) {
+        let until = Instant::now() + WITHIN;
+        let mut stopped: HashSet<ProcessKey> = HashSet::new();
+        loop {
+            let running: Vec<ProcessKey> =
+                find().iter().map(|seen| seen.who).filter(|who| !stopped.contains(who)).collect();
+            if running.is_empty() {
+                break;
+            }
+            if Instant::now() > until {
+                tracing::warn!(count = running.len(), "processes are made faster than they can be ended");
+                stopped.extend(running);
+                break;
+            }
+            for who in running {
+                signal(who, Signal::STOP);
+                stopped.insert(who);
+            }
+        }
+        for who in stopped {
+            signal(who, Signal::KILL);
+        }
+    }
+
+    /// Sends a signal to a process, and to no other that has its number by now.
+    pub(in crate::leash) fn signal(who: ProcessKey, signal: Signal) {
+        let Some(pid) = Pid::from_raw(who.pid) else { return };
+        let same = || kin::look(who.pid).is_some_and(|seen| seen.who == who);
+        let sent = match rustix::process::pidfd_open(pid, PidfdFlags::empty()) {
+            Ok(process) if same() => rustix::process::pidfd_send_signal(process, signal),
+            Err(Errno::NOSYS | Errno::PERM | Errno::MFILE) if same() => {
+                rustix::process::kill_process(pid, signal)
+            }
+            Ok(_) | Err(_) => return,
+        };
+        if let Err(error) = sent {
+            tracing::debug!(pid = who.pid, %error, "a process took no signal");
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What a file may bring in. Whoever wrote it may not be who reads it here, so it tells what was said and done, and starts,
+//! widens and decides nothing: pure, event by event.
+//!
+//! | in the file | here |
+//! |---|---|
+//! | the opening | with our own knowledge of the agent, in mode `ask`, in a folder that is known or was said here; no servers of tools, no model, no parent, no origin |
+//! | what was said and done | as it is; who did it is said to be so in the file |
+//! | approvals and questions | with names of their own, once it is known how they ended: none is open |
+//! | attachments that lie in files or elsewhere | left out: they would be read here |
+//! | work that other sessions did | kept as raw events: sessions of this hub are nobody's children in a file |
+//! | what went on around it: modes, models, the agent's own name for the conversation, prompts that waited | kept as raw events, which mean nothing |
+//! | lines of an agent whose memory is the log | left out: they would be its memory, with all that was ever allowed |
+
+// What is not named here is not let in: that is the safe side for whatever kind of event there will be.
+#![allow(clippy::wildcard_enum_match_arm)]
+
+use std::collections::HashMap;
+
+use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::event::{Actor, AgentName, Body, Event, NoticeLevel, Raw};
+use longshore_model::id::{ApprovalId, QuestionId, SessionId};
+use longshore_model::lifecycle::{Opened, TurnErrorCode};
+use longshore_model::time::Timestamp;
+
+/// How many bytes of a title are taken over.
+const TITLE_BYTES: usize = 1_000;
+/// How many approvals and questions may wait for their end at once; of further ones nothing is told.
+const WAITING: usize = 1_000;
+
+/// An event with the agent's own frame.
+pub(crate) type Told = (Event, Option<Raw>);
+
+/// Looks through the events of one file.
+#[derive(Debug)]
+pub(crate) struct Customs {
+    session: SessionId,
+    agent: AgentName,
+    /// Whether the agent takes lines of the log for its memory.
+    remembers_lines: bool,
+    now: Timestamp,
+    /// Approvals and questions of which it is not known yet how they ended.
+    waiting: HashMap<uuid::Uuid, Told>,
+}
+
+impl Customs {
+    /// Looks through the opening of a session: what is let in of it, with what is to be said about that, and whoever looks
+    /// through the rest.
+    pub(crate) fn open(
+        first: Told,
+        opened: Opened,
+        capabilities: Capabilities,
+        cwd: String,
+        now: Timestamp,
+    ) -> (Self, Vec<Told>) {
+        let (mut event, _) = first;
+        let (agent, remembers_lines) = (opened.agent.clone(), capabilities.memory_in_log);
+        let servers: Vec<&str> = opened.mcp_servers.iter().map(|server| server.name.as_str()).collect();
+        let mut notices = vec![(
+            NoticeLevel::Info,
+            format!(
+                "this session was read from a file: it goes on in {cwd}, in mode ask, and its agent is told what the file says"
+            ),
+        )];
+        if !servers.is_empty() {
+            let names = tidy(&servers.join(", "));
+            let left_out =
+                format!("left out of the file, since no file starts programs here: the MCP servers {names}");
+            notices.push((NoticeLevel::Warning, left_out));
+        }
+        let opened = Opened {
+            cwd,
+            mode: Mode::Ask,
+            model: None,
+            effort: None,
+            title: opened.title.map(|title| tidy(&title)).filter(|title| !title.is_empty()),
+            mcp_servers: Vec::new(),
+            capabilities,
+            parent: None,
+            forked_from: None,
+            from_file: true,
+            ..opened
+        };
+        let customs = Self { session: event.session, agent, remembers_lines, now, waiting: HashMap::new() };
+        event.body = Body::SessionOpened(Box::new(opened));
+        (event.turn, event.item, event.parent) = (None, None, None);
+        let said = |(level, text): (NoticeLevel, String)| {
+            let notice = Event { body: Body::Notice { level }, text: Some(text), ..event.clone() };
+            (customs.dated(notice), None)
+        };
+        let mut told: Vec<Told> = notices.into_iter().map(said).collect();
+        told.insert(0, (customs.dated(event), None));
+        (customs, told)
+    }
+
+    /// What is let in of an event, in this order.
+    pub(crate) fn pass(&mut self, (event, raw): Told) -> Vec<Told> {
+        let mut event = self.dated(event);
+        let raw = raw.filter(|_| !self.remembers_lines);
+        match &mut event.body {
+            Body::ApprovalRequested(request) => {
+                request.approval = self.own_approval(request.approval);
+                let name = request.approval.0;
+                return self.waits(name, (event, raw));
+            }
+            Body::QuestionAsked(request) => {
+                request.question = self.own_question(request.question);
+                let name = request.question.0;
+                return self.waits(name, (event, raw));
+            }
+            Body::ApprovalDecided { approval, decision } => {
+                *approval = self.own_approval(*approval);
+                decision.by = as_told(&decision.by);
+                let name = approval.0;
+                return self.ends(name, (event, raw));
+            }
+            Body::ApprovalExpired { approval } => {
+                *approval = self.own_approval(*approval);
+                let name = approval.0;
+                return self.ends(name, (event, raw));
+            }
+            Body::QuestionAnswered { question, answer } => {
+                *question = self.own_question(*question);
+                answer.by = as_told(&answer.by);
+                let name = question.0;
+                return self.ends(name, (event, raw));
+            }
+            Body::QuestionExpired { question } => {
+                *question = self.own_question(*question);
+                let name = question.0;
+                return self.ends(name, (event, raw));
+            }
+            Body::UserMessage { attachments, by, .. } => {
+                attachments.retain(is_here);
+                *by = by.as_deref().map(as_told);
+            }
+            // Nothing of it was cut off here, so that there is nothing to resume.
+            Body::TurnFinished(end) => {
+                if let Some(error) =
+                    end.error.as_mut().filter(|error| error.code == TurnErrorCode::HubRestarted)
+                {
+                    error.code = TurnErrorCode::AgentGone;
+                }
+            }
+            // Sessions of this hub are nobody's children in a file.
+            Body::DelegationStarted(_) | Body::DelegationWaiting { .. } | Body::DelegationFinished(_) => {
+                event.body = kept_raw();
+            }
+            Body::TitleChanged => event.text = event.text.as_deref().map(tidy),
+            Body::ArchiveChanged { .. }
+            | Body::SessionClosed
+            | Body::Notice { .. }
+            | Body::UsageUpdated(_)
+            | Body::UsageLimited(_)
+            | Body::Raw { .. } => {}
+            body if body.kind().conversation => {}
+            _ => event.body = kept_raw(),
+        }
+        vec![(event, raw)]
+    }
+
+    /// Of this session and its agent, and not from the future, where it would stand before everything else for long.
+    fn dated(&self, mut event: Event) -> Event {
+        event.session = self.session;
+        event.agent = self.agent.clone();
+        event.at = event.at.min(self.now);
+        event
+    }
+
+    fn waits(&mut self, name: uuid::Uuid, told: Told) -> Vec<Told> {
+        if self.waiting.len() < WAITING {
+            self.waiting.insert(name, told);
+        }
+        Vec::new()
+    }
+
+    /// Something has come to its end: now it is told, how it began first.
+    fn ends(&mut self, name: uuid::Uuid, told: Told) -> Vec<Told> {
+        self.waiting.remove(&name).map(|began| vec![began, told]).unwrap_or_default()
+    }
+
+    /// A name that nothing else has: a file must not speak of what is asked here.
+    fn own_approval(&self, named: ApprovalId) -> ApprovalId {
+        ApprovalId::of_words(&["imported", &self.session.to_string(), &named.to_string()])
+    }
+
+    fn own_question(&self, named: QuestionId) -> QuestionId {
+        QuestionId::of_words(&["imported", &self.session.to_string(), &named.to_string()])
+    }
+}
+
+fn kept_raw() -> Body {
+    Body::Raw { kind: "imported".to_owned(), fault: None }
+}
+
+/// Whether an attachment is in the file itself.
+fn is_here(attachment: &Attachment) -> bool {
+    match attachment.source {
+        AttachmentSource::Data(_) => true,
+        AttachmentSource::Path(_) | AttachmentSource::Url(_) => false,
+    }
+}
+
+/// Who did something, as the file says: nobody did it here.
+fn as_told(by: &str) -> Actor {
+    format!("{} (imported)", tidy(by))
+}
+
+/// A line of bounded length without control characters.
+fn tidy(text: &str) -> String {
+    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let end = (0..=TITLE_BYTES.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
+    line[..end].trim().to_owned()
+}

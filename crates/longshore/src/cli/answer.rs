@@ -1,0 +1,120 @@
+//! `longshore answer`: answer a question of an agent.
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::approval::AnswerAction;
+use longshore_model::info::OpenQuestion;
+use serde_json::{Map, Value, json};
+
+use super::exit::Fault;
+use super::inbox::{Waiting, waiting};
+use super::reach;
+use super::terminal::{is_interactive, put_line, style};
+use crate::render::{Show, field_prompt, parse_answer, question_prompt};
+
+/// Answer a question of an agent.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "An answer is a choice, its number, or your own words where the question takes them. Without answers they are asked for."
+)]
+pub(super) struct Answer {
+    /// The question or its session: an id or a part of it; `-` is the one that waits, when it is the only one
+    question: String,
+    /// The answers, one for each field, in their order
+    answers: Vec<String>,
+    /// Decline to answer
+    #[arg(long, conflicts_with = "answers")]
+    decline: bool,
+}
+
+impl Answer {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub().await?;
+        let Waiting { questions, .. } = waiting(&mut client).await?;
+        let open = found(&questions, &self.question)?;
+        let request = &open.request;
+        let mut answers = Map::new();
+        let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };
+        if !self.decline && self.answers.is_empty() && is_interactive() {
+            eprintln!("{}", question_prompt(request, open.text.as_deref(), &style(Show::Hidden)));
+            answers = asked(open)?;
+        } else if !self.decline {
+            if self.answers.len() > request.fields.len() {
+                let what = format!("{} answers for {} fields", self.answers.len(), request.fields.len());
+                return Err(Fault::usage(what, "put each answer in quotes").into());
+            }
+            let mut given = self.answers.iter();
+            for field in &request.fields {
+                let input = given.next().map_or("", String::as_str);
+                let answer = parse_answer(field, input).map_err(|bad| {
+                    Fault::usage(
+                        format!("{}{bad}", field_prompt(field)),
+                        "`longshore inbox` shows the question",
+                    )
+                })?;
+                answers.extend(answer.map(|answer| (field.id.clone(), answer)));
+            }
+        }
+        let params = json!({ "question": request.question, "answers": answers, "action": action });
+        let answer: Value = client.call("answer", params).await?;
+        match (as_json, self.decline) {
+            (true, _) => put_line(&answer)?,
+            (false, true) => put_line("declined")?,
+            (false, false) => put_line("answered")?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// The question that a person means.
+fn found<'a>(questions: &'a [OpenQuestion], named: &str) -> Result<&'a OpenQuestion> {
+    let name = named.to_ascii_lowercase();
+    let fits = |open: &&OpenQuestion| {
+        name == reach::LATEST
+            || open.request.question.to_string().contains(&name)
+            || open.session.to_string().contains(&name)
+    };
+    let found: Vec<&OpenQuestion> = questions.iter().filter(fits).collect();
+    match found[..] {
+        [one] => Ok(one),
+        [] if questions.is_empty() => {
+            Err(Fault::not_found("no question waits", "`longshore inbox` lists what needs you").into())
+        }
+        [] => Err(Fault::not_found(
+            format!("no question `{named}` waits"),
+            "`longshore inbox` lists what needs you",
+        )
+        .into()),
+        _ => {
+            let ids: Vec<String> = found.iter().map(|open| open.request.question.to_string()).collect();
+            let hint = format!("name one by its id: {}", ids.join(", "));
+            Err(Fault::usage(format!("{} questions wait", found.len()), hint).into())
+        }
+    }
+}
+
+/// Asks the person who sits here, field by field.
+fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
+    let mut answers = Map::new();
+    for field in &open.request.fields {
+        loop {
+            eprint!("{}", field_prompt(field));
+            std::io::stderr().flush()?;
+            let mut input = String::new();
+            if std::io::stdin().read_line(&mut input)? == 0 {
+                return Err(Fault::usage("nothing was answered", "answer it, or `--decline`").into());
+            }
+            match parse_answer(field, &input) {
+                Ok(answer) => {
+                    answers.extend(answer.map(|answer| (field.id.clone(), answer)));
+                    break;
+                }
+                Err(bad) => eprintln!("{bad}"),
+            }
+        }
+    }
+    Ok(answers)
+}

@@ -1,0 +1,40 @@
+//! Links that open the web app signed in: with a code that is good once and for five minutes, never with the token.
+
+use longshore_model::device::DeviceMode;
+use longshore_model::time::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::reach;
+use crate::client::Client;
+use crate::config::Places;
+
+/// A code that was made, and where a phone goes with it.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Made {
+    pub(super) code: String,
+    pub(super) expires_at: Timestamp,
+    pub(super) pair_url: String,
+    pub(super) mode: DeviceMode,
+}
+
+/// A link for a browser of this machine. None when the hub makes no code now; its address opens it all the same, for a
+/// browser that is known.
+pub(super) async fn sign_in(client: &mut Client) -> Option<String> {
+    let wish = json!({ "mode": DeviceMode::Full, "label": label() });
+    let made: Made = client.call("pair", wish).await.ok()?;
+    let here = reach::url(&Places::find().ok()?).ok()?;
+    Some(entering(&here, &made.code))
+}
+
+/// The address with which a browser is signed in without being asked for anything.
+pub(super) fn entering(hub: &str, code: &str) -> String {
+    // Behind the sign, so that no server and no log on the way reads the code.
+    format!("{hub}/pair?enter#{code}")
+}
+
+/// What a browser of this machine is called among the devices.
+fn label() -> String {
+    format!("browser on {}", rustix::system::uname().nodename().to_string_lossy())
+}

@@ -1,0 +1,143 @@
+//! What waits for the person who watches: kept in mind, asked for, answered.
+
+use std::collections::VecDeque;
+
+use anyhow::Result;
+use longshore_model::approval::{ApprovalRequest, QuestionRequest};
+use longshore_model::event::{Body, Event};
+use serde_json::{Map, Value, json};
+
+use super::Live;
+use crate::cli::hand::Hand;
+use crate::client::Refused;
+use crate::render::{field_prompt, keys, parse_answer, parse_decision};
+
+/// Something that waits for the person.
+pub(super) enum Ask {
+    Approval(ApprovalRequest),
+    Question { request: QuestionRequest, answers: Map<String, Value>, at: usize },
+}
+
+impl Ask {
+    fn id(&self) -> String {
+        match self {
+            Ask::Approval(request) => request.approval.to_string(),
+            Ask::Question { request, .. } => request.question.to_string(),
+        }
+    }
+
+    fn is_secret(&self) -> bool {
+        match self {
+            Ask::Approval(_) => false,
+            Ask::Question { request, at, .. } => request.fields.get(*at).is_some_and(|field| field.secret),
+        }
+    }
+}
+
+impl Live {
+    /// Keeps in mind what waits for the person, and forgets what no longer does. Says whether the person is being
+    /// asked for something that is settled now.
+    pub(super) fn notice_ask(&mut self, event: &Event) -> bool {
+        let is_approval = |ask: &Ask, id| matches!(ask, Ask::Approval(request) if request.approval == id);
+        let is_question =
+            |ask: &Ask, id| matches!(ask, Ask::Question { request, .. } if request.question == id);
+        let first = |asks: &VecDeque<Ask>| asks.front().map(Ask::id);
+        let before = first(&self.asks);
+        match &event.body {
+            Body::ApprovalRequested(request) => self.asks.push_back(Ask::Approval(request.clone())),
+            Body::QuestionAsked(request) => {
+                let (answers, at) = (Map::new(), 0);
+                self.asks.push_back(Ask::Question { request: request.clone(), answers, at });
+            }
+            Body::ApprovalDecided { approval, .. } | Body::ApprovalExpired { approval } => {
+                self.asks.retain(|ask| !is_approval(ask, *approval));
+            }
+            Body::QuestionAnswered { question, .. } | Body::QuestionExpired { question } => {
+                self.asks.retain(|ask| !is_question(ask, *question));
+            }
+            _ => {}
+        }
+        before.is_some() && first(&self.asks) != before
+    }
+
+    /// Asks for the first thing that waits, or says how it can be answered when nobody sits here.
+    pub(super) fn ask_person(&mut self) -> Result<()> {
+        let Some(ask) = self.asks.front() else { return Ok(()) };
+        if matches!(self.hand, Hand::Elsewhere) {
+            if self.told.replace(ask.id()) == Some(ask.id()) {
+                return Ok(());
+            }
+            let how = match ask {
+                Ask::Approval(request) => {
+                    format!("waiting: longshore approve {0} (or: longshore deny {0})\n", request.approval)
+                }
+                Ask::Question { request, .. } => {
+                    format!("waiting: longshore answer {} asks you for it\n", request.question)
+                }
+            };
+            return Ok(self.screen.print(&how)?);
+        }
+        let (words, yes) = match ask {
+            Ask::Approval(request) if self.screen.has_line() => {
+                (format!("your answer: {} (n and words tell the agent why)", keys(&request.options)), "y")
+            }
+            Ask::Approval(_) => ("your answer: ".to_owned(), "y"),
+            Ask::Question { request, at, .. } => {
+                (request.fields.get(*at).map(field_prompt).unwrap_or_default(), "1")
+            }
+        };
+        let secret = ask.is_secret();
+        self.hand.asked(yes);
+        Ok(self.screen.ask(words, secret)?)
+    }
+
+    /// Takes a line as the answer to what waits. Says whether something did.
+    pub(super) async fn answered(&mut self, line: &str) -> Result<bool> {
+        let done = match self.asks.front_mut() {
+            None => return Ok(false),
+            Some(Ask::Approval(request)) => {
+                let Some((decision, message)) = parse_decision(line, &request.options) else {
+                    let how = format!("answer {}; n and words tell the agent why\n", keys(&request.options));
+                    self.screen.print(&how)?;
+                    return self.ask_person().map(|()| true);
+                };
+                let params =
+                    json!({ "approval": request.approval, "decision": decision, "message": message });
+                self.client.call::<Value>("decide", params).await
+            }
+            Some(Ask::Question { request, answers, at }) => {
+                if let Some(field) = request.fields.get(*at) {
+                    match parse_answer(field, line) {
+                        Ok(Some(value)) => drop(answers.insert(field.id.clone(), value)),
+                        Ok(None) => {}
+                        Err(bad) => {
+                            self.screen.print(&format!("{bad}\n"))?;
+                            return self.ask_person().map(|()| true);
+                        }
+                    }
+                    *at += 1;
+                }
+                if *at < request.fields.len() {
+                    return self.ask_person().map(|()| true);
+                }
+                let params = json!({ "question": request.question, "answers": answers });
+                self.client.call::<Value>("answer", params).await
+            }
+        };
+        self.told_of(done).map(|()| true)
+    }
+
+    /// A refusal is told and the watch goes on: somebody else was first, or the agent moved on.
+    pub(super) fn told_of<T>(&mut self, done: Result<T>) -> Result<()> {
+        match done {
+            Ok(_) => Ok(()),
+            Err(error) => match error.downcast_ref::<Refused>() {
+                Some(Refused { hint: Some(hint), .. }) => {
+                    Ok(self.screen.print(&format!("{error}: {hint}\n"))?)
+                }
+                Some(_) => Ok(self.screen.print(&format!("{error}\n"))?),
+                None => Err(error),
+            },
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! Watching a session: events as they come, questions answered in place, keys to stop the turn.
+
+mod asks;
+mod words;
+
+use std::collections::VecDeque;
+use std::io::IsTerminal;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use longshore_model::capability::{Mode, SlashCommand};
+use longshore_model::event::{Body, Event};
+use longshore_model::id::{PromptId, Seq, SessionId, TurnId};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::timeline::{Content, Item};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+
+use self::asks::Ask;
+use super::exit::{Fault, INTERRUPTED};
+use super::hand::{Hand, Typed};
+use super::line::InputLine;
+use super::slash;
+use super::terminal::{Screen, is_interactive, now, put_line, typed_lines};
+use crate::client::{Client, News};
+use crate::config::Places;
+use crate::render::{Renderer, SPINNER_PACE, remark};
+
+/// Until when to watch.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Until {
+    /// The end of this turn.
+    Turn(TurnId),
+    /// The person leaves.
+    Left,
+}
+
+/// How the watching ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Watched {
+    /// The turn did.
+    Turn(TurnOutcome),
+    /// The person went, at ease.
+    Left,
+    /// The person went at once.
+    Broken,
+}
+
+impl Watched {
+    pub(super) fn code(self) -> ExitCode {
+        match self {
+            Watched::Turn(TurnOutcome::Completed) | Watched::Left => ExitCode::SUCCESS,
+            Watched::Turn(TurnOutcome::Failed) => ExitCode::FAILURE,
+            Watched::Turn(TurnOutcome::Interrupted) | Watched::Broken => ExitCode::from(INTERRUPTED),
+        }
+    }
+}
+
+/// A prompt that was said here and has not come to its end.
+struct Said {
+    prompt: PromptId,
+    turn: TurnId,
+    /// Whether the screen shows it as it was typed, right where its turn begins.
+    shown: bool,
+}
+
+pub(super) struct Live {
+    client: Client,
+    session: SessionId,
+    until: Until,
+    as_json: bool,
+    renderer: Renderer,
+    pub(super) screen: Screen,
+    pub(super) hand: Hand,
+    asks: VecDeque<Ask>,
+    /// What was last said to wait, where nobody can be asked.
+    told: Option<String>,
+    cursor: Seq,
+    /// The session as it was before we followed it; what was asked until then may be settled.
+    before: SessionInfo,
+    mode: Mode,
+    commands: Vec<SlashCommand>,
+    /// The turn that runs.
+    turn: Option<TurnId>,
+    said: Vec<Said>,
+    /// Whether the key that stops and leaves was pressed, and nothing happened since.
+    interrupted: bool,
+    /// Whether there is nothing more to read: the watch ends with what was said.
+    leaving: bool,
+}
+
+/// Whether this asks for something that was decided before `session` was looked at.
+pub(super) fn is_settled(event: &Event, session: &SessionInfo) -> bool {
+    let Body::ApprovalRequested(request) = &event.body else { return false };
+    let waits = session.approvals.iter().any(|open| open.request.approval == request.approval);
+    event.seq <= session.head && !waits
+}
+
+impl Live {
+    pub(super) fn new(client: Client, before: SessionInfo, until: Until, as_json: bool) -> Self {
+        let mut screen = Screen::new();
+        let hand = match (until, is_interactive()) {
+            // Programs that read events answer in their own way.
+            _ if as_json => Hand::Elsewhere,
+            (Until::Turn(_), true) => Hand::Person(typed_lines()),
+            (Until::Left, true) => match open_line(&screen) {
+                Ok((line, typed)) => {
+                    screen = screen.above(line);
+                    Hand::Person(typed)
+                }
+                // A terminal that can do nothing.
+                Err(_) => Hand::Person(typed_lines()),
+            },
+            (Until::Left, false) if !std::io::stdin().is_terminal() => Hand::Person(typed_lines()),
+            (Until::Turn(_) | Until::Left, false) => Hand::Elsewhere,
+        };
+        Self::on(client, before, until, as_json, screen, hand)
+    }
+
+    /// The same on a screen of the caller's, where somebody else may answer.
+    pub(super) fn on(
+        client: Client,
+        before: SessionInfo,
+        until: Until,
+        as_json: bool,
+        screen: Screen,
+        hand: Hand,
+    ) -> Self {
+        let renderer = Renderer::new(screen.style).in_folder(&before.cwd);
+        Self {
+            client,
+            session: before.session_id,
+            until,
+            as_json,
+            renderer,
+            screen,
+            hand,
+            asks: VecDeque::new(),
+            told: None,
+            cursor: Seq::ZERO,
+            mode: before.mode,
+            commands: before.commands.clone(),
+            turn: None,
+            said: Vec::new(),
+            before,
+            interrupted: false,
+            leaving: false,
+        }
+    }
+
+    /// Watches from `after` on. The exit code tells how the turn ended.
+    pub(super) async fn watch(mut self, after: Seq) -> Result<ExitCode> {
+        self.follow(after).await.map(Watched::code)
+    }
+
+    /// Watches from `after` on.
+    pub(super) async fn follow(&mut self, after: Seq) -> Result<Watched> {
+        let _: Value =
+            self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
+        self.cursor = after;
+        if after > Seq::ZERO && !self.as_json {
+            self.learn_names().await?;
+        }
+        self.screen.commands(slash::names(&self.commands));
+        let mut spin = tokio::time::interval(Duration::from_millis(SPINNER_PACE));
+        // One stream for the whole watch: it keeps a Ctrl-C that comes while an event is being shown.
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        loop {
+            if self.leaving && self.said.is_empty() && self.cursor >= self.before.head {
+                return self.left();
+            }
+            tokio::select! {
+                biased;
+                _ = interrupt.recv() => {
+                    if self.ctrl_c().await? {
+                        return Ok(Watched::Broken);
+                    }
+                }
+                news = self.client.news() => {
+                    let Ok(news) = news else { return Err(self.lost()?.into()) };
+                    if let Some(outcome) = self.news(news).await? {
+                        self.screen.settled()?;
+                        self.screen.print(&self.renderer.finish())?;
+                        return Ok(Watched::Turn(outcome));
+                    }
+                }
+                typed = self.hand.typed() => match typed {
+                    Some(typed) => if self.typed(typed).await? {
+                        return self.left();
+                    },
+                    // The end of what a person types is how they leave.
+                    None if self.until == Until::Left && self.screen.has_line() => return self.left(),
+                    None => {
+                        self.leaving = self.until == Until::Left;
+                        self.hand = Hand::Elsewhere;
+                        self.ask_person()?;
+                    }
+                },
+                _ = spin.tick(), if !self.as_json => self.tick()?,
+            }
+        }
+    }
+
+    /// The calls that run already: their beginning will not be seen, and their end wants a name.
+    async fn learn_names(&mut self) -> Result<()> {
+        #[derive(serde::Deserialize)]
+        struct Page {
+            items: Vec<Item>,
+        }
+        let newest = json!({ "session": self.session, "limit": 50 });
+        let Page { items } = self.client.call("timeline", newest).await?;
+        for item in items.iter().filter(|item| item.ended_at.is_none()) {
+            if let (Content::Tool { call, .. }, Some(id)) = (&item.content, item.id) {
+                // What a tool printed is no part of its name.
+                self.renderer.began_before(id, item.started_at, call, &call.name);
+            }
+        }
+        Ok(())
+    }
+
+    /// Nobody watches any more.
+    fn left(&mut self) -> Result<Watched> {
+        self.screen.settled()?;
+        Ok(Watched::Left)
+    }
+
+    /// What goes on is shown anew, as wide as the terminal is by now.
+    fn tick(&mut self) -> Result<()> {
+        if let Some(width) = self.screen.resized() {
+            self.renderer.resize(width);
+        }
+        let status = self.renderer.status(now());
+        let shown = match (status, self.screen.has_line()) {
+            (None, true) if self.interrupted => Some("Ctrl-C again leaves; the session goes on".to_owned()),
+            (None, true) => Some(self.at_rest()),
+            (status, _) => status,
+        };
+        Ok(self.screen.draw(shown)?)
+    }
+
+    async fn news(&mut self, news: News) -> Result<Option<TurnOutcome>> {
+        let (json, event) = match news {
+            News::Event(json, event) => (json, event),
+            News::Resume(session, after) => {
+                let _: Value =
+                    self.client.call("subscribe", json!({ "session": session, "after": after })).await?;
+                return Ok(None);
+            }
+        };
+        self.cursor = event.seq;
+        if self.as_json {
+            self.screen.print(&format!("{json}\n"))?;
+        } else {
+            let settled = self.notice_ask(&event);
+            if settled {
+                self.screen.settled()?;
+                self.hand.settled();
+            }
+            let text = self.shown(&event);
+            self.screen.print(&text)?;
+            if event.seq >= self.before.head && (settled || !self.screen.is_asking()) {
+                self.ask_person()?;
+            }
+        }
+        self.keep_up_with(&event);
+        Ok(self.ended_by(&event))
+    }
+
+    /// What an event adds to the screen.
+    fn shown(&mut self, event: &Event) -> String {
+        let of_ours = |said: &&Said| Some(said.turn) == event.turn;
+        let mine = self.said.iter().find(of_ours).map(|said| said.shown);
+        match &event.body {
+            Body::ApprovalRequested(request) if is_settled(event, &self.before) => {
+                self.renderer.decided_since(event, request);
+                String::new()
+            }
+            // It stands there as it was typed.
+            Body::UserMessage { .. } if mine == Some(true) => {
+                drop(self.renderer.event(event));
+                String::new()
+            }
+            Body::PromptQueued { .. } if mine.is_some() && self.screen.has_line() => match self.turn {
+                Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
+                None => String::new(),
+            },
+            _ => self.renderer.event(event),
+        }
+    }
+
+    /// Keeps in mind where the session stands.
+    fn keep_up_with(&mut self, event: &Event) {
+        match &event.body {
+            Body::TurnStarted { .. } => self.turn = event.turn,
+            Body::TurnFinished(_) => {
+                self.turn = None;
+                self.interrupted = false;
+                self.said.retain(|said| Some(said.turn) != event.turn);
+            }
+            Body::PromptCancelled { prompt } => self.said.retain(|said| said.prompt != *prompt),
+            Body::SessionSleeping(_) => self.turn = None,
+            // Nobody waits here for what waits for a person.
+            Body::QueueHeld => self.said.retain(|said| Some(said.turn) == self.turn),
+            Body::SessionClosed => {
+                self.turn = None;
+                self.said.clear();
+            }
+            Body::ModeChanged { mode } => self.mode = *mode,
+            Body::CommandsListed { commands } => {
+                self.commands.clone_from(commands);
+                self.screen.commands(slash::names(commands));
+            }
+            _ => {}
+        }
+        self.screen.busy(self.turn.is_some());
+    }
+
+    fn ended_by(&self, event: &Event) -> Option<TurnOutcome> {
+        let Body::TurnFinished(end) = &event.body else { return None };
+        (self.until == Until::Turn(event.turn?)).then_some(end.outcome)
+    }
+
+    /// The hub is gone in the middle of it.
+    fn lost(&mut self) -> Result<Fault> {
+        self.screen.settled()?;
+        self.screen.print(&self.renderer.finish())?;
+        let hint = format!("go on with `longshore attach {} --after {}`", self.session, self.cursor);
+        Ok(Fault::no_hub("the hub has gone; the session is as safe as its log", hint))
+    }
+
+    /// The first stops the turn, the second leaves.
+    async fn ctrl_c(&mut self) -> Result<bool> {
+        self.screen.erase()?;
+        let again = std::mem::replace(&mut self.interrupted, true);
+        if again || (self.until == Until::Left && !self.screen.has_line()) {
+            put_line("")?;
+            return Ok(true);
+        }
+        if self.until != Until::Left {
+            eprintln!("stopping the turn; Ctrl-C again does not wait for it");
+        }
+        self.client.send("interrupt", json!({ "session": self.session })).await?;
+        Ok(false)
+    }
+
+    /// What a person did. Says whether they leave.
+    async fn typed(&mut self, typed: Typed) -> Result<bool> {
+        match typed {
+            Typed::Line(line) => return self.line(&line).await,
+            Typed::Steer(words) => self.say(&words, "steer", false).await?,
+            Typed::Stop => self.stop().await?,
+            Typed::Break if self.turn.is_none() => {
+                return Ok(std::mem::replace(&mut self.interrupted, true));
+            }
+            Typed::Break => return self.ctrl_c().await,
+            Typed::NextMode => self.next_mode().await?,
+        }
+        Ok(false)
+    }
+}
+
+/// The input line of this terminal, with what was said in it before.
+fn open_line(screen: &Screen) -> Result<(InputLine, tokio::sync::mpsc::Receiver<Typed>)> {
+    let places = Places::find()?;
+    places.make_data()?;
+    InputLine::open(&places.history(), screen.style.color)
+}

@@ -1,0 +1,164 @@
+//! What the person who watches says: prompts, and commands behind a slash.
+
+use anyhow::Result;
+use longshore_model::capability::{Mode, ModelInfo};
+use longshore_model::id::{PromptId, TurnId};
+use longshore_model::info::SessionInfo;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{Live, Said, Until};
+use crate::cli::hand::Hand;
+use crate::cli::slash::{self, Slash};
+use crate::render::human::plural;
+use crate::render::{clean, remark};
+
+#[derive(Deserialize)]
+struct Prompted {
+    prompt: PromptId,
+    turn: TurnId,
+}
+
+impl Live {
+    /// A line: a command, an answer when something waits, otherwise a prompt. Says whether the person leaves.
+    pub(super) async fn line(&mut self, line: &str) -> Result<bool> {
+        match &self.hand {
+            Hand::Person(_) | Hand::Elsewhere => self.screen.typed(line)?,
+            Hand::Itself { .. } => self.screen.answered(line)?,
+        }
+        self.interrupted = false;
+        let slash = match self.until {
+            Until::Left => slash::parse(line, &self.commands),
+            Until::Turn(_) => Slash::Words(line.to_owned()),
+        };
+        match slash {
+            Slash::Quit => return Ok(true),
+            Slash::Words(words) => {
+                if self.answered(&words).await? || words.trim().is_empty() || self.until != Until::Left {
+                    return Ok(false);
+                }
+                let shown = self.screen.has_line() && self.turn.is_none();
+                self.say(&words, "queue", shown).await?;
+            }
+            Slash::Wrong(_) if !self.asks.is_empty() && self.answered(line).await? => {}
+            Slash::Wrong(why) => self.note(&why)?,
+            Slash::Help => {
+                let text: String =
+                    slash::help(&self.commands).iter().map(|line| format!("  {line}\n")).collect();
+                self.screen.print(&text)?;
+            }
+            Slash::Stop => self.stop().await?,
+            Slash::Steer(words) => self.say(&words, "steer", false).await?,
+            Slash::Now(words) => self.say(&words, "interrupt", false).await?,
+            Slash::Queue => self.queue().await?,
+            Slash::Send => self.wish("sendQueued", json!({ "all": true })).await?,
+            Slash::Discard => self.wish("discardQueue", json!({})).await?,
+            Slash::Mode(Some(mode)) => self.wish("update", json!({ "mode": mode })).await?,
+            Slash::Mode(None) => {
+                let modes: Vec<String> =
+                    self.before.capabilities.modes.iter().map(ToString::to_string).collect();
+                self.note(&format!("mode: {}; there are {}", self.mode, modes.join(", ")))?;
+            }
+            Slash::Model(Some(model)) => self.wish("update", json!({ "model": model })).await?,
+            Slash::Model(None) => self.models().await?,
+            Slash::Effort(Some(effort)) => self.wish("update", json!({ "effort": effort })).await?,
+            Slash::Effort(None) => {
+                let info = self.info().await?;
+                self.note(&format!("effort: {}", info.effort.as_deref().unwrap_or("default")))?;
+            }
+            Slash::Resume => self.wish("resume", json!({})).await?,
+        }
+        if !self.asks.is_empty() && !self.screen.is_asking() {
+            self.ask_person()?;
+        }
+        Ok(false)
+    }
+
+    /// Says something to the agent. `shown` when the screen shows it already, right where it will be heard.
+    pub(super) async fn say(&mut self, words: &str, when: &str, shown: bool) -> Result<()> {
+        let params = json!({ "session": self.session, "content": words, "when": when });
+        match self.client.call::<Prompted>("prompt", params).await {
+            Ok(Prompted { prompt, turn }) => {
+                self.said.push(Said { prompt, turn, shown });
+                Ok(())
+            }
+            refused => self.told_of(refused),
+        }
+    }
+
+    pub(super) async fn stop(&mut self) -> Result<()> {
+        if self.turn.is_some() {
+            self.client.send("interrupt", json!({ "session": self.session })).await?;
+        }
+        Ok(())
+    }
+
+    /// The next of the agent's modes. Not to ask any more is no key's business.
+    pub(super) async fn next_mode(&mut self) -> Result<()> {
+        let modes: Vec<Mode> =
+            self.before.capabilities.modes.iter().copied().filter(|mode| *mode != Mode::Full).collect();
+        let at = modes.iter().position(|mode| *mode == self.mode);
+        let next = at.map_or(0, |at| (at + 1) % modes.len().max(1));
+        match modes.get(next) {
+            Some(mode) if *mode != self.mode => self.wish("update", json!({ "mode": mode })).await,
+            Some(_) | None => self.note("this agent has no other mode"),
+        }
+    }
+
+    /// Wants something of the session; what comes of it is an event.
+    async fn wish(&mut self, method: &str, mut params: Value) -> Result<()> {
+        params["session"] = json!(self.session);
+        let done = self.client.call::<Value>(method, params).await;
+        self.told_of(done)
+    }
+
+    async fn info(&mut self) -> Result<SessionInfo> {
+        self.client.call("session", json!({ "session": self.session })).await
+    }
+
+    async fn queue(&mut self) -> Result<()> {
+        let info = self.info().await?;
+        if info.queue.is_empty() {
+            return self.note("nothing is queued");
+        }
+        for (at, prompt) in info.queue.iter().enumerate() {
+            self.note(&format!("{}. {}", at + 1, prompt.text))?;
+        }
+        match info.queue_held {
+            true => {
+                self.note("the turn was stopped, so these are held: /send sends them, /discard drops them")
+            }
+            false => Ok(()),
+        }
+    }
+
+    async fn models(&mut self) -> Result<()> {
+        #[derive(Deserialize)]
+        struct Known {
+            models: Vec<ModelInfo>,
+        }
+        let info = self.info().await?;
+        let known = self.client.call::<Known>("models", json!({ "agent": info.provider })).await;
+        let models = known.map(|known| known.models).unwrap_or_default();
+        self.note(&format!("model: {}", info.model.as_deref().unwrap_or("default")))?;
+        for model in models {
+            self.note(&format!("/model {}   {}", model.id, model.title))?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, text: &str) -> Result<()> {
+        Ok(self.screen.print(&remark(text, &self.screen.style))?)
+    }
+
+    /// What stands over the line while nothing goes on.
+    pub(super) fn at_rest(&self) -> String {
+        let queued = match self.said.len() {
+            0 => String::new(),
+            many => format!(" · {}", plural(many, "prompt")),
+        };
+        let agent = clean::clean(&self.before.provider).into_owned();
+        let text = format!("{agent} · mode {}{queued} · /help", self.mode);
+        crate::render::dimmed(&text, &self.screen.style)
+    }
+}

@@ -1,0 +1,49 @@
+//! `longshore resume`: go on with what a restart of the hub interrupted.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::id::SessionId;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::reach;
+use super::terminal::put_line;
+use super::wish::wish_of;
+use crate::render::human::{plural, short_id};
+
+/// Resume a session that a restart of the hub interrupted.
+#[derive(Debug, Args)]
+pub(super) struct Resume {
+    /// The session: an id or a part of it; the latest otherwise, or `-`
+    session: Option<String>,
+    /// All that were interrupted so
+    #[arg(long, conflicts_with = "session")]
+    all: bool,
+}
+
+impl Resume {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        #[derive(Deserialize)]
+        struct Resumed {
+            resumed: Vec<SessionId>,
+        }
+        if !self.all {
+            return wish_of(self.session.as_deref(), "resume", json!({}), "resumed", as_json).await;
+        }
+        let mut client = reach::hub().await?;
+        let answer: Value = client.call("resumeAll", json!({})).await?;
+        if as_json {
+            put_line(&answer)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let Resumed { resumed } = serde_json::from_value(answer)?;
+        let ids: Vec<String> = resumed.iter().copied().map(short_id).collect();
+        match resumed.len() {
+            0 => put_line("no session was interrupted by a restart")?,
+            many => put_line(format_args!("{} resumed: {}", plural(many, "session"), ids.join(", ")))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

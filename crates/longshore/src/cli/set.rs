@@ -1,0 +1,104 @@
+//! `longshore mode`, `longshore effort` and the model of a session: what its agent runs with.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Args;
+use longshore_model::capability::{Mode, ModelInfo};
+use longshore_model::info::SessionInfo;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::exit::Fault;
+use super::reach;
+use super::terminal::put_line;
+use super::wish::wish;
+use crate::client::Client;
+use crate::render::clean::clean;
+
+/// Change what an agent may do without asking, or tell what it may.
+#[derive(Debug, Args)]
+pub(super) struct SetMode {
+    /// The session: an id or a part of it; `-` is the latest
+    session: String,
+    /// plan, ask, auto-edit or full
+    mode: Option<Mode>,
+}
+
+impl SetMode {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let (mut client, session) = found(&self.session).await?;
+        let Some(mode) = self.mode else {
+            let modes = session.capabilities.modes.iter().map(ToString::to_string).collect::<Vec<_>>();
+            return told(
+                &json!({ "mode": session.mode, "modes": modes }),
+                &session.mode.to_string(),
+                as_json,
+            );
+        };
+        let words = format!("mode {mode}");
+        wish(&mut client, &session, "update", json!({ "mode": mode }), &words, as_json).await
+    }
+}
+
+/// Change how hard the model of a session thinks, or tell it.
+#[derive(Debug, Args)]
+pub(super) struct SetEffort {
+    /// The session: an id or a part of it; `-` is the latest
+    session: String,
+    /// One of the words that the agent knows, such as low, medium or high
+    effort: Option<String>,
+}
+
+impl SetEffort {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let (mut client, session) = found(&self.session).await?;
+        let Some(effort) = self.effort else {
+            let now = session.effort.as_deref().unwrap_or("default");
+            return told(&json!({ "effort": session.effort }), now, as_json);
+        };
+        let words = format!("effort {effort}");
+        wish(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
+    }
+}
+
+/// The model of a session: another one, or which there are.
+pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> Result<ExitCode> {
+    #[derive(Deserialize)]
+    struct Known {
+        models: Vec<ModelInfo>,
+    }
+    let (mut client, session) = found(named).await?;
+    if let Some(model) = model {
+        let words = format!("model {model}");
+        return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
+    }
+    let Known { models } = client.call("models", json!({ "agent": session.provider })).await?;
+    if as_json {
+        put_line(json!({ "model": session.model, "models": models }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    put_line(session.model.as_deref().unwrap_or("default"))?;
+    for ModelInfo { id, title, .. } in &models {
+        put_line(format_args!("  {}  {}", clean(id), clean(title)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn found(named: &str) -> Result<(Client, SessionInfo)> {
+    if named.parse::<Mode>().is_ok() {
+        let hint = format!("name the session first, as in: longshore mode - {named}");
+        return Err(Fault::usage(format!("`{named}` is a mode and no session"), hint).into());
+    }
+    let mut client = reach::hub().await?;
+    let session = reach::session(&mut client, Some(named)).await?;
+    Ok((client, session))
+}
+
+fn told(json: &serde_json::Value, plain: &str, as_json: bool) -> Result<ExitCode> {
+    match as_json {
+        true => put_line(json)?,
+        false => put_line(clean(plain))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}

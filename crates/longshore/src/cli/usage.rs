@@ -1,0 +1,60 @@
+//! `longshore usage`: tokens and cost, by day, agent or project.
+
+use std::io::IsTerminal;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Args, ValueEnum};
+use longshore_model::usage::DayUsage;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::reach;
+use super::terminal::{put, put_line, style};
+use crate::render::{Show, usage_table, usage_tsv};
+
+/// Show tokens and cost of the latest days.
+#[derive(Debug, Args)]
+pub(super) struct Usage {
+    /// How many days
+    #[arg(long, default_value_t = 30)]
+    days: u32,
+    /// Added up by what
+    #[arg(long, value_enum, default_value = "day")]
+    by: By,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum By {
+    Day,
+    Agent,
+    Project,
+}
+
+#[derive(Deserialize)]
+struct Known {
+    days: Vec<DayUsage>,
+}
+
+impl Usage {
+    pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
+        let mut client = reach::hub().await?;
+        let query = json!({ "days": self.days });
+        if as_json {
+            let known: Value = client.call("usage", query).await?;
+            put_line(&known)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        let Known { days } = client.call("usage", query).await?;
+        let named = |day: &DayUsage| match self.by {
+            By::Day => day.day.clone(),
+            By::Agent => day.agent.clone(),
+            By::Project => day.project.clone().unwrap_or_default(),
+        };
+        match std::io::stdout().is_terminal() {
+            true => put(usage_table(&days, named, &style(Show::Hidden)))?,
+            false => put(usage_tsv(&days, named))?,
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}

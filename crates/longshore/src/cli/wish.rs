@@ -1,0 +1,53 @@
+//! Wanting something of a session: naming it, asking the hub, telling what came of it.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use longshore_model::info::SessionInfo;
+use serde_json::{Value, json};
+
+use super::reach;
+use super::terminal::put_line;
+use crate::client::Client;
+use crate::render::clean::clean;
+use crate::render::human::short_id;
+
+/// Calls a method for a session and tells it in a few words, which follow the session's name.
+pub(super) async fn wish(
+    client: &mut Client,
+    session: &SessionInfo,
+    method: &str,
+    mut params: Value,
+    told: &str,
+    as_json: bool,
+) -> Result<ExitCode> {
+    params["session"] = json!(session.session_id);
+    let answer: Value = client.call(method, params).await?;
+    match as_json {
+        true => put_line(&answer)?,
+        false => put_line(format_args!("{}: {told}", called(session)))?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The same for a session that is still to be found.
+pub(super) async fn wish_of(
+    named: Option<&str>,
+    method: &str,
+    params: Value,
+    told: &str,
+    as_json: bool,
+) -> Result<ExitCode> {
+    let mut client = reach::hub().await?;
+    let session = reach::session(&mut client, named).await?;
+    wish(&mut client, &session, method, params, told, as_json).await
+}
+
+/// A session as a sentence names it.
+pub(super) fn called(session: &SessionInfo) -> String {
+    let title: String = clean(&session.title).lines().next().unwrap_or_default().chars().take(60).collect();
+    match title.is_empty() {
+        true => short_id(session.session_id),
+        false => format!("{} ({title})", short_id(session.session_id)),
+    }
+}

@@ -1,0 +1,117 @@
+//! What needs somebody, in a list.
+
+use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::time::Timestamp;
+
+use super::ask;
+use super::clean::clean;
+use super::columns::{Column, table, tsv};
+use super::human::age;
+use super::line::Line;
+use super::rows::remark;
+use super::style::{Style, ink};
+
+const COLUMNS: [Column; 5] = [
+    Column::left("ID", 0, 8),
+    Column::left("SESSION", 1, 8),
+    Column::left("NEEDS", 0, 11),
+    Column::left("WHAT", 0, 20),
+    Column::right("AGE", 2, 3),
+];
+
+/// One thing that needs somebody.
+struct Need {
+    id: String,
+    session: String,
+    kind: &'static str,
+    what: String,
+    since: Timestamp,
+}
+
+fn needs(approvals: &[OpenApproval], questions: &[OpenQuestion], interrupted: &[SessionInfo]) -> Vec<Need> {
+    let approval = |open: &OpenApproval| Need {
+        id: open.request.approval.to_string(),
+        session: open.session.to_string(),
+        kind: "approval",
+        what: ask::brief(&open.request.subject),
+        since: open.requested_at,
+    };
+    let question = |open: &OpenQuestion| Need {
+        id: open.request.question.to_string(),
+        session: open.session.to_string(),
+        kind: "answer",
+        what: open
+            .text
+            .clone()
+            .or_else(|| open.request.fields.first().map(|field| field.text.clone()))
+            .unwrap_or_default(),
+        since: open.asked_at,
+    };
+    let resume = |session: &SessionInfo| Need {
+        id: session.session_id.to_string(),
+        session: session.session_id.to_string(),
+        kind: "resume",
+        what: format!("interrupted by a restart: {}", session.title),
+        since: session.updated_at,
+    };
+    let mut needs: Vec<Need> = approvals.iter().map(approval).collect();
+    needs.extend(questions.iter().map(question));
+    needs.sort_by_key(|need| need.since);
+    needs.extend(interrupted.iter().map(resume));
+    needs
+}
+
+/// For a person: what it is, and what to do about it.
+pub fn inbox_table(
+    approvals: &[OpenApproval],
+    questions: &[OpenQuestion],
+    interrupted: &[SessionInfo],
+    now: Timestamp,
+    style: &Style,
+) -> String {
+    let needs = needs(approvals, questions, interrupted);
+    if needs.is_empty() {
+        return remark("you're all caught up", style);
+    }
+    let tail = |id: &str| id.get(id.len().saturating_sub(8)..).unwrap_or(id).to_owned();
+    let row = |need: &Need| {
+        vec![
+            Line::of(&tail(&need.id), ink::CODE),
+            Line::of(&tail(&need.session), ink::DIM),
+            Line::of(need.kind, ink::ASK),
+            Line::of(clean(&need.what).lines().next().unwrap_or_default(), ink::PLAIN),
+            Line::of(&age(now.millis_since(need.since)), ink::DIM),
+        ]
+    };
+    let mut text = table(&COLUMNS, &needs.iter().map(row).collect::<Vec<_>>(), style);
+    let mut how = Vec::new();
+    if !approvals.is_empty() {
+        how.push("longshore approve ID, or deny ID -m WHY");
+    }
+    if !questions.is_empty() {
+        how.push("longshore answer ID");
+    }
+    if !interrupted.is_empty() {
+        how.push("longshore resume ID, or --all");
+    }
+    text.push_str(&remark(&how.join("; "), style));
+    text
+}
+
+/// For programs: kind, id, session, what, since when; a tab between them.
+pub fn inbox_tsv(
+    approvals: &[OpenApproval],
+    questions: &[OpenQuestion],
+    interrupted: &[SessionInfo],
+) -> String {
+    let row = |need: &Need| {
+        tsv([
+            need.kind.to_owned(),
+            need.id.clone(),
+            need.session.clone(),
+            need.what.clone(),
+            need.since.to_string(),
+        ])
+    };
+    needs(approvals, questions, interrupted).iter().map(row).collect()
+}

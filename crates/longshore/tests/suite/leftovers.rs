@@ -1,0 +1,162 @@
+//! Nothing that agents started outlives them, the session or the hub.
+
+use longshore_model::lifecycle::TurnOutcome;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, Talk, processes, processes_with, until};
+use super::story::{CODEX, OPENCODE, steps};
+
+/// An agent that cares neither for SIGTERM nor for the end of its input, with a child in its group and one that left it.
+const RUDE: &str = r#"
+[agents.rude]
+driver = "acp"
+command = ["sh", "-c", "trap '' TERM; sleep 600 & setsid sleep 600 & echo up > rude.txt; while :; do sleep 0.1; done"]
+"#;
+
+/// The run of the hub whose mark a process carries.
+fn run_of(pid: i32) -> String {
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+    let mark = environment.split(|byte| *byte == 0).find_map(|one| one.strip_prefix(b"LEASH_OF_LONGSHORE="));
+    let mark = String::from_utf8(mark.unwrap_or_default().to_vec()).unwrap();
+    mark.split(':').next().unwrap().to_owned()
+}
+
+/// The processes that carry the mark of a run.
+fn marked(run: &str) -> Vec<i32> {
+    processes(|at| {
+        let environment = std::fs::read(at.join("environ")).unwrap_or_default();
+        environment.windows(run.len()).any(|part| part == run.as_bytes())
+    })
+}
+
+async fn work(rig: &Rig, agent: &str, mode: &str) -> Talk {
+    let mut talk = rig.open_with(agent, mode).await;
+    talk.prompt(&format!("run it with {agent}")).await;
+    talk
+}
+
+#[tokio::test]
+async fn a_hub_that_is_killed_and_started_again_leaves_no_process_behind() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    let config = rig.folder.path().join("longshore/config.toml");
+    let settings = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(config, settings + RUDE).unwrap();
+    rig.start().await;
+    let file = |name: &str| rig.work().join(name);
+    let command = |name: &str| {
+        format!("setsid sh -c 'sleep 600; echo {name}' & echo up > {}; sleep 600", file(name).display())
+    };
+    let story: Value = json!([
+        { "when": { "contains": "with codex" }, "do": [(CODEX.run)(&command("codex.txt"))] },
+        { "when": { "contains": "with opencode" }, "do": [(OPENCODE.run)(&command("opencode.txt"))] },
+        { "when": { "contains": "with react" }, "do": [{ "call": "shell", "args": { "command": command("react.txt") } }] },
+    ]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talks = Vec::new();
+    for agent in ["codex", "opencode", "react", "rude"] {
+        talks.push(work(&rig, agent, "full").await);
+    }
+    for name in ["codex.txt", "opencode.txt", "react.txt", "rude.txt"] {
+        let file = file(name);
+        until(name, || file.exists()).await;
+    }
+    let run = run_of(rig.agents()[0]);
+    assert_eq!(run.len(), 32, "{run}");
+    assert!(marked(&run).len() >= 8, "{:?}", marked(&run));
+    rig.kill().await;
+    rig.start().await;
+    until("all of it is gone", || marked(&run).is_empty()).await;
+}
+
+#[tokio::test]
+async fn a_hub_that_is_killed_and_never_started_again_leaves_no_process_behind() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), RUDE).unwrap();
+    rig.start().await;
+    rig.open_with("rude", "ask").await;
+    let file = rig.work().join("rude.txt");
+    until("it runs", || file.exists()).await;
+    let run = run_of(rig.agents()[0]);
+    assert!(marked(&run).len() >= 3, "{:?}", marked(&run));
+    rig.kill().await;
+    until("all of it is gone", || marked(&run).is_empty()).await;
+}
+
+#[tokio::test]
+async fn what_a_killed_agent_ran_is_gone_with_it() {
+    let rig = Rig::with(json!([])).await;
+    let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
+    let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
+    let story = json!([{ "do": [(CODEX.run)(&command)] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with("codex", "full").await;
+    let turn = talk.prompt("run it").await;
+    until("the command runs", || begun.exists()).await;
+    rig.kill_agents();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    until("the command is gone", || processes_with(&done).is_empty()).await;
+    assert!(!done.exists());
+    assert!(talk.story().contains("killed by SIGKILL"), "{}", talk.story());
+}
+
+#[tokio::test]
+async fn a_prompt_that_interrupts_ends_what_the_agent_runs() {
+    let rig = Rig::with(json!([])).await;
+    let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
+    let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
+    let story = json!([{ "do": [(CODEX.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with("codex", "full").await;
+    let first = talk.prompt("run it").await;
+    until("the command runs", || begun.exists()).await;
+    let second = talk.prompt_when("leave that", "interrupt").await;
+    assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
+    assert_eq!(talk.until_turn_ends(second).await, TurnOutcome::Completed, "{}", talk.story());
+    assert!(processes_with(&done).is_empty() && !done.exists(), "{}", talk.story());
+}
+
+/// An agent that answers no prompt but the second, and takes no notice of an interrupt.
+const DEAF: &str = r#"
+const fs = require("fs");
+const say = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\n");
+process.on("SIGTERM", () => {});
+setInterval(() => {}, 1000);
+require("readline").createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method, params } = JSON.parse(line);
+  if (method === "initialize") {
+    say({ id, result: { protocolVersion: 1, agentCapabilities: { loadSession: true } } });
+  } else if (method === "session/new") {
+    say({ id, result: { sessionId: "one" } });
+  } else if (method === "session/load") {
+    say({ id, result: {} });
+  } else if (method === "session/prompt" && !fs.existsSync("asked.txt")) {
+    fs.writeFileSync("asked.txt", "");
+  } else if (method === "session/prompt") {
+    const content = { type: "text", text: "Heard." };
+    say({ method: "session/update", params: { sessionId: "one", update: { sessionUpdate: "agent_message_chunk", content } } });
+    say({ id, result: { stopReason: "end_turn" } });
+  }
+});
+"#;
+
+#[tokio::test]
+async fn an_agent_that_does_not_stop_is_ended_and_the_prompt_behind_it_is_heard_by_the_next() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("deaf.js"), DEAF).unwrap();
+    let program = rig.folder.path().join("deaf.js");
+    let settings = format!("[agents.deaf]\ndriver = \"acp\"\ncommand = [\"node\", {program:?}]\n");
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), settings).unwrap();
+    rig.start().await;
+    let mut talk = rig.open_with("deaf", "ask").await;
+    let first = talk.prompt("go on for ever").await;
+    let asked = rig.work().join("asked.txt");
+    until("it is at work", || asked.exists()).await;
+    let second = talk.prompt_when("leave that", "interrupt").await;
+    assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
+    assert!(talk.story().contains("did not stop within 10 s"), "{}", talk.story());
+    assert_eq!(talk.until_turn_ends(second).await, TurnOutcome::Completed, "{}", talk.story());
+    assert_eq!(talk.messages(), ["Heard."], "{}", talk.story());
+}

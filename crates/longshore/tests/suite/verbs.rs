@@ -1,0 +1,253 @@
+//! The verbs of every day: which of them start the hub, what they read, what they change, and how they end.
+
+use std::process::{Output, Stdio};
+
+use serde_json::{Value, json};
+use tokio::io::AsyncWriteExt;
+
+use super::rig::{Rig, WITHIN};
+
+async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
+    told(rig, arguments, "", &[]).await
+}
+
+/// A verb with something in its stdin, and more in its surroundings.
+async fn told(rig: &Rig, arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
+    let mut command = rig.longshore();
+    command.args(arguments).envs(env.iter().copied()).stdin(Stdio::piped());
+    let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut stdin = running.stdin.take().unwrap();
+    // Not everybody reads it.
+    let _ = stdin.write_all(input.as_bytes()).await;
+    drop(stdin);
+    tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn json_of(output: &Output) -> Value {
+    serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{}{}", out(output), err(output)))
+}
+
+/// The one port on which a hub that is started by the way listens.
+const ANYWHERE: (&str, &str) = ("LONGSHORE_BIND", "127.0.0.1:0");
+
+#[tokio::test]
+async fn every_verb_that_needs_the_hub_starts_it_and_says_so_in_one_line() {
+    let mut rig = Rig::with(json!([{ "do": [{ "say": "Hello." }] }, { "do": [{ "say": "Again." }] }])).await;
+    assert!(longshore(&rig, &["run", "codex", "hi", "--mode", "full"]).await.status.success());
+    let hub_log = std::fs::read_to_string(rig.hub_log()).unwrap();
+    assert!(!hub_log.contains("brought up to date"), "a fresh log is no news: {hub_log}");
+    assert!(longshore(&rig, &["down"]).await.status.success());
+    rig.gone().await;
+    for verb in ["down", "doctor"] {
+        let asked = told(&rig, &[verb], "", &[ANYWHERE]).await;
+        assert!(!err(&asked).contains("started the hub"), "{verb} starts no hub: {}", err(&asked));
+    }
+    let listed = told(&rig, &["ls"], "", &[ANYWHERE]).await;
+    assert!(out(&listed).contains("hi"), "{}{}", out(&listed), err(&listed));
+    let said = err(&listed);
+    assert!(said.starts_with("started the hub in the background: http://127.0.0.1:"), "{said}");
+    assert!(said.lines().count() == 1 && said.contains("longshore open"), "{said}");
+    assert!(!said.contains('#'), "a code is for a person who sits there, and for no file: {said}");
+
+    // The sessions wake with the next prompt, whatever the first words are.
+    assert!(longshore(&rig, &["down"]).await.status.success());
+    let woken = told(&rig, &["prompt", "-", "more"], "", &[ANYWHERE]).await;
+    assert!(out(&woken).contains("Again."), "{}{}", out(&woken), err(&woken));
+    assert!(longshore(&rig, &["down"]).await.status.success());
+    let named = told(&rig, &["ls"], "", &[("LONGSHORE_URL", "http://127.0.0.1:9")]).await;
+    assert_eq!(named.status.code(), Some(6), "{}", err(&named));
+    assert!(
+        err(&named).contains("LONGSHORE_URL") && !err(&named).contains("longshore up"),
+        "{}",
+        err(&named)
+    );
+}
+
+#[tokio::test]
+async fn a_hub_is_left_in_the_background_and_a_browser_is_let_in_once() {
+    let mut rig = Rig::with(json!([])).await;
+    assert!(longshore(&rig, &["down"]).await.status.success());
+    rig.gone().await;
+    let up = longshore(&rig, &["up", "--detach", "--bind", "127.0.0.1:0", "--json"]).await;
+    assert!(up.status.success(), "{}", err(&up));
+    let url = json_of(&up)["url"].as_str().unwrap().to_owned();
+    let again = longshore(&rig, &["up", "--detach"]).await;
+    assert_eq!(again.status.code(), Some(5), "{}", err(&again));
+
+    let (browser, opened) = (rig.folder.path().join("browser"), rig.folder.path().join("opened"));
+    std::fs::write(
+        &browser,
+        format!("#!/bin/sh\nprintf %s \"$1\" > {}.new\nmv {0}.new {0}\n", opened.display()),
+    )
+    .unwrap();
+    use std::os::unix::fs::PermissionsExt;
+    std::fs::set_permissions(&browser, std::fs::Permissions::from_mode(0o700)).unwrap();
+    let open = told(&rig, &["open", "--json"], "", &[("BROWSER", browser.to_str().unwrap())]).await;
+    assert_eq!(json_of(&open)["opened"], true, "{}", err(&open));
+    let link = json_of(&open)["url"].as_str().unwrap().to_owned();
+    let (before, code) = link.split_once("/pair?enter#").expect("a link that signs in");
+    assert_eq!((before, code.len()), (url.as_str(), 8), "{link}");
+
+    // What the browser is started with holds no code: everybody can read that.
+    let mut pace = tokio::time::interval(std::time::Duration::from_millis(20));
+    let shown = async {
+        loop {
+            pace.tick().await;
+            if let Ok(said) = std::fs::read_to_string(&opened) {
+                return said;
+            }
+        }
+    };
+    let shown = tokio::time::timeout(WITHIN, shown).await.expect("no browser was started");
+    assert!(!shown.contains(code), "{shown}");
+    let page = shown.strip_prefix("file://").unwrap();
+    assert!(std::fs::read_to_string(page).unwrap().contains(&link));
+    assert_eq!(std::fs::metadata(page).unwrap().permissions().mode() & 0o777, 0o600);
+
+    let printed = told(&rig, &["open"], "", &[]).await;
+    assert!(out(&printed).trim().starts_with(&format!("{url}/pair?enter#")), "{}", out(&printed));
+    assert!(longshore(&rig, &["down"]).await.status.success());
+}
+
+#[tokio::test]
+async fn a_prompt_is_read_from_a_pipe_and_a_dash_is_the_latest_session() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "One." }] }, { "do": [{ "say": "Two." }] }, { "do": [{ "say": "Three." }] },
+    ]))
+    .await;
+    assert!(longshore(&rig, &["run", "codex", "first", "--mode", "full"]).await.status.success());
+    let piped = told(&rig, &["prompt", "-", "-"], "fix it\nall of it\n", &[]).await;
+    assert!(out(&piped).contains("> fix it\n  all of it\n"), "{}{}", out(&piped), err(&piped));
+    let long = "word ".repeat(60_000);
+    let piped = told(&rig, &["prompt", "-"], &long, &[]).await;
+    assert!(piped.status.success(), "{}", err(&piped));
+    let echoed = out(&piped);
+    assert!(echoed.len() < 10_000 && echoed.contains("left out"), "{} bytes", echoed.len());
+    let empty = told(&rig, &["prompt", "-"], " \n", &[]).await;
+    assert_eq!(empty.status.code(), Some(2), "{}", err(&empty));
+    for verb in ["show", "export", "queue"] {
+        let named = longshore(&rig, &[verb, "-"]).await;
+        assert!(named.status.success(), "{verb} -: {}", err(&named));
+    }
+    let nothing = longshore(&rig, &["search", "nowheretobefound"]).await;
+    assert_eq!(nothing.status.code(), Some(1), "{}", out(&nothing));
+}
+
+#[tokio::test]
+async fn what_the_api_has_has_a_verb() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "One." }] },
+        { "do": [{ "call": "exec_command", "args": { "cmd": "touch one" } }] },
+        { "do": [{ "say": "Done." }] },
+    ]))
+    .await;
+    assert!(longshore(&rig, &["run", "codex", "first", "--mode", "ask"]).await.status.success());
+    let ended = |output: &Output| (output.status.code(), format!("{}{}", out(output), err(output)));
+    for (arguments, words) in [
+        (vec!["rename", "-", "Another", "title"], "now called Another title"),
+        (vec!["mode", "-", "plan"], "mode plan"),
+        (vec!["mode", "-"], "plan"),
+        (vec!["mode", "-", "ask"], "mode ask"),
+        (vec!["inbox"], ""),
+        (vec!["usage", "--by", "agent"], "codex"),
+        (vec!["wait", "-"], "idle"),
+        (vec!["ls", "--status", "idle"], "Another title"),
+    ] {
+        let (code, told) = ended(&longshore(&rig, &arguments).await);
+        assert!(code == Some(0) && told.contains(words), "{arguments:?}: {code:?} {told}");
+    }
+    let wrong = longshore(&rig, &["mode", "plan"]).await;
+    assert!(wrong.status.code() == Some(2) && err(&wrong).contains("mode - plan"), "{}", err(&wrong));
+
+    // Something waits: it is in the inbox, `wait` says so, and the session's name is enough to allow it.
+    assert!(longshore(&rig, &["prompt", "-", "make it", "--detach"]).await.status.success());
+    let waits = longshore(&rig, &["wait", "-"]).await;
+    assert_eq!(ended(&waits).0, Some(7), "{:?}", ended(&waits));
+    let inbox = json_of(&longshore(&rig, &["inbox", "--json"]).await);
+    let session = inbox["approvals"][0]["session"].as_str().unwrap().to_owned();
+    assert!(out(&longshore(&rig, &["inbox"]).await).starts_with("approval\t"));
+    let needs = longshore(&rig, &["ls", "--status", "needs-you"]).await;
+    assert!(out(&needs).contains(&session), "{}", out(&needs));
+    assert!(out(&longshore(&rig, &["ls", "--status", "waiting"]).await).contains(&session));
+    let (code, told) = ended(&longshore(&rig, &["prompt", "-", "and then", "--detach"]).await);
+    assert_eq!(code, Some(0), "{told}");
+    for (arguments, words) in [
+        (vec!["queue", "-"], "1  and then"),
+        (vec!["queue", "edit", "-", "1", "and later"], "rewritten"),
+        (vec!["queue"], "1  and later"),
+        (vec!["queue", "drop", "-", "1"], "removed"),
+        (vec!["queue"], "nothing is queued"),
+        (vec!["approve", session.as_str()], "allowed: run"),
+    ] {
+        let (code, told) = ended(&longshore(&rig, &arguments).await);
+        assert!(code == Some(0) && told.contains(words), "{arguments:?}: {code:?} {told}");
+    }
+    assert_eq!(ended(&longshore(&rig, &["wait", &session]).await).0, Some(0));
+    assert!(rig.work().join("one").exists());
+    let forked = longshore(&rig, &["fork", &session]).await;
+    assert!(out(&forked).contains("forked into"), "{}", err(&forked));
+    for (arguments, words) in [
+        (vec!["archive", session.as_str()], "archived"),
+        (vec!["archive", session.as_str(), "--undo"], "unarchived"),
+        (vec!["close", session.as_str()], "ended"),
+    ] {
+        let (code, told) = ended(&longshore(&rig, &arguments).await);
+        assert!(code == Some(0) && told.contains(words), "{arguments:?}: {code:?} {told}");
+    }
+    let late = longshore(&rig, &["wait", "-", "--timeout", "0"]).await;
+    assert!(matches!(late.status.code(), Some(0 | 124)), "{}", err(&late));
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_used_opens_no_session() {
+    let rig = Rig::with(json!([])).await;
+    let file = rig.work().join("file");
+    std::fs::write(&file, "").unwrap();
+    let run = longshore(&rig, &["run", "codex", "hi", "--cwd", file.to_str().unwrap()]).await;
+    assert!(run.status.code() == Some(2) && err(&run).contains("it is a file"), "{}", err(&run));
+    let gone = rig.work().join("gone");
+    std::fs::create_dir(&gone).unwrap();
+    let mut command = rig.longshore();
+    // A shell in a folder that somebody else removed.
+    let script = format!("rmdir {} && exec {} run codex hi", gone.display(), env!("CARGO_BIN_EXE_longshore"));
+    let mut shell = tokio::process::Command::new("sh");
+    let variables = command
+        .as_std_mut()
+        .get_envs()
+        .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+    shell.env_clear().envs(variables.collect::<Vec<_>>()).current_dir(&gone).args(["-c", &script]);
+    let run = tokio::time::timeout(WITHIN, shell.stdin(Stdio::null()).output()).await.unwrap().unwrap();
+    assert!(
+        run.status.code() == Some(2) && err(&run).contains("the folder that you are in"),
+        "{}",
+        err(&run)
+    );
+    assert_eq!(out(&longshore(&rig, &["ls"]).await), "");
+}
+
+#[tokio::test]
+async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
+    let rig = Rig::with(json!([
+        { "do": [{ "call": "exec_command", "args": { "cmd": "echo begin; while [ ! -e go ]; do sleep 0.1; done; echo end", "yield_time_ms": 30000 } }] },
+        { "do": [{ "say": "First." }] },
+        { "do": [{ "say": "Second." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "run it").await;
+    talk.until_event("the command runs", |event| event.text().contains("begin")).await;
+    let mut watching = rig.longshore();
+    let watching = watching.args(["prompt", "-", "and then"]).stdout(Stdio::piped()).spawn().unwrap();
+    talk.until_event("it is queued", |event| matches!(event.body, longshore_model::event::Body::PromptQueued { .. } if event.text() == "and then")).await;
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    let ended = tokio::time::timeout(WITHIN, watching.wait_with_output()).await.unwrap().unwrap();
+    let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}

@@ -1,0 +1,43 @@
+// What a thing on the timeline shows of the things around it.
+import { sumOfTurn } from "../../lib/changes.ts";
+import type { FileChange, TimelineItem } from "../../lib/contract.ts";
+import { decisionsByItem } from "../../lib/shown.ts";
+
+export class Around {
+  /** What was decided about calls that show it themselves. */
+  readonly decided: ReturnType<typeof decisionsByItem>;
+  /** Before the end of the first turn there is nothing that a fork could begin with. */
+  private readonly forkableAfter: number;
+
+  constructor(
+    private readonly items: readonly TimelineItem[],
+    hasOlder: boolean,
+  ) {
+    this.decided = decisionsByItem(items);
+    this.forkableAfter = hasOlder ? 0 : (items.find((item) => item.kind === "turn_end")?.seq ?? Infinity);
+  }
+
+  /** What an item changes, for approvals that only point at it. */
+  changesOf(id: string): FileChange[] {
+    const item = this.items.find((one) => one.id === id && (one.kind === "tool" || one.kind === "diff"));
+    return item?.kind === "tool" ? (item.content.changes ?? []) : item?.kind === "diff" ? item.content.changes : [];
+  }
+
+  sumOf(turn: string | null | undefined): FileChange[] {
+    return sumOfTurn(this.items, turn);
+  }
+
+  /** The last words of a turn. */
+  answerOf(end: TimelineItem): string {
+    return this.items.findLast((item) => item.kind === "message" && item.turn === end.turn && item.seq < end.seq)?.text ?? "";
+  }
+
+  mayForkAt(item: TimelineItem): boolean {
+    return item.kind === "turn_end" ? item.seq >= this.forkableAfter : item.seq > this.forkableAfter;
+  }
+
+  /** The message that begins the turn after this one; none when it was the last. */
+  nextPrompt(end: TimelineItem): TimelineItem | undefined {
+    return this.items.find((item) => item.kind === "user_message" && item.seq > end.seq && item.turn !== end.turn);
+  }
+}

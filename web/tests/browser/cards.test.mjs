@@ -1,0 +1,174 @@
+// Approvals by keyboard, commands that hide their end, answers that are copied, parts that do not come.
+import assert from "node:assert/strict";
+import { DESKTOP, PHONE, prompt, quiet, until } from "./browser.mjs";
+import { scene } from "./given.mjs";
+import { STUFFED_END, STUFFING, varied, week } from "./scenes.mjs";
+
+scene("approvals are answered by keyboard, in the inbox and in a session", async ({ open, hub, stage }) => {
+  for (const log of week(stage.work)) await hub.take(log);
+  const first = (await hub.open({ prompt: "write a note by key" })).sessionId;
+  await hub.ask(first);
+  const page = await open({ size: DESKTOP });
+  const card = page.locator("main article", { hasText: "write a note by key" });
+  await card.waitFor();
+  // Other scenes leave things that wait; the first keys lead to them, never into the list beside.
+  await until("the card is focused", async () => {
+    await page.keyboard.press("j");
+    assert.equal(await page.evaluate(() => document.activeElement.closest("aside") !== null), false, "in the list beside");
+    return card.locator("[data-ask]").evaluate((ask) => ask === document.activeElement);
+  });
+  await page.keyboard.press("y");
+  await until("another ask, after the first was allowed", async () => (await hub.call("GET", `/sessions/${first}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "allow_once"));
+  await hub.call("POST", `/sessions/${first}/interrupt`);
+
+  const second = (await hub.open({ prompt: "write a note by key again" })).sessionId;
+  await hub.ask(second);
+  await page.goto(`${stage.url}/sessions/${second}`);
+  await page.getByRole("button", { name: "Allow once" }).waitFor();
+  await page.evaluate(() => document.activeElement?.blur?.());
+  await page.keyboard.press("d");
+  await until("the field is focused", () => page.getByLabel("Message to the agent").evaluate((field) => field === document.activeElement));
+  await page.keyboard.type("by key");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Back", exact: true }).last().click();
+  await page.evaluate(() => document.activeElement?.blur?.());
+  await page.keyboard.press("x");
+  await page.getByTitle(/denied by owner/).first().waitFor();
+  await hub.call("POST", `/sessions/${second}/interrupt`);
+
+  // From the top of the page to its content in two keys.
+  await page.goto(`${stage.url}/`);
+  await page.getByRole("heading", { name: "Inbox" }).waitFor();
+  await page.keyboard.press("Tab");
+  assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
+  await page.keyboard.press("Enter");
+  assert.equal(await page.evaluate(() => document.activeElement.id), "content");
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("an approval out of sight is shown before a key decides it", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak at length" });
+  await hub.rest(sessionId);
+  await hub.call("POST", `/sessions/${sessionId}/prompts`, { content: "write a note out of sight" });
+  const page = await open({ size: { width: 1_000, height: 460 }, path: `/sessions/${sessionId}` });
+  await page.getByRole("button", { name: "Allow once" }).waitFor();
+  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
+  const pill = page.getByRole("button", { name: /Latest: the agent needs you/ });
+  await pill.waitFor();
+  await page.keyboard.press("y");
+  await page.getByRole("button", { name: "Allow once" }).waitFor();
+  assert.equal((await hub.session(sessionId)).activity, "waiting", "nothing was decided that was not seen");
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  assert.deepEqual(page.complaints, []);
+});
+
+for (const what of Object.keys(STUFFING)) scene(`the end of a command that is stuffed with ${what} is seen beside the buttons`, async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: `be long with ${what}` });
+  await hub.ask(sessionId);
+  for (const path of [`/sessions/${sessionId}`, "/"]) {
+    const page = await open({ size: PHONE, path });
+    const card = page.locator("[data-ask]", { hasText: "elsewhere" }).first();
+    await card.waitFor();
+    await card.getByRole("button", { name: "Allow once" }).scrollIntoViewIfNeeded();
+    await quiet(page);
+    const found = await card.evaluate((ask, end) => {
+      const pre = ask.querySelector("pre");
+      const text = [...pre.childNodes].findLast((node) => node.textContent.includes(end));
+      const range = document.createRange();
+      range.selectNodeContents(text);
+      const last = range.getClientRects();
+      const bottom = last[last.length - 1].bottom;
+      const allow = [...ask.querySelectorAll("button")].find((one) => one.textContent.includes("Allow once")).getBoundingClientRect();
+      const scrollers = [...ask.querySelectorAll("*")].filter((one) => one.scrollHeight > one.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(one).overflowY)).length;
+      return { near: allow.top - bottom, inView: bottom > 0 && allow.bottom <= innerHeight + 2, scrollers, ends: pre.textContent.trim().endsWith(end) };
+    }, STUFFED_END);
+    assert.ok(found.ends && found.inView && found.near >= 0 && found.near < 260, JSON.stringify(found));
+    assert.equal(found.scrollers, 0, "no scroller within the card");
+    await card.getByText("deletes").waitFor();
+    if (what === "lines" || what === "letters") {
+      await card.getByText(/not shown/).first().waitFor();
+      await card.getByRole("button", { name: /^Show all/ }).click();
+      await until("all of it", async () => (await card.getByText(/not shown/).count()) === 0);
+    } else await card.getByText(/×(400|3000)/).waitFor();
+    assert.deepEqual(page.complaints, []);
+  }
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+});
+
+scene("answers and outputs are copied on a phone, and outputs are read on a screen of their own", async ({ open, hub, stage }) => {
+  const session = await hub.take(varied(`${stage.work}/varied`));
+  const page = await open({ path: `/sessions/${session}`, permissions: ["clipboard-read", "clipboard-write"] });
+  const copied = () => page.evaluate(() => navigator.clipboard.readText());
+  await page.getByText("The answer of the second turn.").waitFor();
+  await page.getByRole("group", { name: "Answer" }).last().getByRole("button", { name: "Copy" }).click();
+  await until("the answer", async () => (await copied()) === "The answer of the second turn.");
+
+  // One line for three tries, one plan for two, one lecture for two.
+  assert.equal(await page.getByText(/of 10/).count(), 1);
+  assert.equal(await page.getByRole("region", { name: "Plan" }).count(), 1);
+
+  await page.getByText("make test").first().scrollIntoViewIfNeeded();
+  await page.getByText("exit 3").first().waitFor();
+  await page.getByText("make test").first().click();
+  await page.getByRole("button", { name: "Copy output" }).first().click();
+  await until("the output", async () => /PASS.*orange\nline 0 /.test(await copied()));
+  await page.getByRole("button", { name: /Show all 81 lines/ }).click();
+  const viewer = page.getByRole("dialog");
+  await viewer.getByText(/^line 79 /).waitFor();
+  await viewer.getByLabel("Find in the output").fill("line 12 ");
+  await viewer.getByRole("button", { name: /1 line/ }).click();
+  await viewer.locator("mark").first().waitFor();
+  await viewer.getByRole("button", { name: "Wrap" }).click();
+  await viewer.getByRole("button", { name: "Close" }).click();
+
+  // What was opened stays open when it leaves the screen.
+  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+  await page.getByText("The answer of the second turn.").waitFor();
+  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
+  await page.getByRole("button", { name: /Show all 81 lines/ }).waitFor();
+
+  // Right to left, where the words are; colours in a diff.
+  assert.equal(await page.locator(".prose p", { hasText: "مرحبا" }).evaluate((words) => getComputedStyle(words).direction), "rtl");
+  assert.equal(await page.locator(".prose ul", { hasText: "بند" }).evaluate((list) => getComputedStyle(list).direction), "rtl");
+  await page.getByText("search.rs").first().click();
+  await page.locator(".diff .hljs-keyword").first().waitFor();
+
+  // Thumbs need room.
+  await page.getByRole("button", { name: "What to do with this message" }).first().click();
+  for (const word of ["Copy", "Reuse prompt", "Quote"]) await page.getByRole("dialog").getByRole("button", { name: word }).waitFor();
+  await page.keyboard.press("Escape");
+  const small = await page.evaluate(() => [...document.querySelectorAll(".composer button, .under button, .deeds button, .bar button, .bar a")].filter((one) => one.offsetParent && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80)));
+  assert.deepEqual(small, []);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a part that does not come says so, and comes when it is tried again", async ({ open }) => {
+  const page = await open({ path: "/machines" });
+  await page.getByRole("heading", { name: "Machines and devices" }).waitFor();
+  await page.route(/\/assets\/Usage-.*\.js/, (route) => route.fulfill({ status: 404, body: "gone" }));
+  await page.getByRole("link", { name: "Usage" }).click();
+  await page.getByText("This part could not be loaded").waitFor();
+  await page.unroute(/\/assets\/Usage-.*\.js/);
+  await page.getByRole("button", { name: "Try again" }).click();
+  await page.getByRole("heading", { name: "Usage" }).waitFor();
+});
+
+scene("a hub that was updated reloads the page, unless somebody is writing", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}`, serviceWorkers: "allow" });
+  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  await page.reload();
+  await prompt(page).fill("in the middle of a");
+  await page.evaluate(() => navigator.serviceWorker.dispatchEvent(new Event("controllerchange")));
+  await page.getByText("Longshore was updated.").waitFor();
+  assert.equal(await prompt(page).inputValue(), "in the middle of a");
+  const loaded = page.waitForEvent("load");
+  await page.getByRole("button", { name: "Reload" }).click();
+  await loaded;
+  await until("the words", async () => (await prompt(page).inputValue()) === "in the middle of a");
+  await prompt(page).fill("");
+  await page.evaluate(() => document.activeElement.blur());
+  const again = page.waitForEvent("load");
+  await page.evaluate(() => navigator.serviceWorker.dispatchEvent(new Event("controllerchange")));
+  await again;
+});

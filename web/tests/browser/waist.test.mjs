@@ -1,0 +1,115 @@
+// What the hub holds, cuts, shows and forgets: a queue after a stop, a restart in the middle of a turn, pictures, deletion.
+import assert from "node:assert/strict";
+import { PHONE, prompt, until } from "./browser.mjs";
+import { scene } from "./given.mjs";
+import { pictured, varied } from "./scenes.mjs";
+
+const word = (page, at) => page.getByText(new RegExp(`Word ${at}\\b`)).first().waitFor();
+
+scene("after a stop the queue is held until somebody sends it on, or discards it", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await word(page, 3);
+  const queued = page.getByLabel("Queued prompts");
+  for (const words of ["hail one", "hail two", "hail three"]) {
+    await prompt(page).fill(words);
+    await page.getByRole("button", { name: "Queue" }).click();
+    await queued.getByText(words).waitFor();
+  }
+  await page.getByRole("button", { name: "Stop the turn" }).click();
+  await queued.getByText("Stopped. 3 prompts are held.").waitFor();
+  await hub.rest(sessionId);
+  assert.equal((await hub.session(sessionId)).queue.length, 3, "nothing was sent");
+  await queued.getByRole("button", { name: "Send next" }).click();
+  await page.getByText("Hail to you.").first().waitFor();
+  await queued.getByText("Stopped. 2 prompts are held.").waitFor();
+  await queued.getByRole("button", { name: "Discard" }).click();
+  await queued.waitFor({ state: "detached" });
+  await hub.rest(sessionId);
+  assert.equal((await page.getByText("Hail to you.").count()), 1);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a queued prompt is rewritten, kept as it was, or sent at once", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await word(page, 3);
+  const queued = page.getByLabel("Queued prompts");
+  await prompt(page).fill("hail later");
+  await page.getByRole("button", { name: "Queue" }).click();
+  await queued.getByText("hail later").waitFor();
+  await queued.getByRole("button", { name: "Edit" }).click();
+  await page.getByLabel("Edit the prompt").fill("something else");
+  await queued.getByRole("button", { name: "Cancel" }).click();
+  await queued.getByText("hail later").waitFor();
+  await queued.getByRole("button", { name: "Send now" }).click();
+  await queued.waitFor({ state: "detached" });
+  await until("it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === "hail later"));
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`).catch(() => {});
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a restart of the hub leaves what it cut in the inbox, to be resumed", async ({ open, hub, stage }) => {
+  const ids = [];
+  for (const name of ["one", "two"]) ids.push((await hub.open({ prompt: `speak endlessly, cut ${name}`, mode: "full" })).sessionId);
+  for (const id of ids) await until("words", async () => (await hub.call("GET", `/sessions/${id}/timeline`)).items.some((item) => item.kind === "message"));
+  await stage.killHub();
+  await stage.startHub();
+  const page = await open({ size: PHONE });
+  await page.getByText("Interrupted by a restart (2)").waitFor();
+  await page.getByRole("button", { name: /^Resume .*cut one/ }).click();
+  await page.getByText("Interrupted by a restart (1)").waitFor();
+  await until("it goes on", async () => (await hub.session(ids[0])).status === "active");
+  await hub.call("POST", `/sessions/${ids[0]}/interrupt`);
+  await page.goto(`${stage.url}/sessions`);
+  await page.getByText("interrupted", { exact: true }).first().waitFor();
+  await hub.call("POST", `/sessions/${ids[1]}/prompts`, { content: "hail after that" });
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a picture in a result is seen in the card, and large", async ({ open, hub, stage }) => {
+  const session = await hub.take(pictured(`${stage.work}/pictured`));
+  const page = await open({ path: `/sessions/${session}` });
+  const thumb = page.getByRole("button", { name: "Show dot.png large" });
+  await thumb.first().waitFor();
+  await until("it is painted", () => thumb.first().locator("canvas").evaluate((canvas) => canvas.width === 2 && canvas.getContext("2d").getImageData(0, 0, 1, 1).data[0] > 200));
+  await thumb.first().click();
+  await page.getByRole("dialog", { name: "dot.png" }).locator("canvas").waitFor();
+  await page.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a session is deleted with a typed word, everywhere", async ({ open, hub, stage }) => {
+  const session = await hub.take(varied(`${stage.work}/deleted`));
+  const [page, other] = [await open({ path: `/sessions/${session}` }), await open({ path: `/sessions/${session}` })];
+  for (const one of [page, other]) await one.getByText("The answer of the second turn.").waitFor();
+  await page.getByRole("button", { name: "More", exact: true }).click();
+  await page.getByRole("button", { name: "Delete…" }).click();
+  const sure = page.getByRole("button", { name: "Delete for good" });
+  assert.ok(await sure.isDisabled());
+  await page.getByLabel(/to confirm/).fill("delete");
+  await sure.click();
+  await page.getByText("Deleted", { exact: true }).waitFor();
+  await other.getByText(/No such session|can't be shown/).first().waitFor();
+  await assert.rejects(hub.session(session), /unknown_session/);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a plan is approved as a plan, or sent back with words", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ agent: "claude", prompt: "plan it, claude", mode: "plan" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  const card = page.getByRole("group", { name: "Go ahead with this plan?" });
+  await card.waitFor();
+  await card.getByText("Look at the cart").waitFor();
+  assert.equal(await page.getByText("Look at the cart").count(), 1, "the plan is there once");
+  assert.equal(await card.getByText(/[{}]|\\\\n/).count(), 0, "no JSON");
+  for (const word of ["Go ahead", "Go ahead, edit without asking", "Keep planning…"]) await card.getByRole("button", { name: word, exact: true }).waitFor();
+  await card.getByRole("button", { name: "Keep planning…" }).click();
+  await card.getByLabel("Message to the agent").fill("mind the rounding");
+  await card.getByRole("button", { name: "Keep planning", exact: true }).click();
+  await page.getByText(/“mind the rounding”/).first().waitFor();
+  await page.getByText(/asked to keep planning/).first().waitFor();
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  assert.deepEqual(page.complaints, []);
+});
