@@ -138,7 +138,7 @@ impl Settings {
 
     /// Where the service is: the host and the port of its address.
     pub fn place(&self) -> &str {
-        place_of(&self.base_url)
+        host_of(&self.base_url)
     }
 
     /// With what nobody set, as far as the environment tells it. None when nothing says where a model is.
@@ -159,7 +159,7 @@ impl Settings {
 }
 
 /// The host and the port of an address.
-pub fn place_of(url: &str) -> &str {
+pub fn host_of(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
     place.rsplit_once('@').map_or(place, |(_, place)| place)
@@ -209,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_place_is_a_host_and_a_port_and_no_secret() {
-        assert_eq!(place_of("https://api.deepseek.com/v1"), "api.deepseek.com");
-        assert_eq!(place_of("http://me:secret@[::1]:8080/v1?key=x"), "[::1]:8080");
-        assert_eq!(place_of("here"), "here");
+        assert_eq!(host_of("https://api.deepseek.com/v1"), "api.deepseek.com");
+        assert_eq!(host_of("http://me:secret@[::1]:8080/v1?key=x"), "[::1]:8080");
+        assert_eq!(host_of("here"), "here");
     }
 }

@@ -4,7 +4,7 @@
 //! `encrypted_content`, `reasoning_details`) and send it again, so that is where they travel, sealed in a text that is
 //! known as ours.
 
-use longshore_drivers::react::settings::{Api, place_of};
+use longshore_drivers::react::settings::{Api, host_of};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -23,7 +23,7 @@ pub struct Service {
 impl Service {
     /// The service at an address.
     pub fn new(api: Api, url: &str) -> Self {
-        Self { api, place: place_of(url).to_owned() }
+        Self { api, place: host_of(url).to_owned() }
     }
 }
 
