@@ -39,6 +39,7 @@ pub mod opencode;
 pub mod past;
 mod phase;
 pub mod react;
+mod sandbox;
 mod shell;
 pub mod spec;
 pub mod table;

@@ -96,6 +96,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
+        Query::RecordSize { .. } => Ok(Answer::RecordSize { size: None }),
         Query::Folders { path } => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());
             Ok(Answer::Folders(Folders { path, parent: None, folders: vec!["boat".to_owned()] }))

@@ -10,7 +10,7 @@ use longshore_model::event::{Actor as By, Body, Draft, Event, Growth, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
 use longshore_model::info::SessionInfo;
-use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
+use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep};
 use longshore_model::session::{Effect, Input, Outcome, RecordPlace, Session};
 use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -360,21 +360,10 @@ impl Actor {
             return Ok(());
         }
         let session = self.fold().await?;
-        // A turn that runs elsewhere was not cut short here.
-        let left_open = session.has_agent() || (session.is_working() && !session.is_elsewhere());
-        let left_waiting = session.is_waiting();
-        let only_read = session.is_only_read();
+        let left = session.left_open().or_else(|| session.is_waiting().then(revive));
         self.session = Some(session);
-        if self.agent == AgentHere::No && left_open {
-            let (cause, reason) = match only_read {
-                // No agent of ours was at it, so that there is nothing to go on with.
-                true => (SleepCause::Stopped, "the file ends here"),
-                false => (SleepCause::HubRestarted, "the hub was restarted"),
-            };
-            let sleep = Sleep { cause, ..Sleep::default() };
-            let _ = self.handle(Input::Gone { sleep, reason: reason.to_owned() }, out);
-        } else if self.agent == AgentHere::No && left_waiting {
-            let _ = self.handle(revive(), out);
+        if let Some(left) = left.filter(|_| self.agent == AgentHere::No) {
+            let _ = self.handle(left, out);
         }
         Ok(())
     }

@@ -39,6 +39,20 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
 /** Where a person writes. */
 export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
 
+/** Has an agent know commands: no file may bring them in, so they are put into the rows that a page is told. */
+export const withCommands = (page, commands) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+  const hub = socket.connectToServer();
+  const knowing = (row) => (row?.sessionId && row.capabilities ? { ...row, commands } : row);
+  socket.onMessage((message) => hub.send(message));
+  hub.onMessage((message) => {
+    const told = JSON.parse(message);
+    if (told.method === "session") told.params = knowing(told.params);
+    if (told.result?.sessions) told.result.sessions = told.result.sessions.map(knowing);
+    else told.result = knowing(told.result);
+    socket.send(JSON.stringify(told));
+  });
+});
+
 /** Once nothing has changed in the page for a moment. */
 export async function quiet(page) {
   await page.evaluate(() => new Promise((done) => {
@@ -87,10 +101,12 @@ export function client(stage) {
 }
 
 async function each(socket, events) {
+  // The folder need not be known to the hub when it is named.
+  const { cwd } = events[0].payload;
   for (let at = 0; at < events.length; at += 2_000) {
     const answer = await new Promise((done) => {
       socket.onmessage = ({ data }) => done(JSON.parse(data));
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000) } }));
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000), cwd, done: at + 2_000 >= events.length } }));
     });
     if (answer.error) throw new Error(JSON.stringify(answer.error));
   }

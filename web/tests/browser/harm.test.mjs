@@ -1,8 +1,8 @@
 // Texts that an agent controls do nothing but show, a watcher has no live buttons, and whoever is not known stays outside.
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, quiet, until } from "./browser.mjs";
+import { DESKTOP, PHONE, quiet, until, withCommands } from "./browser.mjs";
 import { scene } from "./given.mjs";
-import { nasty } from "./scenes.mjs";
+import { NASTY, NASTY_NAME, nasty } from "./scenes.mjs";
 
 /** Everything is unfolded; nothing of it became more than text. */
 async function harmless(page, path) {
@@ -23,7 +23,8 @@ async function harmless(page, path) {
 scene("what an agent has written is never more than text", async ({ open, hub, stage }) => {
   const session = await hub.take(nasty(stage.work));
   for (const size of [PHONE, DESKTOP]) {
-    const page = await open({ size, path: "/sessions" });
+    const page = await open({ size, path: "/machines" });
+    await withCommands(page, [{ name: NASTY_NAME, description: NASTY }]);
     for (const path of ["/sessions", `/sessions/${session}`, `/sessions/${session}/changes`, "/usage"]) {
       await page.goto(`${stage.url}${path}`);
       if (path !== "/usage") await harmless(page, path);

@@ -26,6 +26,8 @@ pub(crate) struct Group {
     /// Says that some child of ours ended, or that several did.
     ended: SignalStream,
     reaped: bool,
+    /// What the leader left behind in its group when it ended.
+    left: Vec<String>,
     mark: Mark,
     /// Dropped last: the system ends the leader with it.
     _holder: Option<Holder>,
@@ -39,7 +41,15 @@ impl Group {
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
         #[cfg(target_os = "linux")]
         super::memory::begins(&mark, pid.as_raw_nonzero().get());
-        Ok(Self { child, pid, ended: signal(SignalKind::child())?, reaped: false, mark, _holder: holder })
+        Ok(Self {
+            child,
+            pid,
+            ended: signal(SignalKind::child())?,
+            reaped: false,
+            left: Vec::new(),
+            mark,
+            _holder: holder,
+        })
     }
 
     pub(crate) fn pid(&self) -> i32 {
@@ -64,9 +74,15 @@ impl Group {
                 return Err(io::Error::other("the runtime no longer tells of ended processes"));
             }
         }
+        self.left = members(self.pid());
         self.signal(Signal::KILL);
         self.reaped = true;
         self.child.try_wait()?.ok_or_else(|| io::Error::other("the process ended and did not"))
+    }
+
+    /// The programs that the leader had left behind in its group when it ended, and that ended with it.
+    pub(crate) fn left_behind(&self) -> &[String] {
+        &self.left
     }
 
     /// Ends the leader, if it still runs, and all that it ever started. Blocks for a few milliseconds.
@@ -96,4 +112,18 @@ impl Drop for Group {
         #[cfg(target_os = "linux")]
         super::memory::ends(&self.mark);
     }
+}
+
+/// The names of the programs that run in a group, but for its leader's. Only Linux tells.
+fn members(group: i32) -> Vec<String> {
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let name = |folder: std::path::PathBuf| {
+        let pid: i32 = folder.file_name()?.to_str()?.parse().ok()?;
+        let stat = std::fs::read_to_string(folder.join("stat")).ok()?;
+        let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
+        let mut fields = rest.split_whitespace();
+        let (state, of) = (fields.next()?, fields.nth(1)?);
+        (pid != group && of.parse() == Ok(group) && state != "Z").then(|| name.to_owned())
+    };
+    processes.filter_map(|process| name(process.path())).collect()
 }

@@ -78,6 +78,11 @@ pub struct Settings {
     pub retry_ms: u64,
     /// How long the service may be silent, in seconds.
     pub patience_s: u64,
+    /// How long an MCP server may say nothing during a call, in seconds.
+    pub mcp_timeout_s: u64,
+    /// The same for some of them, by their names.
+    #[serde(skip_serializing_if = "std::collections::BTreeMap::is_empty")]
+    pub mcp_timeouts_s: std::collections::BTreeMap<String, u64>,
     /// Whether commands may use the network.
     pub network: bool,
     /// Whether commands run in a sandbox where the system has one.
@@ -108,6 +113,8 @@ impl Default for Settings {
             max_retries: 5,
             retry_ms: 1_000,
             patience_s: 300,
+            mcp_timeout_s: 300,
+            mcp_timeouts_s: Default::default(),
             network: false,
             sandbox: true,
             allow: Vec::new(),

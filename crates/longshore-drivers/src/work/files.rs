@@ -31,7 +31,7 @@ pub(super) fn read(
 }
 
 /// The text of a file that was resolved.
-pub(crate) fn text_of(file: &Path, path: &str) -> Result<String, WorkFault> {
+fn text_of(file: &Path, path: &str) -> Result<String, WorkFault> {
     String::from_utf8(bytes_of(file, path)?).map_err(|_| unfit(path, "is no text"))
 }
 
@@ -53,11 +53,11 @@ pub(crate) fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, WorkFault> {
 
 /// Writes a whole file, with the folders that it needs.
 pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), WorkFault> {
-    write_at(&resolve(root, path)?, path, content)
+    write_at(&resolve(root, path)?, path, content.as_bytes())
 }
 
 /// Writes a whole file that was resolved, with the folders that it needs.
-pub(crate) fn write_at(file: &Path, path: &str, content: &str) -> Result<(), WorkFault> {
+pub(crate) fn write_at(file: &Path, path: &str, content: &[u8]) -> Result<(), WorkFault> {
     if fs::metadata(file).is_ok_and(|there| !there.is_file()) {
         return Err(unfit(path, "is no file"));
     }
@@ -67,7 +67,7 @@ pub(crate) fn write_at(file: &Path, path: &str, content: &str) -> Result<(), Wor
     let mut options = OpenOptions::new();
     options.write(true).create(true).truncate(true);
     let mut opened = open(&mut options, file).map_err(|error| explain(path, &error))?;
-    opened.write_all(content.as_bytes()).map_err(|error| explain(path, &error))
+    opened.write_all(content).map_err(|error| explain(path, &error))
 }
 
 /// Where a path leads, which must be inside the work tree. The last parts of it need not exist.

@@ -323,7 +323,7 @@ fn a_plan_is_shown_before_it_is_asked_about() {
         .may_i("ask", json!({"tool_name": "ExitPlanMode", "input": {"plan": "# Plan"}, "tool_use_id": "p"}));
     let asked = approval_in(&out);
     assert_eq!(bodies(&out, desk.session).len(), 1, "the call is known already");
-    let plan = Subject::Tool { name: "ExitPlanMode".to_owned(), input: json!({"plan": "# Plan"}) };
+    let plan = Subject::Plan { plan: "# Plan".to_owned() };
     assert_eq!(asked.subject, plan);
     // Newer ones do not repeat the plan, and are not told it either.
     let out = desk.may_i("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));

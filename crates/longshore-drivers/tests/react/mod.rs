@@ -7,6 +7,7 @@ mod cuts;
 mod desk;
 mod driver;
 mod histories;
+mod order;
 mod own;
 mod streams;
 mod thoughts;

@@ -117,3 +117,32 @@ async fn whole_files_are_written_through_links_to_where_they_lead() {
     let failed = bench.run("write_file", json!({ "path": "", "content": "x" })).await;
     assert!(!failed.success, "{}", failed.content);
 }
+
+#[tokio::test]
+async fn a_mark_at_the_beginning_and_latin_letters_are_kept() {
+    let bench = Bench::new().await;
+    let bytes = |path: &str| std::fs::read(bench.root().join(path)).unwrap();
+    std::fs::write(bench.root().join("marked"), b"\xef\xbb\xbffirst\nsecond\n").unwrap();
+    std::fs::write(bench.root().join("latin"), b"caf\xe9\nsecond\n").unwrap();
+    let shown = bench.run("read_file", json!({ "path": "marked" })).await;
+    assert!(shown.content.starts_with("     1\tfirst\n"), "{:?}", shown.content);
+    let shown = bench.run("fetch_file", json!({ "path": "latin" })).await;
+    assert_eq!(shown.content, "caf\u{e9}\nsecond\n");
+    let both = "*** Update File: marked\n@@\n-first\n+1st\n*** Update File: latin\n@@\n caf\u{e9}\n-second\n+zw\u{f6}lf";
+    let done = bench.run("apply_patch", patch(both)).await;
+    assert!(done.success, "{}", done.content);
+    assert_eq!(bytes("marked"), b"\xef\xbb\xbf1st\nsecond\n");
+    assert_eq!(bytes("latin"), b"caf\xe9\nzw\xf6lf\n");
+    let strange =
+        bench.run("apply_patch", patch("*** Update File: latin\n@@\n-caf\u{e9}\n+5 \u{20ac}")).await;
+    assert!(!strange.success && strange.content.contains("written in Latin-1"), "{}", strange.content);
+    assert_eq!(bytes("latin"), b"caf\xe9\nzw\xf6lf\n");
+    let moved = bench
+        .run("apply_patch", patch("*** Update File: latin\n*** Move to: moved\n@@\n-caf\u{e9}\n+th\u{e9}"))
+        .await;
+    assert!(moved.success, "{}", moved.content);
+    assert_eq!(bytes("moved"), b"th\xe9\nzw\xf6lf\n");
+    std::fs::write(bench.root().join("image"), b"\x89PNG\r\n\x1a\n\0\0").unwrap();
+    let refused = bench.run("read_file", json!({ "path": "image" })).await;
+    assert!(!refused.success && refused.content.contains("is no text"), "{}", refused.content);
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use longshore_drivers::react::tools::{Progress, Verdict};
+use longshore_drivers::react::tools::{News, Progress, Verdict};
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::item::{ToolKind, ToolStatus};
@@ -34,18 +34,22 @@ fn everything() -> McpServer {
 /// The server over HTTP, at a port of the system's choice, which it does not say by itself.
 struct Served {
     url: String,
-    _process: tokio::process::Child,
+    process: tokio::process::Child,
 }
 
 impl Served {
     async fn new() -> Self {
+        Self::at(0).await
+    }
+
+    async fn at(port: u16) -> Self {
         let hook = "data:text/javascript,import net from 'node:net'; const listen = net.Server.prototype.listen; \
                     net.Server.prototype.listen = function (...all) { \
                       this.once('listening', () => console.error('port=' + this.address().port)); \
                       return listen.apply(this, all); };";
         let mut process = tokio::process::Command::new("node")
             .args(["--import", hook, &package("server-everything"), "streamableHttp"])
-            .env("PORT", "0")
+            .env("PORT", port.to_string())
             .stdout(Stdio::null())
             .stderr(Stdio::piped())
             .kill_on_drop(true)
@@ -63,7 +67,11 @@ impl Served {
         .await;
         // What else it says must go somewhere.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Self { url: format!("http://127.0.0.1:{port}/mcp"), _process: process }
+        Self { url: format!("http://127.0.0.1:{port}/mcp"), process: process }
+    }
+
+    async fn stop(mut self) {
+        self.process.kill().await.unwrap();
     }
 
     fn server(&self) -> McpServer {
@@ -243,10 +251,11 @@ async fn servers_that_do_not_start_are_told_and_harm_nobody() {
         "the MCP server `absent` did not start: no-such-program was not found",
         "the MCP server `broken` did not start: ",
         "it broke",
-        "the MCP server `nowhere` did not start: ",
+        "the MCP server `nowhere` did not start: it cannot be reached (http://127.0.0.1:1/mcp)",
     ] {
         assert!(notices.contains(part), "{part}: {notices}");
     }
+    assert!(!notices.contains("::"), "words of a library: {notices}");
     assert!(bench.run("everything.echo", json!({ "message": "hi" })).await.success);
     assert!(bench.run("shell", json!({ "command": "true" })).await.success);
 }
@@ -285,4 +294,70 @@ async fn tools_of_servers_ask_by_mode_and_rule() {
     assert_eq!(verdict("everything.get-sum", Mode::Full), Verdict::Go);
     bench.tools.allow(&["everything.*".to_owned()]);
     assert_eq!(verdict("everything.get-sum", Mode::Ask), Verdict::Go);
+}
+
+#[tokio::test]
+async fn a_server_that_takes_long_is_not_waited_for_and_brings_its_tools_later() {
+    let begin =
+        format!("while ! test -e go; do sleep 0.05; done; exec node {} stdio", package("server-everything"));
+    let bench = Bench::with(|settings| {
+        settings.servers_within = std::time::Duration::from_millis(50);
+        settings.servers = vec![
+            stdio("everything", "sh", vec!["-c".to_owned(), begin]),
+            stdio(
+                "failing",
+                "sh",
+                vec!["-c".to_owned(), "while ! test -e go; do sleep 0.05; done; exit 3".to_owned()],
+            ),
+        ];
+    })
+    .await;
+    for name in ["everything", "failing"] {
+        let told = format!("the MCP server `{name}` is still starting; its tools come when it is ready");
+        assert!(bench.tools.notices().contains(&told), "{:?}", bench.tools.notices());
+    }
+    assert!(!names(&bench).iter().any(|name| name.starts_with("everything__")));
+    let mut news = bench.tools.news().unwrap();
+    bench.write("go", "");
+    let mut told = vec![soon("news", news.recv()).await.unwrap(), soon("news", news.recv()).await.unwrap()];
+    told.sort_by_key(|news| matches!(news, News::Ready(_)));
+    let [News::Failed(fault), News::Ready(name)] = told.as_slice() else { panic!("{told:?}") };
+    assert!(
+        fault.starts_with("the MCP server `failing` did not start: ") && name == "everything",
+        "{told:?}"
+    );
+    assert!(bench.run("everything.echo", json!({ "message": "hi" })).await.success);
+}
+
+#[tokio::test]
+async fn a_call_that_a_server_never_answers_ends() {
+    let bench = Bench::with(|settings| {
+        settings.servers.push(everything());
+        settings.mcp_timeout = std::time::Duration::from_secs(600);
+        settings.mcp_timeouts.insert("everything".to_owned(), std::time::Duration::from_secs(2));
+    })
+    .await;
+    // It tells how far it is more often than that, and so may take longer.
+    let arguments = json!({ "duration": 4, "steps": 40 });
+    let done = bench.run("everything.trigger-long-running-operation", arguments).await;
+    assert!(done.success, "{}", done.content);
+    let silent = json!({ "duration": 600, "steps": 1 });
+    let given_up = bench.run("everything.trigger-long-running-operation", silent).await;
+    assert!(!given_up.success && given_up.content.contains("said nothing for 2 s"), "{}", given_up.content);
+    assert!(bench.run("everything.echo", json!({ "message": "still here" })).await.success);
+}
+
+/// A server that has forgotten every session answers 400 with an error that belongs to no request.
+#[tokio::test]
+async fn a_server_that_was_started_anew_is_greeted_anew() {
+    let served = Served::new().await;
+    let bench = bench(served.server()).await;
+    let port: u16 = served.url.split(':').nth(2).unwrap().split('/').next().unwrap().parse().unwrap();
+    served.stop().await;
+    let again = Served::at(port).await;
+    let done = bench.run("everything.echo", json!({ "message": "hi again" })).await;
+    assert!(done.success && done.content.contains("hi again"), "{}", done.content);
+    again.stop().await;
+    let gone = bench.run("everything.echo", json!({ "message": "x" })).await;
+    assert!(!gone.success && !gone.content.contains("::"), "{}", gone.content);
 }

@@ -2,6 +2,7 @@
 
 mod commands;
 mod edits;
+mod git;
 mod looking;
 mod mcp;
 mod sandbox;
@@ -45,6 +46,8 @@ impl Bench {
         let tree = folder.path().canonicalize().unwrap().join("tree");
         std::fs::create_dir(&tree).unwrap();
         let mut settings = ToolSettings::new(tree);
+        // A busy machine takes its time to start a server.
+        settings.servers_within = std::time::Duration::from_secs(60);
         change(&mut settings);
         Self { folder, tools: Arc::new(soon("the tools", Toolbox::new(settings)).await) }
     }
@@ -86,6 +89,32 @@ impl Bench {
         let permit = Permit { mode, approved: false };
         let task = tokio::spawn(async move { tools.run(call, permit, tell, stop).await });
         Running { progress, cancel, task }
+    }
+
+    /// A call that a person said yes to.
+    pub(crate) async fn allowed(&self, mode: Mode, name: &str, arguments: Value) -> ToolResult {
+        let permit = Permit { mode, approved: true };
+        let run = self.tools.run(call(name, arguments), permit, mpsc::channel(1).0, CancellationToken::new());
+        soon("the end of a call", run).await
+    }
+
+    /// Git, as a person runs it in the work tree.
+    pub(crate) fn git(&self, words: &[&str]) -> String {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "protocol.file.allow=always"]);
+        let done = git.args(words).current_dir(self.root()).output().unwrap();
+        assert!(done.status.success(), "{words:?}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8(done.stdout).unwrap()
+    }
+
+    /// Whether what is to be kept in the work tree can be kept on this system.
+    pub(crate) fn keeps(&self) -> bool {
+        let missing =
+            self.tools.notices().iter().find(|notice| notice.contains("no view of the file system"));
+        if let Some(why) = missing {
+            eprintln!("not tested: {why}");
+        }
+        missing.is_none()
     }
 
     /// Why there is no sandbox here.

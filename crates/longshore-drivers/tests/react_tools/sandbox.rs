@@ -182,3 +182,61 @@ async fn we_are_not_locked_in_ourselves() {
     std::fs::write(bench.outside().join("ours"), "x").unwrap();
     TcpListener::bind("127.0.0.1:0").unwrap();
 }
+
+#[tokio::test]
+async fn attributes_outside_are_not_changed_either() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let Some(bench) = locked(false).await else { return };
+    if !bench.keeps() {
+        return;
+    }
+    let victim = bench.outside().join("victim");
+    std::fs::write(&victim, "kept").unwrap();
+    std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let seen = || {
+        let found = std::fs::metadata(&victim).unwrap();
+        (found.mode(), found.uid(), found.mtime(), found.ctime_nsec())
+    };
+    let before = seen();
+    for command in [
+        "chmod 777 ../victim",
+        "touch -d 2001-01-01 ../victim",
+        "python3 -c \"import os; os.setxattr('../victim', 'user.x', b'y')\"",
+        "chown 1:1 ../victim",
+        "chmod 700 ..",
+    ] {
+        let failed = bench.run("shell", json!({ "command": command })).await;
+        assert!(!failed.success && failed.content.contains("[sandbox]"), "{command}: {}", failed.content);
+        assert_eq!(seen(), before, "{command}");
+    }
+    let inside =
+        bench.run("shell", json!({ "command": "touch a && chmod 700 a && touch -d 2001-01-01 a" })).await;
+    assert!(inside.success, "{}", inside.content);
+}
+
+#[tokio::test]
+async fn the_environment_of_who_started_it_cannot_be_read_by_root_either() {
+    let Some(bench) = locked(false).await else { return };
+    for command in [
+        "cat /proc/$PPID/environ",
+        "tr '\\0' '\\n' < /proc/$PPID/environ",
+        "cat /proc/$PPID/mem",
+        "cat /proc/$PPID/maps",
+    ] {
+        let failed = bench.run("shell", json!({ "command": command })).await;
+        assert!(!failed.success && !failed.content.contains("PATH="), "{command}: {}", failed.content);
+    }
+    let left = bench
+        .run("shell", json!({ "command": "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status" }))
+        .await;
+    let bits = |name: &str| {
+        let line = left.content.lines().find(|line| line.starts_with(name)).unwrap();
+        u64::from_str_radix(line.split_whitespace().last().unwrap(), 16).unwrap()
+    };
+    // Those over files at most: chown, dac_override, fowner, fsetid.
+    assert_eq!((bits("CapEff") & !0b11011, bits("NoNewPrivs")), (0, 1), "{}", left.content);
+    let nested = bench
+        .run("shell", json!({ "command": "unshare -Urm sh -c 'mount -o remount,rw / && touch ../x'" }))
+        .await;
+    assert!(!nested.success && !bench.outside().join("x").exists(), "{}", nested.content);
+}

@@ -11,16 +11,29 @@
 //! 3. A person who resumes the session has the agent go on; if it had not reacted, it is told the same words again, and
 //!    they keep their `key`.
 
-use super::{Link, Outcome, Session, Unheard};
+use super::{Input, Link, Outcome, Session, Unheard};
 use crate::command::{Prompt, Refusal, Reply, When};
 use crate::event::{Actor, Body, Category, Draft, Event};
 use crate::id::Context;
-use crate::lifecycle::TurnOutcome;
+use crate::lifecycle::{Sleep, SleepCause, TurnOutcome};
 
 /// What an agent is told that shall go on.
 pub const GO_ON: &str = "Go on where you were interrupted.";
 
 impl Session {
+    /// What a session has to hear whose log speaks of something under way, when there is no agent that could be at it.
+    pub fn left_open(&self) -> Option<Input> {
+        // A turn that runs elsewhere was not cut short here.
+        let left = self.has_agent() || (self.is_working() && !self.is_elsewhere());
+        let (cause, reason) = match self.is_only_read() {
+            // No agent of ours was at it, so that there is nothing to go on with.
+            true => (SleepCause::Stopped, "the file ends here"),
+            false => (SleepCause::HubRestarted, "the hub was restarted"),
+        };
+        let sleep = Sleep { cause, ..Sleep::default() };
+        left.then(|| Input::Gone { sleep, reason: reason.to_owned() })
+    }
+
     /// Has the agent go on where it was interrupted.
     pub(super) fn resume(
         &mut self,

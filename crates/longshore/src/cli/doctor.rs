@@ -185,15 +185,8 @@ async fn hub(places: &Places) -> Vec<Finding> {
     }];
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(Known { agents }) => {
-            let tried: Vec<Option<String>> = futures_util::future::join_all(agents.iter().map(tried)).await;
-            let told = agents.iter().zip(tried);
-            findings.extend(told.map(|(info, why)| match why {
-                Some(why) => fault(
-                    format!("{}: it does not start: {why}", info.title),
-                    "mend what it says, in its own settings; then `longshore agents` lists its models",
-                ),
-                None => agent(info),
-            }));
+            let tried = futures_util::future::join_all(agents.iter().map(tried)).await;
+            findings.extend(agents.iter().zip(tried).map(|(info, sick)| sick.unwrap_or_else(|| agent(info))));
         }
         Err(error) => {
             findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
@@ -203,7 +196,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
 }
 
 /// Has an agent start that seems to be well, and tells why it does not.
-async fn tried(agent: &AgentInfo) -> Option<String> {
+async fn tried(agent: &AgentInfo) -> Option<Finding> {
     let seems_well = agent.path.is_some() && agent.logged_in != Some(false) && agent.capabilities.models;
     if !seems_well {
         return None;
@@ -212,10 +205,22 @@ async fn tried(agent: &AgentInfo) -> Option<String> {
         let mut client = reach::running().await?;
         client.call::<Value>("models", json!({ "agent": agent.name })).await
     };
-    match tokio::time::timeout(STARTS_WITHIN, asked).await {
-        Ok(Ok(_)) => None,
-        Ok(Err(error)) => Some(told(&error)),
-        Err(_) => Some("it does not answer".to_owned()),
+    let why = match tokio::time::timeout(STARTS_WITHIN, asked).await {
+        Ok(Ok(_)) => return None,
+        Ok(Err(error)) => told(&error),
+        Err(_) => "it did not answer".to_owned(),
+    };
+    Some(sick(agent, &why))
+}
+
+/// An agent that could not tell its models. One that is only slow may be well.
+fn sick(agent: &AgentInfo, why: &str) -> Finding {
+    match why.contains("did not answer") {
+        true => note(format!("{}: {why}", agent.title), format!("longshore verify {}", agent.name)),
+        false => fault(
+            format!("{}: it does not start: {why}", agent.title),
+            "mend what it says, in its own settings; then `longshore agents` lists its models",
+        ),
     }
 }
 
@@ -275,6 +280,9 @@ mod tests {
         assert!(logged_out.ok && logged_out.fix.as_deref() == Some("claude login"));
         let newer = agent(&info(json!({ "path": "/bin/claude", "remark": "2.1.325 is newer than 2.1.197" })));
         assert!(newer.ok && newer.fix.as_deref() == Some("longshore verify claude"));
+        let here = info(json!({ "path": "/bin/claude" }));
+        assert!(!sick(&here, "Claude Code ended with code 1: Error: no such setting").ok);
+        assert!(sick(&here, "Claude Code did not answer within 15 s").ok, "a slow one may be well");
         let wrong = agent(&info(json!({ "remark": "CLAUDE_PATH names no program" })));
         assert!(!wrong.ok);
     }

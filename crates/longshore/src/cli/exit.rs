@@ -64,7 +64,8 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     } else {
         // It may quote what somebody else wrote: an argument, a title, a file.
         eprintln!("error: {}", clean(&message));
-        if let Some(hint) = hint {
+        // Some errors say what to do themselves.
+        if let Some(hint) = hint.filter(|hint| !message.contains(hint.as_str())) {
             eprintln!("hint: {}", clean(&hint));
         }
     }

@@ -48,6 +48,8 @@ struct LineState {
     /// Whether that answer is nobody's to read.
     secret: bool,
     color: bool,
+    /// Whether there is nothing more to read.
+    ended: bool,
     /// Words behind a slash.
     commands: Vec<String>,
 }
@@ -138,7 +140,9 @@ impl Drop for InputLine {
     fn drop(&mut self) {
         // Nobody is there to be told of a terminal that is gone.
         let _ = tcsetattr(std::io::stdin(), OptionalActions::Drain, &self.before);
-        let _ = std::io::stdout().write_all(b"\x1b[?2004l\r\x1b[J");
+        // The row over the line and the line are of no use to whoever comes next.
+        let rows = if locked(&self.state).ended { 2 } else { 1 };
+        let _ = write!(std::io::stdout(), "\x1b[?2004l\x1b[{rows}A\r\x1b[J");
         let _ = std::io::stdout().flush();
     }
 }
@@ -161,6 +165,7 @@ fn read(
             return;
         }
     }
+    locked(state).ended = true;
 }
 
 /// The keys that are about the session and not about the text.

@@ -147,7 +147,9 @@ impl Screen {
 
     /// The width of the terminal, if that is another one by now.
     pub(super) fn resized(&mut self) -> Option<usize> {
-        let width = Some(width()).filter(|width| self.live && *width != self.style.width)?;
+        // A recording has the width that it began with.
+        let is_terminal = std::io::stdout().is_terminal() && self.outlet.cast.is_none();
+        let width = Some(width()).filter(|width| is_terminal && *width != self.style.width)?;
         self.style.width = width;
         Some(width)
     }

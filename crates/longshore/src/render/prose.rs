@@ -46,7 +46,7 @@ impl Prose {
     pub(super) fn tail(&self, most: usize) -> &str {
         let line = self.unfinished.trim();
         let from = line.char_indices().rev().take(most).last().map_or(0, |(at, _)| at);
-        line.get(from..).unwrap_or(line)
+        line.get(from..).unwrap_or(line).trim_start()
     }
 
     /// The rows of the paragraph that is being written that nothing can change any more: all but the last.

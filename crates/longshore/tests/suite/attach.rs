@@ -210,6 +210,9 @@ async fn keys_and_commands_stop_change_the_mode_deny_with_a_reason_and_remember(
     person.press("n not there\r").await;
     person.until("\"not there\"").await;
     person.until("Understood.").await;
+    // While a turn runs the key is about the turn.
+    person.until("done in").await;
+    person.until("/help").await;
     person.press("\u{3}").await;
     person.until("Ctrl-C again leaves").await;
     person.press("\u{3}").await;

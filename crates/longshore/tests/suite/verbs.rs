@@ -2,6 +2,7 @@
 
 use std::process::{Output, Stdio};
 
+use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 
@@ -245,9 +246,67 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
     talk.until_event("the command runs", |event| event.text().contains("begin")).await;
     let mut watching = rig.longshore();
     let watching = watching.args(["prompt", "-", "and then"]).stdout(Stdio::piped()).spawn().unwrap();
-    talk.until_event("it is queued", |event| matches!(event.body, longshore_model::event::Body::PromptQueued { .. } if event.text() == "and then")).await;
+    talk.until_event(
+        "it is queued",
+        |event| matches!(event.body, Body::PromptQueued { .. } if event.text() == "and then"),
+    )
+    .await;
     std::fs::write(rig.work().join("go"), "").unwrap();
     let ended = tokio::time::timeout(WITHIN, watching.wait_with_output()).await.unwrap().unwrap();
     let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
     assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
+    let rig = Rig::with(json!([{ "do": [{ "say": "Remember heron." }] }])).await;
+    assert!(longshore(&rig, &["run", "codex", "a word", "--mode", "full"]).await.status.success());
+    let released = longshore(&rig, &["release", "-"]).await;
+    let told = out(&released);
+    assert!(told.contains("released") && told.contains("codex resume"), "{told}{}", err(&released));
+    let nothing = longshore(&rig, &["resume", "-"]).await;
+    assert_eq!(nothing.status.code(), Some(5), "{}", err(&nothing));
+    assert!(out(&longshore(&rig, &["resume", "--all"]).await).contains("no session was interrupted"));
+    let unmeant = longshore(&rig, &["delete", "-"]).await;
+    assert!(unmeant.status.code() == Some(2) && err(&unmeant).contains("--yes"), "{}", err(&unmeant));
+    assert!(longshore(&rig, &["search", "heron"]).await.status.success());
+    let deleted = longshore(&rig, &["delete", "-", "--yes"]).await;
+    assert!(out(&deleted).contains("deleted"), "{}{}", out(&deleted), err(&deleted));
+    assert_eq!(out(&longshore(&rig, &["ls"]).await), "");
+    assert_eq!(longshore(&rig, &["search", "heron"]).await.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_doctor_names_the_agent_that_its_own_settings_keep_from_starting() {
+    let rig = Rig::with_config(json!([]), "\nthis is no setting\n").await;
+    let doctor = longshore(&rig, &["doctor"]).await;
+    let told = out(&doctor);
+    assert_eq!(doctor.status.code(), Some(1), "{told}");
+    let sick = told.lines().find(|line| line.starts_with("✗ Codex: it does not start")).expect(&told);
+    assert!(sick.contains("config"), "{sick}");
+}
+
+#[tokio::test]
+async fn a_question_is_answered_by_a_choice_its_number_or_not_at_all() {
+    let question = json!({ "questions": [{
+        "id": "color", "header": "Colour", "question": "Which colour?",
+        "options": [{ "label": "Blue", "description": "calm" }, { "label": "Red", "description": "loud" }],
+    }] });
+    let rig = Rig::with(json!([
+        { "do": [{ "call": "request_user_input", "args": question }] },
+        { "do": [{ "say": "Painted." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("plan", "paint it").await;
+    let open = talk.until_question().await;
+    let inbox = out(&longshore(&rig, &["inbox"]).await);
+    assert!(inbox.starts_with("answer\t") && inbox.contains("Which colour?"), "{inbox}");
+    let wrong = longshore(&rig, &["answer", "ffffffff", "Red"]).await;
+    assert_eq!(wrong.status.code(), Some(3), "{}", err(&wrong));
+    let many = longshore(&rig, &["answer", "-", "Red", "Blue"]).await;
+    assert_eq!(many.status.code(), Some(2), "{}", err(&many));
+    let answered = longshore(&rig, &["answer", &open.request.question.to_string(), "2"]).await;
+    assert_eq!(out(&answered).trim(), "answered", "{}", err(&answered));
+    let red = |event: &Event| matches!(&event.body, Body::QuestionAnswered { answer, .. } if answer.answers.values().any(|said| said == "Red"));
+    talk.until_event("the answer", red).await;
 }

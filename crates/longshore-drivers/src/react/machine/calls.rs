@@ -1,9 +1,11 @@
 //! Calls of tools: from the arguments that the model wrote to the result that it reads.
 //!
 //! All calls of an answer are weighed at once, so that a person is asked everything at once. They run in their order;
-//! those that may run side by side do not wait for each other.
+//! those that only look run side by side, and wait for edits before them but not for commands. A call is shown when it
+//! begins, or when a person is asked about it.
 
 use longshore_model::approval::{ApprovalRequest, Decision, Field, QuestionRequest};
+use longshore_model::delegation::Task;
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::{ApprovalId, Context, ItemId, QuestionId, SessionId};
 use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolStatus};
@@ -13,7 +15,7 @@ use serde_json::{Value, json};
 use super::turn::State;
 use super::{Effect, Effects, Machine, own};
 use crate::react::history::{Item, Output};
-use crate::react::tools::{Ask, Call, Permit, ToolResult, Verdict};
+use crate::react::tools::{Ask, Call, Permit, ToolResult, UNKNOWN, Verdict};
 use crate::react::wire::Said;
 
 /// The longest name of a call that is taken from a model.
@@ -27,6 +29,10 @@ pub(super) struct Acting {
     pub(super) name: String,
     pub(super) arguments: Value,
     side_by_side: bool,
+    /// Whether it runs a command, for which calls that only look need not wait.
+    runs_command: bool,
+    /// How it is shown, until it is.
+    shown: Option<ToolCall>,
     pub(super) stage: Stage,
     began: Timestamp,
 }
@@ -44,6 +50,8 @@ pub(super) enum Stage {
     Ready(Permit),
     /// It runs.
     Running,
+    /// Another session is to do it, when one of those that do something has ended.
+    Lined(Task),
     /// Another session does it.
     Delegated { child: Option<SessionId>, task: String },
     /// It has a result.
@@ -74,6 +82,7 @@ impl Machine {
         let id = self.unique(id, cx);
         let item = ItemId::mint(cx);
         let Some((home, turn)) = self.home.as_ref().zip(self.turn.as_mut()) else { return };
+        let name = home.offered(name);
         let read = read_arguments(&arguments);
         let input = read.clone().unwrap_or_else(|_| Value::from(arguments.as_str()));
         let call = Call { id: id.clone(), name: name.clone(), arguments: input.clone() };
@@ -89,16 +98,19 @@ impl Machine {
             name: name.clone(),
             arguments: call.arguments.clone(),
             side_by_side: known.is_some_and(|tool| tool.side_by_side),
+            runs_command: shown.kind == ToolKind::Execute,
+            shown: Some(shown),
             stage: Stage::Weighing,
             began: cx.now,
         });
         turn.owes = true;
-        let (turn, mode) = (turn.id, home.mode);
-        let remembered = Item::FunctionCall { step, call_id: id.clone(), name, arguments };
-        let started = Draft::new(Body::ToolStarted(shown)).turn(turn).item(item);
-        self.say(Said::draft(started).remember(remembered), out);
+        let mode = home.mode;
+        self.say(Said::history(Item::FunctionCall { step, call_id: id.clone(), name, arguments }), out);
         match read {
-            Ok(_) if own::is_own(&call.name) => self.own(&call, cx, out),
+            Ok(_) if own::is_own(&call.name) => {
+                self.show(&id, out);
+                self.own(&call, cx, out);
+            }
             Ok(_) => out.push(Effect::Weigh { call, mode }),
             Err(fault) => {
                 let why = format!("the arguments of {} are no JSON object: {fault}", call.name);
@@ -112,6 +124,16 @@ impl Machine {
         let fits =
             |id: &String| !id.trim().is_empty() && id.len() <= LONGEST_ID && !self.history.has_call(id);
         id.filter(fits).unwrap_or_else(|| format!("call_{}", ItemId::mint(cx).0.simple()))
+    }
+
+    /// Shows a call that begins, once.
+    fn show(&mut self, id: &str, out: &mut Effects) {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let Some(call) = self.acting(id) else { return };
+        let (item, shown) = (call.item, call.shown.take());
+        if let Some(shown) = shown {
+            self.say(Said::draft(Draft::new(Body::ToolStarted(shown)).turn(turn).item(item)), out);
+        }
     }
 
     fn acting(&mut self, id: &str) -> Option<&mut Acting> {
@@ -131,9 +153,19 @@ impl Machine {
         match verdict {
             Verdict::Go => call.stage = Stage::Ready(Permit { mode, approved: false }),
             Verdict::Ask(ask) => self.ask_person(id, ask, preview, cx, out),
-            Verdict::Refuse(why) => self.finish_call(id, ToolResult::failed(why), out),
+            Verdict::Refuse(why) => {
+                let why = self.with_own_tools(why);
+                self.finish_call(id, ToolResult::failed(why), out);
+            }
         }
         self.schedule(cx, out);
+    }
+
+    /// The tools that there are, told by whoever does not know the machine's own.
+    fn with_own_tools(&self, why: String) -> String {
+        let Some(home) = self.home.as_ref().filter(|_| why.starts_with(UNKNOWN)) else { return why };
+        let own = home.tools.iter().filter(|tool| own::is_own(&tool.name)).map(|tool| tool.name.as_str());
+        format!("{why}, {}", own.collect::<Vec<_>>().join(", "))
     }
 
     fn ask_person(
@@ -144,6 +176,7 @@ impl Machine {
         cx: &mut Context<'_>,
         out: &mut Effects,
     ) {
+        self.show(id, out);
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
         let Ask { reason, risks, subject, always } = ask;
@@ -172,18 +205,25 @@ impl Machine {
     /// Begins what may begin, and goes on when all is done.
     pub(super) fn schedule(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
-        let (mut earlier, mut earlier_alone) = (false, false);
+        let (mut earlier, mut earlier_edits) = (false, false);
+        let mut begun = Vec::new();
         for call in &mut turn.calls {
-            let may = !earlier_alone && (call.side_by_side || !earlier);
+            let may = if call.side_by_side { !earlier_edits } else { !earlier };
             if let (Stage::Ready(permit), true) = (&call.stage, may) {
-                out.push(Effect::Run { call: call.to_call(), permit: *permit });
+                begun.push((call.to_call(), *permit));
                 call.stage = Stage::Running;
                 call.began = cx.now;
             }
             earlier |= !call.is_done();
-            earlier_alone |= !call.is_done() && !call.side_by_side;
+            earlier_edits |= !call.is_done() && !call.side_by_side && !call.runs_command;
         }
-        if !earlier && matches!(turn.state, State::Acting) {
+        let rests = !earlier && matches!(turn.state, State::Acting);
+        for (call, permit) in begun {
+            self.show(&call.id, out);
+            out.push(Effect::Run { call, permit });
+        }
+        self.begin_lined(out);
+        if rests {
             self.go_on(cx, out);
         }
     }
@@ -228,6 +268,7 @@ impl Machine {
 
     /// A call has its result.
     pub(super) fn finish_call(&mut self, id: &str, result: ToolResult, out: &mut Effects) {
+        self.show(id, out);
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
         call.stage = Stage::Done;

@@ -103,6 +103,13 @@ pub enum Input {
     },
     /// There are other tools now: an MCP server has more of them, or fewer.
     Tools(Vec<Definition>),
+    /// Something that a person should know.
+    Notice {
+        /// How much it matters.
+        level: NoticeLevel,
+        /// What.
+        text: String,
+    },
     /// Time has passed, at least to [`Machine::deadline`].
     Tick,
 }
@@ -211,6 +218,19 @@ struct Home {
 }
 
 impl Home {
+    /// The name that the model is told of for a tool that it calls by another: `server.tool` is `server__tool`.
+    fn offered(&self, name: String) -> String {
+        let known = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+        match name.split_once('.') {
+            Some((server, tool)) if !known(&name) => {
+                let other = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
+                if known(&other) { other } else { name }
+            }
+            Some(_) | None => name,
+        }
+    }
+
     /// From now on the model is told of these tools, and of the machine's own.
     fn offer(&mut self, mut tools: Vec<Definition>) {
         tools.extend(own::definitions(&self.agents));
@@ -260,6 +280,7 @@ impl Machine {
                     home.offer(tools);
                 }
             }
+            Input::Notice { level, text } => self.notice(level, text, out),
             Input::Tick => self.tick(cx, out),
         }
     }

@@ -9,7 +9,7 @@ use longshore_model::item::{PlanStatus, PlanStep, ToolCall, ToolKind};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::calls::Stage;
+use super::calls::{Acting, Stage};
 use super::{Effects, Machine};
 use crate::react::tools::{Call, Definition, ToolResult};
 use crate::react::wire::Said;
@@ -22,6 +22,9 @@ const UPDATE_TODO: &str = "update_todo_status";
 const DELEGATE: &str = "delegate_to_";
 /// The agent that is one of our own kind.
 const THINK_EXECUTE: &str = "think_execute";
+
+/// How many other sessions may work for one at a time; the hub takes no more.
+const AT_ONCE: usize = 4;
 
 /// The tools, as the model is told of them.
 pub(super) fn definitions(agents: &[String]) -> Vec<Definition> {
@@ -82,14 +85,15 @@ pub(super) fn definitions(agents: &[String]) -> Vec<Definition> {
     let others = agents.iter().map(|agent| {
         let what = format!(
             "Hand a task to the agent {agent}, which works in the same folder with tools of its own. It knows nothing \
-             of this conversation: say all that it needs. Several may work side by side. Returns its last message."
+             of this conversation: say all that it needs. {AT_ONCE} may work side by side, further ones wait for their \
+             turn. Returns its last message."
         );
         (agent.clone(), what)
     });
     let own = format!(
         "Hand a task to a helper with the same tools as yours and a fresh mind: for work that would fill this \
-         conversation with detail. It knows nothing of this conversation: say all that it needs. Returns its last \
-         message. ({THINK_EXECUTE})"
+         conversation with detail. It knows nothing of this conversation: say all that it needs. {AT_ONCE} may work \
+         side by side, further ones wait for their turn. Returns its last message. ({THINK_EXECUTE})"
     );
     for (agent, what) in others.chain([(THINK_EXECUTE.to_owned(), own)]) {
         tools.push(tool(
@@ -277,10 +281,26 @@ impl Machine {
             }
         };
         let Handed { task, cwd, mode, model } = read(call)?;
-        self.stage(call, Stage::Delegated { child: None, task: task.clone() });
-        let task = Task { agent: agent.into(), task, cwd, mode, model };
-        self.say(Said::delegate(&call.id, DelegateWish::Begin(task)), out);
+        self.stage(call, Stage::Lined(Task { agent: agent.into(), task, cwd, mode, model }));
+        self.begin_lined(out);
         Ok(None)
+    }
+
+    /// Begins what other sessions are to do, as far as there is room.
+    pub(super) fn begin_lined(&mut self, out: &mut Effects) {
+        let Some(turn) = &mut self.turn else { return };
+        let at_work = |call: &&Acting| matches!(call.stage, Stage::Delegated { .. });
+        let room = AT_ONCE.saturating_sub(turn.calls.iter().filter(at_work).count());
+        let mut wishes = Vec::new();
+        for call in turn.calls.iter_mut().filter(|call| matches!(call.stage, Stage::Lined(_))).take(room) {
+            if let Stage::Lined(task) = std::mem::replace(&mut call.stage, Stage::Weighing) {
+                call.stage = Stage::Delegated { child: None, task: task.task.clone() };
+                wishes.push((call.id.clone(), task));
+            }
+        }
+        for (call, task) in wishes {
+            self.say(Said::delegate(&call, DelegateWish::Begin(task)), out);
+        }
     }
 }
 

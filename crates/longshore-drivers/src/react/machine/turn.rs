@@ -327,7 +327,12 @@ impl Machine {
                 let recall = longshore_model::delegation::DelegateWish::Recall;
                 self.say(crate::react::wire::Said::delegate(id, recall), out);
             }
-            Stage::Weighing | Stage::Asked { .. } | Stage::Questioned(_) | Stage::Ready(_) | Stage::Done => {}
+            Stage::Weighing
+            | Stage::Asked { .. }
+            | Stage::Questioned(_)
+            | Stage::Ready(_)
+            | Stage::Lined(_)
+            | Stage::Done => {}
         }
     }
 

@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use longshore_model::approval::QuestionAnswer;
 use longshore_model::command::AgentCommand;
+use longshore_model::event::NoticeLevel;
 use longshore_model::id::{Context, Ids};
 use longshore_model::time::Timestamp;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
@@ -27,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 use super::history::Memory;
 use super::machine::{Effect, Input, Machine, Opening};
 use super::settings::{AGENTS_VARIABLE, Settings, VARIABLE};
-use super::tools::{Definition, Elicitation, ToolSettings, Toolbox};
+use super::tools::{Definition, Elicitation, News, ToolSettings, Toolbox};
 use super::wire::{Said, ToAgent};
 use crate::clock;
 
@@ -63,6 +64,7 @@ pub enum RunError {
 enum Happened {
     To(Input),
     Wonders { call: String, elicitation: Elicitation },
+    News(News),
 }
 
 /// Runs the agent on this process's pipes, until the hub hangs up.
@@ -204,6 +206,13 @@ impl Process {
             allow: self.settings.allow.clone(),
             secrets: self.settings.key_env.iter().cloned().collect(),
             servers: std::mem::take(&mut launch.mcp_servers),
+            mcp_timeout: Duration::from_secs(self.settings.mcp_timeout_s.max(1)),
+            mcp_timeouts: self
+                .settings
+                .mcp_timeouts_s
+                .iter()
+                .map(|(name, seconds)| (name.clone(), Duration::from_secs(*seconds)))
+                .collect(),
             ..ToolSettings::new(&launch.cwd)
         });
         let named = launch.model.clone().or_else(|| self.settings.model.clone());
@@ -222,6 +231,16 @@ impl Process {
                 }
             },
         };
+        if let Some(mut news) = toolbox.news() {
+            let tell = self.tell.clone();
+            tokio::spawn(async move {
+                while let Some(news) = news.recv().await {
+                    if tell.send(Happened::News(news)).await.is_err() {
+                        return;
+                    }
+                }
+            });
+        }
         let toolbox = Arc::new(toolbox);
         self.toolbox = Some(Arc::clone(&toolbox));
         self.offered = toolbox.definitions();
@@ -255,6 +274,16 @@ impl Process {
                 self.handle(Input::Ran { call, result });
             }
             Happened::To(input) => self.handle(input),
+            Happened::News(news) => {
+                self.look_for_tools();
+                self.handle(match news {
+                    News::Ready(name) => {
+                        let text = format!("the MCP server `{name}` is ready, and its tools are there");
+                        Input::Notice { level: NoticeLevel::Info, text }
+                    }
+                    News::Failed(text) => Input::Notice { level: NoticeLevel::Warning, text },
+                });
+            }
             Happened::Wonders { call, elicitation } => {
                 self.next_asker += 1;
                 let asker = self.next_asker;

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use rustix::process::Signal;
 use serde::Deserialize;
 
+use crate::git::quiet::{Quiet, is_gits};
 use crate::leash::{self, Mark};
+use crate::sandbox::{Sandbox, search_path};
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -49,35 +51,84 @@ impl Script {
     /// The process, which does not run yet. It ends with the thread that starts it, and carries the mark.
     pub(super) fn process(
         &self,
-        cwd: &Path,
+        setting: &Setting,
         surroundings: &Surroundings,
         mark: &Mark,
-    ) -> tokio::process::Command {
-        let mut process = match self {
-            Script::Line(line) => {
-                let mut process = tokio::process::Command::new(&surroundings.shell);
-                process.args(["-c", line]);
-                process
-            }
-            Script::Words(words) => {
+    ) -> io::Result<tokio::process::Command> {
+        let shell = |line: &str| {
+            let mut process = tokio::process::Command::new(&surroundings.shell);
+            process.args(["-c", line]);
+            process
+        };
+        let mut process = match (self, setting.quiet.as_ref().and(self.inner())) {
+            // What only reads needs no shell of its own, with what people have it do first.
+            (_, Some(line)) => shell(line),
+            (Script::Line(line), None) => shell(line),
+            (Script::Words(words), None) => {
                 let mut words = words.iter();
                 let mut process = tokio::process::Command::new(words.next().map_or("", String::as_str));
                 process.args(words);
                 process
             }
         };
-        let hidden =
-            |name: &OsString| is_private(name) || surroundings.secrets.iter().any(|one| name == one.as_str());
+        let secret = |name: &OsString| surroundings.secrets.iter().any(|one| name == one.as_str());
+        let misleads = |name: &OsString| setting.quiet.is_some() && (is_gits(name) || misleads(name));
+        let hidden = |name: &OsString| is_private(name) || secret(name) || misleads(name);
         for (name, _) in std::env::vars_os().filter(|(name, _)| hidden(name)) {
             process.env_remove(name);
         }
         // Nobody is there to scroll, to look at colours or to type a password.
         process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
         process.env("GIT_TERMINAL_PROMPT", "0");
-        process.current_dir(cwd);
+        if let Some(quiet) = &setting.quiet {
+            process.envs(quiet.git.variables()).env("PATH", search_path(&quiet.folders));
+            if let Some(folder) = &quiet.temporary {
+                process.env("TMPDIR", folder);
+            }
+        }
+        process.current_dir(&setting.cwd);
+        if let Some(sandbox) = &setting.sandbox {
+            sandbox.lock(&mut process, &setting.cwd)?;
+        }
+        // After the lock, which may make us somebody else, whom the system would let off.
         leash::put_on(&mut process, mark, Signal::KILL);
-        process
+        Ok(process)
     }
+}
+
+/// Whether a variable has programs do something that nobody sees, which is wrong for those that only read.
+fn misleads(name: &OsString) -> bool {
+    const KNOWN: [&str; 9] = [
+        "BASH_ENV",
+        "ENV",
+        "GREP_OPTIONS",
+        "LD_AUDIT",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "LESSOPEN",
+        "NODE_OPTIONS",
+        "RIPGREP_CONFIG_PATH",
+    ];
+    KNOWN.iter().any(|known| name == known) || name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
+}
+
+/// Where a command starts, and what it is locked into.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) cwd: PathBuf,
+    pub(super) sandbox: Option<Sandbox>,
+    /// What is done besides for a command that only reads.
+    pub(super) quiet: Option<Reader>,
+}
+
+/// A command that only reads: nothing of what it reads makes it do more.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    pub(super) git: Quiet,
+    /// The folders that it reads, of which it runs no program.
+    pub(super) folders: Vec<PathBuf>,
+    /// The folder for what it has to put somewhere.
+    pub(super) temporary: Option<PathBuf>,
 }
 
 /// What all commands share.

@@ -7,8 +7,9 @@ use longshore_model::item::{FileChange, FileChangeKind, FileDiff, ToolStatus};
 use longshore_model::work::WorkFault;
 use similar::TextDiff;
 
+use super::text::{Encoding, text_of};
 use crate::unified::all_lines;
-use crate::work::files::{locate, text_of, write_at};
+use crate::work::files::{locate, write_at};
 
 /// Changes that are not made yet. Later ones see what earlier ones would leave.
 #[derive(Debug)]
@@ -22,6 +23,7 @@ struct Touched {
     /// As the model named it.
     path: String,
     file: PathBuf,
+    encoding: Encoding,
     before: Option<String>,
     after: Option<String>,
     moved_to: Option<String>,
@@ -46,6 +48,7 @@ impl Edits {
         if touched.after.is_some() {
             return Err(format!("{path} exists already; update it instead, or delete it first"));
         }
+        touched.encoding = Encoding::default();
         touched.after = Some(content);
         Ok(())
     }
@@ -59,7 +62,8 @@ impl Edits {
     /// A file that goes.
     pub(super) fn delete(&mut self, path: &str) -> Result<(), String> {
         self.text(path)?;
-        self.touch(path)?.after = None;
+        let touched = self.touch(path)?;
+        touched.after = None;
         Ok(())
     }
 
@@ -69,8 +73,11 @@ impl Edits {
         if self.touch(target)?.file == from {
             return self.change(path, content);
         }
+        let encoding = self.touch(path)?.encoding;
         self.add(target, content)?;
-        self.touch(target)?.moved_from = Some(from);
+        let moved = self.touch(target)?;
+        moved.moved_from = Some(from);
+        moved.encoding = encoding;
         let touched = self.touch(path)?;
         touched.after = None;
         touched.moved_to = Some(target.to_owned());
@@ -85,13 +92,14 @@ impl Edits {
         let at = match self.touched.iter().position(|touched| touched.file == file) {
             Some(at) => at,
             None => {
-                let before = match text_of(&file, path) {
-                    Ok(text) => Some(text),
-                    Err(WorkFault::Missing(_)) => None,
+                let (before, encoding) = match text_of(&file, path) {
+                    Ok((text, encoding)) => (Some(text), encoding),
+                    Err(WorkFault::Missing(_)) => (None, Encoding::default()),
                     Err(fault) => return Err(fault.to_string()),
                 };
                 let (path, after) = (path.to_owned(), before.clone());
-                self.touched.push(Touched { path, file, before, after, moved_to: None, moved_from: None });
+                let (moved_to, moved_from) = (None, None);
+                self.touched.push(Touched { path, file, encoding, before, after, moved_to, moved_from });
                 self.touched.len() - 1
             }
         };
@@ -159,7 +167,8 @@ impl Touched {
     fn make(&self) -> Result<(), String> {
         match &self.after {
             Some(content) => {
-                write_at(&self.file, &self.path, content).map_err(|fault| fault.to_string())?;
+                let bytes = self.encoding.encode(&self.path, content)?;
+                write_at(&self.file, &self.path, &bytes).map_err(|fault| fault.to_string())?;
                 // A script that moves stays one that can be run.
                 let permissions = self.moved_from.as_ref().and_then(|from| fs::metadata(from).ok());
                 if let Some(from) = permissions {
@@ -184,9 +193,9 @@ fn take_back(made: &[(&Touched, Vec<PathBuf>)], fault: &str) -> String {
     let mut stuck = Vec::new();
     for (touched, folders) in made.iter().rev() {
         let undone = match &touched.before {
-            Some(content) => {
-                write_at(&touched.file, &touched.path, content).map_err(|fault| fault.to_string())
-            }
+            Some(content) => touched.encoding.encode(&touched.path, content).and_then(|bytes| {
+                write_at(&touched.file, &touched.path, &bytes).map_err(|fault| fault.to_string())
+            }),
             None if touched.file.symlink_metadata().is_err() => Ok(()),
             None => fs::remove_file(&touched.file).map_err(|error| format!("{}: {error}", touched.path)),
         };

@@ -1,6 +1,8 @@
 //! What the loop and its tools say to each other.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use longshore_model::approval::{Field, QuestionAnswer, Subject};
 use longshore_model::capability::Mode;
@@ -175,6 +177,12 @@ pub struct ToolSettings {
     pub secrets: Vec<String>,
     /// The MCP servers to start or to reach.
     pub servers: Vec<McpServer>,
+    /// How long they are waited for at the beginning. Those that take longer bring their tools when they are ready.
+    pub servers_within: Duration,
+    /// How long an MCP server may say nothing during a call.
+    pub mcp_timeout: Duration,
+    /// The same for some of them, by their names.
+    pub mcp_timeouts: BTreeMap<String, Duration>,
 }
 
 impl ToolSettings {
@@ -187,6 +195,9 @@ impl ToolSettings {
             allow: Vec::new(),
             secrets: Vec::new(),
             servers: Vec::new(),
+            servers_within: Duration::from_secs(15),
+            mcp_timeout: Duration::from_secs(300),
+            mcp_timeouts: BTreeMap::new(),
         }
     }
 }

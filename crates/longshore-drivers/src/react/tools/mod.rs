@@ -5,10 +5,10 @@
 //! | `interface` | what the loop and its tools say to each other |
 //! | `definitions`, `request` | the tools as the model is told of them, and a call once it is understood |
 //! | `judge` | whether a call may run: mode, rules, paths, commands that only read |
-//! | `sandbox` | what commands are locked into |
+//! | `setting` | where commands run, and what they are locked into |
 //! | `shell`, `exec`, `command` | commands that run to their end, and terminals that go on |
 //! | `patch`, `edits` | changes of files, all or none |
-//! | `read`, `search` | looking at files |
+//! | `read`, `search`, `text` | looking at files |
 //! | `mcp` | tools of other programs |
 //! | `bound` | how much is kept of what a tool says |
 
@@ -23,11 +23,12 @@ mod mcp;
 mod patch;
 mod read;
 mod request;
-mod sandbox;
 mod search;
+mod setting;
 mod shell;
+mod text;
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use longshore_model::capability::Mode;
@@ -35,17 +36,27 @@ use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolStatus};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::command::Surroundings;
+use self::command::{Script, Setting, Surroundings};
 use self::edits::Edits;
-use self::exec::{Setting, Terminals};
+use self::exec::Terminals;
 use self::mcp::Servers;
 use self::request::Request;
-use self::sandbox::Sandbox;
+use self::setting::{Stage, Temporary};
+use crate::sandbox;
 use crate::work::files::locate;
+
+pub use mcp::News;
 
 pub use interface::{
     Ask, Call, Definition, Elicitation, Permit, Progress, Risk, ToolResult, ToolSettings, Verdict,
 };
+
+/// How a call of a tool is refused that there is not.
+pub(super) const UNKNOWN: &str = "there is no tool called";
+
+/// What is told where the sandbox lacks its view of the file system.
+const NO_VIEW: &str = "this system gives a sandbox no view of the file system of its own (a container, most likely): \
+     commands that you allow can change git's settings and hooks, and modes and times of files outside of the work tree";
 
 /// All tools that there are for one session. Dropped, it ends what runs: terminals and servers.
 #[derive(Debug)]
@@ -56,15 +67,17 @@ pub struct Toolbox {
     no_sandbox: Option<String>,
     rules: RwLock<Vec<String>>,
     surroundings: Surroundings,
+    temporary: Arc<Temporary>,
     terminals: Terminals,
     servers: Servers,
+    news: Mutex<Option<mpsc::Receiver<News>>>,
     notices: Vec<String>,
 }
 
 impl Toolbox {
     /// Makes the tools ready, and starts the MCP servers. What could not be made ready is in [`Toolbox::notices`].
     pub async fn new(settings: ToolSettings) -> Self {
-        let ToolSettings { cwd, network, sandbox, allow, secrets, servers } = settings;
+        let ToolSettings { cwd, network, sandbox, allow, secrets, servers, .. } = settings;
         let no_sandbox = match sandbox {
             true => sandbox::available().err(),
             false => Some("it is switched off".to_owned()),
@@ -72,9 +85,17 @@ impl Toolbox {
         let mut notices = Vec::new();
         if let Some(why) = &no_sandbox {
             notices.push(format!("commands run without a sandbox, so each one asks, except in full: {why}"));
+        } else if !sandbox::keeps() {
+            notices.push(NO_VIEW.to_owned());
         }
-        let setting = mcp::Setting { cwd: cwd.clone(), secrets: secrets.clone() };
-        let (servers, failed) = Servers::start(servers, &setting).await;
+        let setting = mcp::Setting {
+            cwd: cwd.clone(),
+            secrets: secrets.clone(),
+            wait: settings.servers_within,
+            patience: settings.mcp_timeout,
+            patience_of: settings.mcp_timeouts,
+        };
+        let (servers, failed, news) = Servers::start(servers, &setting).await;
         notices.extend(failed);
         Self {
             root: cwd,
@@ -82,10 +103,17 @@ impl Toolbox {
             no_sandbox,
             rules: RwLock::new(allow),
             surroundings: Surroundings::new(secrets),
+            temporary: Arc::default(),
             terminals: Terminals::default(),
             servers,
+            news: Mutex::new(Some(news)),
             notices,
         }
+    }
+
+    /// What happens later to MCP servers that were not ready at the beginning. It can be taken once.
+    pub fn news(&self) -> Option<mpsc::Receiver<News>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
     /// What a person should know: a server that did not start, a sandbox that there is not.
@@ -193,42 +221,41 @@ impl Toolbox {
             }
             Verdict::Refuse(fault) => return ToolResult::failed(fault),
         }
-        self.go(request, permit.mode, progress, cancel).await
+        self.go(request, permit, progress, cancel).await
     }
 
     async fn go(
         &self,
         request: Request,
-        mode: Mode,
+        permit: Permit,
         progress: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) -> ToolResult {
         match request {
             Request::Shell(arguments) => {
-                let Setting { cwd, sandbox } =
-                    match self.setting(arguments.cwd.as_deref(), arguments.escalate, mode) {
-                        Ok(setting) => setting,
-                        Err(fault) => return ToolResult::failed(fault),
-                    };
-                let timeout = arguments.timeout_ms.map_or(shell::TIMEOUT, Duration::from_millis);
-                let timeout = timeout.min(shell::LONGEST);
-                let run = shell::Run { script: arguments.command, cwd, timeout, sandbox };
+                let shell::Arguments { command: script, cwd, timeout_ms, escalate, .. } = arguments;
+                let setting = match self.setting(script.clone(), cwd, escalate, permit).await {
+                    Ok(setting) => setting,
+                    Err(fault) => return ToolResult::failed(fault),
+                };
+                let timeout = timeout_ms.map_or(shell::TIMEOUT, Duration::from_millis).min(shell::LONGEST);
+                let run = shell::Run { script, setting, timeout };
                 shell::run(run, &self.surroundings, progress, cancel).await
             }
             Request::Exec(arguments) => {
-                let (cwd, escalate) = match &arguments {
-                    exec::Arguments::Start { cwd, escalate, .. } => (cwd.as_deref(), *escalate),
+                let setting = match &arguments {
+                    exec::Arguments::Start { command, cwd, escalate, .. } => {
+                        match self.setting(command.clone(), cwd.clone(), *escalate, permit).await {
+                            Ok(setting) => Some(setting),
+                            Err(fault) => return ToolResult::failed(fault),
+                        }
+                    }
                     exec::Arguments::Write { .. }
                     | exec::Arguments::Read { .. }
                     | exec::Arguments::Yield { .. }
-                    | exec::Arguments::Kill { .. } => (None, false),
+                    | exec::Arguments::Kill { .. } => None,
                 };
-                match self.setting(cwd, escalate, mode) {
-                    Ok(setting) => {
-                        self.terminals.run(arguments, setting, &self.surroundings, progress, cancel).await
-                    }
-                    Err(fault) => ToolResult::failed(fault),
-                }
+                self.terminals.run(arguments, setting, &self.surroundings, progress, cancel).await
             }
             Request::Mcp(target, arguments) => self.servers.call(&target, arguments, progress, cancel).await,
             Request::Patch(_)
@@ -245,15 +272,23 @@ impl Toolbox {
         }
     }
 
-    /// Where a command runs, and what it is locked into.
-    fn setting(&self, cwd: Option<&str>, escalate: bool, mode: Mode) -> Result<Setting, String> {
-        let place = locate(&self.root, cwd.unwrap_or(".")).map_err(|fault| fault.to_string())?;
-        let tree = match mode {
-            Mode::Plan => None,
-            Mode::Ask | Mode::AutoEdit | Mode::Full => Some(self.root.as_path()),
+    /// Where a command runs, and what it is locked into. That looks at the disk.
+    async fn setting(
+        &self,
+        script: Script,
+        cwd: Option<String>,
+        escalate: bool,
+        permit: Permit,
+    ) -> Result<Setting, String> {
+        let stage = Stage {
+            root: self.root.clone(),
+            locked: !escalate && self.no_sandbox.is_none(),
+            network: self.network,
+            permit,
+            temporary: Arc::clone(&self.temporary),
         };
-        let locked = !escalate && self.no_sandbox.is_none();
-        Ok(Setting { cwd: place.path, sandbox: locked.then(|| Sandbox::new(tree, self.network)) })
+        let set = move || stage.set(&script, cwd.as_deref().unwrap_or("."));
+        tokio::task::spawn_blocking(set).await.map_err(|error| format!("the tool broke: {error}"))?
     }
 }
 

@@ -11,7 +11,8 @@ use serde::Deserialize;
 
 use super::ToolResult;
 use super::bound::floor;
-use crate::work::files::{bytes_of, text_of};
+use super::text::text_of;
+use crate::work::files::bytes_of;
 
 /// How many lines of a file are read when nothing else is said.
 pub(super) const LINES: usize = 2000;
@@ -59,7 +60,7 @@ pub(super) fn here() -> String {
 /// Some lines of a file, with their numbers.
 pub(super) fn lines(file: &Path, arguments: &ReadArguments) -> ToolResult {
     let text = match text_of(file, &arguments.path) {
-        Ok(text) => text,
+        Ok((text, _)) => text,
         Err(fault) => return ToolResult::failed(fault.to_string()),
     };
     let total = text.lines().count();
@@ -98,10 +99,10 @@ pub(super) fn lines(file: &Path, arguments: &ReadArguments) -> ToolResult {
 /// A whole file, as it is.
 pub(super) fn whole(file: &Path, path: &str) -> ToolResult {
     match text_of(file, path) {
-        Ok(text) if text.len() <= BYTES_LIMIT => {
+        Ok((text, _)) if text.len() <= BYTES_LIMIT => {
             ToolResult { content: text.clone(), ..ToolResult::done(text) }
         }
-        Ok(text) => ToolResult::done(text),
+        Ok((text, _)) => ToolResult::done(text),
         Err(fault) => ToolResult::failed(fault.to_string()),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::command::Script;
 use super::mcp::{Servers, Target};
 use super::read::{ListArguments, PathArguments, ReadArguments};
-use super::{Call, definitions, exec, search, shell};
+use super::{Call, UNKNOWN, definitions, exec, search, shell};
 
 /// A call that is understood.
 #[derive(Clone, Debug)]
@@ -108,8 +108,11 @@ fn arguments<T: DeserializeOwned>(call: &Call) -> Result<T, String> {
 }
 
 fn unknown(name: &str, servers: &Servers) -> String {
+    format!("{UNKNOWN} `{name}`; there are {}", offered(servers).join(", "))
+}
+
+/// The names of all tools that there are besides the machine's own.
+fn offered(servers: &Servers) -> Vec<String> {
     let built_in = definitions::built_in().into_iter().map(|definition| definition.name);
-    let all: Vec<String> =
-        built_in.chain(servers.definitions().into_iter().map(|definition| definition.name)).collect();
-    format!("there is no tool called `{name}`; there are {}", all.join(", "))
+    built_in.chain(servers.definitions().into_iter().map(|definition| definition.name)).collect()
 }

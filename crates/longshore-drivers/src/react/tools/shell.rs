@@ -1,7 +1,6 @@
 //! `shell`: a command that runs to its end, in a process group of its own, heard while it runs.
 
 use std::io;
-use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -14,8 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::bound::{Collected, Decoder, WHOLE_LIMIT};
-use super::command::{Script, Surroundings, explain};
-use super::sandbox::{Keeper, Sandbox};
+use super::command::{Script, Setting, Surroundings, explain};
 use super::{Progress, ToolResult};
 use crate::leash::{self, Group, Mark};
 use crate::work::terminals::exit_of;
@@ -49,10 +47,8 @@ pub(super) struct Arguments {
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) script: Script,
-    pub(super) cwd: PathBuf,
+    pub(super) setting: Setting,
     pub(super) timeout: Duration,
-    /// What it is locked into.
-    pub(super) sandbox: Option<Sandbox>,
 }
 
 enum End {
@@ -69,33 +65,29 @@ pub(super) async fn run(
     cancel: CancellationToken,
 ) -> ToolResult {
     let began = Instant::now();
-    let (group, pipe, _keeper) = match start(&run, surroundings) {
+    let (group, pipe) = match start(&run, surroundings) {
         Ok(started) => started,
         Err(error) => return ToolResult::failed(explain(&run.script, &error)),
     };
     let mut printed = Collected::new(WHOLE_LIMIT);
-    let end = hear(group, pipe, &mut printed, progress, run.timeout, cancel).await;
-    result(&run, end, printed, began.elapsed())
+    let mut group = group;
+    let end = hear(&mut group, pipe, &mut printed, progress, run.timeout, cancel).await;
+    result(&run, end, printed, group.left_behind(), began.elapsed())
 }
 
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
-fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver, Option<Keeper>)> {
+fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     let mark = Mark::of_this_process().under();
-    let mut process = run.script.process(&run.cwd, surroundings, &mark);
+    let mut process = run.script.process(&run.setting, surroundings, &mark)?;
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     // The process is dropped with our ends of the pipe that only the child may hold.
-    let start = move || process.spawn();
-    let (child, keeper, holder) = match &run.sandbox {
-        Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper), None))?,
-        None => leash::hold(start).map(|(child, holder)| (child, None, Some(holder)))?,
-    };
-    let group = Group::new(child, mark, holder)?;
-    Ok((group, pipe::Receiver::from_owned_fd(reader.into())?, keeper))
+    let (child, holder) = leash::hold(move || process.spawn())?;
+    Ok((Group::new(child, mark, Some(holder))?, pipe::Receiver::from_owned_fd(reader.into())?))
 }
 
 async fn hear(
-    mut group: Group,
+    group: &mut Group,
     mut pipe: pipe::Receiver,
     printed: &mut Collected,
     progress: mpsc::Sender<Progress>,
@@ -158,7 +150,7 @@ fn take(decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>, open: &mut
     decoder.decode(bytes)
 }
 
-fn result(run: &Run, end: End, printed: Collected, took: Duration) -> ToolResult {
+fn result(run: &Run, end: End, printed: Collected, left: &[String], took: Duration) -> ToolResult {
     let mut text = printed.text();
     let (status, exit_code, remark) = match end {
         End::Exited(Exit { code: Some(0), .. }) => (ToolStatus::Completed, Some(0), None),
@@ -178,11 +170,17 @@ fn result(run: &Run, end: End, printed: Collected, took: Duration) -> ToolResult
         }
         End::Cancelled => (ToolStatus::Cancelled, None, Some("[stopped by a person]".to_owned())),
     };
-    let explained = match (&run.sandbox, status) {
+    let explained = match (&run.setting.sandbox, status) {
         (Some(sandbox), ToolStatus::Failed) => sandbox.explain(&text),
         (Some(_) | None, _) => None,
     };
-    for line in remark.into_iter().chain(explained) {
+    let ended = (!left.is_empty()).then(|| {
+        format!(
+            "[it left {} running in the background, which ended with the call; run what is to go on with unified_exec]",
+            left.join(", ")
+        )
+    });
+    for line in remark.into_iter().chain(ended).chain(explained) {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

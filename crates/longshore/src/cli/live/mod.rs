@@ -282,12 +282,17 @@ impl Live {
                 drop(self.renderer.event(event));
                 String::new()
             }
-            Body::PromptQueued { .. } if mine.is_some() && self.screen.has_line() => match self.turn {
+            Body::PromptQueued { prompt, .. } if self.is_typed_here(*prompt) => match self.turn {
                 Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
                 None => String::new(),
             },
             _ => self.renderer.event(event),
         }
+    }
+
+    /// Whether the screen shows this prompt as somebody typed it.
+    fn is_typed_here(&self, prompt: PromptId) -> bool {
+        self.screen.has_line() && self.said.iter().any(|said| said.prompt == prompt)
     }
 
     /// Keeps in mind where the session stands.

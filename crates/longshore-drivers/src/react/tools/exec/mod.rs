@@ -3,7 +3,6 @@
 mod session;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -16,8 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::session::Session;
 use super::bound::{Collected, WHOLE_LIMIT};
-use super::command::{Script, Surroundings, explain};
-use super::sandbox::Sandbox;
+use super::command::{Script, Setting, Surroundings, explain};
 use super::{Progress, ToolResult};
 
 /// How many terminals there may be at a time.
@@ -110,28 +108,24 @@ struct Open {
     opened: u64,
 }
 
-/// Where a command starts, and what it is locked into.
-#[derive(Clone, Debug)]
-pub(super) struct Setting {
-    pub(super) cwd: PathBuf,
-    pub(super) sandbox: Option<Sandbox>,
-}
-
 impl Terminals {
     /// Does what the model wants. The setting is that of a command to start.
     pub(super) async fn run(
         &self,
         arguments: Arguments,
-        setting: Setting,
+        setting: Option<Setting>,
         surroundings: &Surroundings,
         progress: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) -> ToolResult {
         let (session, patience) = match arguments {
-            Arguments::Start { command, patience, .. } => match self.start(&command, setting, surroundings) {
-                Ok(session) => (session, Some(patience)),
-                Err(fault) => return ToolResult::failed(fault),
-            },
+            Arguments::Start { command, patience, .. } => {
+                let setting = setting.ok_or_else(|| "nothing says where it is to run".to_owned());
+                match setting.and_then(|setting| self.start(&command, setting, surroundings)) {
+                    Ok(session) => (session, Some(patience)),
+                    Err(fault) => return ToolResult::failed(fault),
+                }
+            }
             Arguments::Write { session, input, patience } => {
                 let session = match self.find(&session) {
                     Ok(session) => session,

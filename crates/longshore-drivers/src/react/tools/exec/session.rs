@@ -12,12 +12,12 @@ use tokio::sync::{Notify, mpsc, watch};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::{Patience, Setting};
+use super::Patience;
 use crate::leash::{self, Group, Mark};
 use crate::react::tools::Progress;
 use crate::react::tools::bound::{Collected, Decoder, floor};
-use crate::react::tools::command::{Script, Surroundings};
-use crate::react::tools::sandbox::{Keeper, Sandbox};
+use crate::react::tools::command::{Script, Setting, Surroundings};
+use crate::sandbox::Sandbox;
 use crate::work::terminals::exit_of;
 
 /// How much of what nobody has read yet is kept, in bytes: its beginning and its end.
@@ -35,7 +35,6 @@ pub(super) struct Session {
     writer: tokio::sync::Mutex<OwnedWritePty>,
     shared: Arc<Shared>,
     task: AbortHandle,
-    _keeper: Option<Keeper>,
 }
 
 #[derive(Debug)]
@@ -77,14 +76,10 @@ impl Session {
         rustix::termios::tcsetattr(&pts, rustix::termios::OptionalActions::Now, &modes)?;
         pty.resize(Size::new(SIZE.0, SIZE.1)).map_err(other)?;
         let mark = Mark::of_this_process().under();
-        let process = pty_process::Command::from(script.process(&setting.cwd, surroundings, &mark));
-        let start = move || process.spawn(pts).map_err(other);
-        let (child, keeper, holder) = match &setting.sandbox {
-            Some(sandbox) => sandbox.start(start).map(|(child, keeper)| (child, Some(keeper), None))?,
-            None => leash::hold(start).map(|(child, holder)| (child, None, Some(holder)))?,
-        };
+        let process = pty_process::Command::from(script.process(&setting, surroundings, &mark)?);
+        let (child, holder) = leash::hold(move || process.spawn(pts).map_err(other))?;
         // The leader of a session leads its first process group, too.
-        let group = Group::new(child, mark, holder)?;
+        let group = Group::new(child, mark, Some(holder))?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
             said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None }),
@@ -94,14 +89,7 @@ impl Session {
         });
         let task = tokio::spawn(hold(group, reader, Arc::clone(&shared)));
         let writer = tokio::sync::Mutex::new(writer);
-        Ok(Self {
-            name,
-            sandbox: setting.sandbox,
-            writer,
-            shared,
-            task: task.abort_handle(),
-            _keeper: keeper,
-        })
+        Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
     }
 
     /// Types something into it.

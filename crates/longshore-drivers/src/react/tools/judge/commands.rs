@@ -7,9 +7,10 @@ use longshore_model::capability::Mode;
 
 use super::words::Simple;
 use super::{Ground, reading, words};
+use crate::git::quiet::Quiet;
 use crate::react::tools::command::Script;
 use crate::react::tools::{Ask, Risk, Verdict};
-use crate::work::files::locate;
+use crate::work::files::{Place, locate};
 
 /// A command that the model wants to run.
 #[derive(Debug)]
@@ -18,6 +19,78 @@ pub(super) struct Wish<'a> {
     pub(super) cwd: Option<&'a str>,
     pub(super) escalate: bool,
     pub(super) reason: Option<&'a str>,
+}
+
+/// How a command is to run, whoever allows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::react::tools) enum Manner {
+    /// It only reads.
+    Reads {
+        /// Where.
+        there: PathBuf,
+        /// Whether that leads out of the work tree.
+        outside: bool,
+    },
+    /// It runs git, and nothing else that does more than read.
+    Git {
+        /// Whether it may change git's settings.
+        settings: bool,
+    },
+    /// It runs anything.
+    Any,
+}
+
+/// What is known of a command before it runs.
+struct Look {
+    /// What it is made of, after a `cd` that comes first; none when it is not understood, and may do anything.
+    commands: Option<Vec<Simple>>,
+    there: PathBuf,
+    only_reads: bool,
+    /// Settings of the repository that name a program which it would run.
+    programs: Vec<String>,
+    outside: bool,
+}
+
+impl Look {
+    fn at(script: &Script, place: &Place, root: &Path) -> Self {
+        let understood = understood(script);
+        let (there, commands) = match understood.as_deref() {
+            Some(commands) => {
+                let (there, rest) = elsewhere(commands, &place.path);
+                (there, Some(rest.to_vec()))
+            }
+            None => (place.path.clone(), None),
+        };
+        let strays = match &commands {
+            Some(all) => all.iter().any(|command| strays(&command.words, &there, root)),
+            None => rough_words(&script.line()).any(|word| leads_out(word, &place.path, root)),
+        };
+        let strays = strays || there.to_str().is_none_or(|there| leads_out(there, &place.path, root));
+        let all = commands.as_deref().unwrap_or_default();
+        let only_reads = commands.is_some() && all.iter().all(|command| reading::only_reads(&command.words));
+        let programs =
+            match only_reads && all.iter().any(|command| reading::shows_differences(&command.words)) {
+                true => Quiet::of(&there).shows().to_vec(),
+                false => Vec::new(),
+            };
+        let only_reads = only_reads && programs.is_empty();
+        Self { commands, there, only_reads, programs, outside: !place.inside || strays }
+    }
+}
+
+/// How a command is to run.
+pub(in crate::react::tools) fn manner(script: &Script, place: &Place, root: &Path) -> Manner {
+    let Look { commands, there, only_reads, outside, .. } = Look::at(script, place, root);
+    if only_reads {
+        return Manner::Reads { there, outside };
+    }
+    let commands = commands.unwrap_or_default();
+    let is_git = |command: &Simple| command.words.first().is_some_and(|program| program == "git");
+    let tame = |command: &Simple| is_git(command) || reading::only_reads(&command.words);
+    match commands.iter().any(is_git) && commands.iter().all(tame) {
+        true => Manner::Git { settings: commands.iter().any(|command| reading::sets_git(&command.words)) },
+        false => Manner::Any,
+    }
 }
 
 pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
@@ -30,21 +103,8 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
         Err(fault) => return Verdict::Refuse(fault.to_string()),
     };
     let line = wish.script.line();
-    // What cannot be understood may do anything.
-    let commands = understood(wish.script);
-    let (there, rest) = match commands.as_deref() {
-        Some(commands) => elsewhere(commands, &place.path),
-        None => (place.path.clone(), &[][..]),
-    };
-    let is_understood = commands.is_some();
-    let only_reads = is_understood && rest.iter().all(|command| reading::only_reads(&command.words));
-    let strays = match is_understood {
-        true => rest.iter().any(|command| strays(&command.words, &there, ground.root)),
-        false => rough_words(&line).any(|word| leads_out(word, &place.path, ground.root)),
-    };
-    let strays = strays || there.to_str().is_none_or(|there| leads_out(there, &place.path, ground.root));
-    let outside = !place.inside || strays;
-    let allowed = only_reads || is_allowed(&line, is_understood.then_some(rest), ground.rules);
+    let Look { commands, only_reads, programs, outside, .. } = Look::at(wish.script, &place, ground.root);
+    let allowed = only_reads || (programs.is_empty() && is_allowed(&line, commands.as_deref(), ground.rules));
     let free = allowed && !outside && !wish.escalate && ground.sandbox;
     match ground.mode {
         Mode::Full => return Verdict::Go,
@@ -64,6 +124,11 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
     }
     if outside {
         reasons.push("It names something outside of the work tree.".to_owned());
+    }
+    if let Some(name) = programs.first() {
+        reasons.push(format!(
+            "It shows differences with a program that the repository's own settings name ({name})."
+        ));
     }
     if reasons.is_empty() {
         reasons.push("It runs a command that may change something.".to_owned());

@@ -20,7 +20,7 @@ const fn but(program: &'static str, letters: &'static str, options: &'static [&'
 }
 
 /// Links are not followed by those that walk folders: they could lead out of the work tree.
-const PROGRAMS: [Reads; 42] = [
+const PROGRAMS: [Reads; 41] = [
     reads("basename"),
     reads("cat"),
     reads("cksum"),
@@ -29,7 +29,6 @@ const PROGRAMS: [Reads; 42] = [
     reads("comm"),
     reads("cut"),
     but("date", "sf", &["--set", "--file"]),
-    reads("df"),
     but("diff", "r", &["--recursive"]),
     reads("dirname"),
     but("du", "LD", &["--dereference", "--files0-from"]),
@@ -58,7 +57,7 @@ const PROGRAMS: [Reads; 42] = [
     but("grep", "Rf", &["--dereference-recursive", "--file"]),
     reads("head"),
     reads("id"),
-    reads("ls"),
+    but("ls", "LH", &["--dereference"]),
     reads("md5sum"),
     reads("nl"),
     reads("od"),
@@ -71,7 +70,8 @@ const PROGRAMS: [Reads; 42] = [
     reads("sha256sum"),
     but("sort", "oT", &["--output", "--compress-program", "--files0-from", "--temporary-directory"]),
     reads("stat"),
-    reads("tail"),
+    // One that follows its file does not end.
+    but("tail", "fF", &["--follow", "--retry"]),
     reads("tr"),
     but("tree", "oRl", &["--output", "--fromfile"]),
     reads("true"),
@@ -86,9 +86,9 @@ const GIT: [(&str, &[&str]); 16] = [
     ("blame", &["--contents"]),
     ("cat-file", &["--textconv", "--filters"]),
     ("describe", &[]),
-    ("diff", &["--output", "--ext-diff", "--textconv", "--no-index"]),
+    ("diff", &["--output", "--ext-diff", "--textconv", "--no-index", "--remerge-diff"]),
     ("grep", &["--open-files-in-pager", "--no-index", "--textconv", "--ext-grep"]),
-    ("log", &["--output", "--ext-diff", "--textconv"]),
+    ("log", &["--output", "--ext-diff", "--textconv", "--remerge-diff", "--show-signature"]),
     ("ls-files", &[]),
     ("ls-tree", &[]),
     ("merge-base", &[]),
@@ -97,7 +97,7 @@ const GIT: [(&str, &[&str]); 16] = [
     ("rev-list", &[]),
     ("rev-parse", &[]),
     ("shortlog", &["--output"]),
-    ("show", &["--output", "--ext-diff", "--textconv"]),
+    ("show", &["--output", "--ext-diff", "--textconv", "--remerge-diff", "--show-signature"]),
     ("status", &[]),
 ];
 
@@ -161,6 +161,36 @@ fn git_reads(words: &[String]) -> bool {
             };
             !rest.iter().any(forbidden)
         }),
+    }
+}
+
+/// What git shows differences for, or can be made to by an option.
+const DIFFERENCES: [&str; 6] = ["diff", "log", "reflog", "show", "stash", "blame"];
+/// What changes git's settings or makes a repository, and runs no hooks.
+const SETTING: [&str; 8] =
+    ["branch", "clone", "config", "init", "remote", "sparse-checkout", "submodule", "worktree"];
+
+/// Whether a command has git show differences, for which a repository can name a program.
+pub(super) fn shows_differences(words: &[String]) -> bool {
+    git_verb(words).is_some_and(|verb| DIFFERENCES.contains(&verb))
+}
+
+/// Whether a command has git change its settings.
+pub(super) fn sets_git(words: &[String]) -> bool {
+    git_verb(words).is_some_and(|verb| SETTING.contains(&verb))
+}
+
+/// What git is told to do.
+fn git_verb(words: &[String]) -> Option<&str> {
+    let (program, mut rest) = words.split_first()?;
+    loop {
+        rest = match rest.split_first()? {
+            (option, more) if ["-c", "-C", "--git-dir", "--work-tree"].contains(&option.as_str()) => {
+                more.get(1..)?
+            }
+            (option, more) if option.starts_with('-') => more,
+            (verb, _) => return (program == "git").then_some(verb),
+        };
     }
 }
 
@@ -253,6 +283,13 @@ mod tests {
             "env ls",
             "sudo ls",
             "cargo --version --config a",
+            "tail -f a",
+            "tail -n5 -F a",
+            "tail --follow=name a",
+            "ls -lL a",
+            "ls --dereference a",
+            "git log --show-signature",
+            "git show --remerge-diff",
         ] {
             assert!(!all_read(line), "{line}");
         }

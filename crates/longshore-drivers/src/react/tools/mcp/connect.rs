@@ -5,11 +5,12 @@ use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
 use rmcp::RoleClient;
-use rmcp::service::{RunningService, serve_client};
+use rmcp::service::{ClientInitializeError, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
 use tokio::process::{ChildStdin, ChildStdout};
 
+use super::client::Client as Http;
 use super::handler::Handler;
 
 type Client = RunningService<RoleClient, Handler>;
@@ -18,7 +19,7 @@ type Client = RunningService<RoleClient, Handler>;
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 
 pub(super) async fn pipes(handler: Handler, pipes: (ChildStdout, ChildStdin)) -> Result<Client, String> {
-    serve_client(handler, pipes).await.map_err(|error| error.to_string())
+    serve_client(handler, pipes).await.map_err(|error| plain(&error))
 }
 
 pub(super) async fn http(
@@ -41,6 +42,24 @@ pub(super) async fn http(
     let _ = rustls::crypto::ring::default_provider().install_default();
     let client = reqwest::Client::builder().connect_timeout(CONNECT_WITHIN).build();
     let client = client.map_err(|error| error.to_string())?;
-    let transport = StreamableHttpClientTransport::with_client(client, config);
-    serve_client(handler, transport).await.map_err(|error| error.to_string())
+    let transport = StreamableHttpClientTransport::with_client(Http(client), config);
+    serve_client(handler, transport).await.map_err(|error| plain(&error))
+}
+
+/// Why a server cannot be spoken with, in words that are not those of a library.
+pub(super) fn plain(error: &(dyn std::error::Error + 'static)) -> String {
+    if let Some(ClientInitializeError::TransportError { error, .. }) = error.downcast_ref() {
+        return plain(error.error.as_ref());
+    }
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    match innermost.to_string() {
+        words if words.contains("::") => "it does not answer as an MCP server does".to_owned(),
+        words => match words.strip_prefix("Client error: error sending request for url") {
+            Some(place) => format!("it cannot be reached{place}"),
+            None => words,
+        },
+    }
 }

@@ -3,6 +3,7 @@
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant};
 
 use longshore_model::approval::{AnswerAction, QuestionAnswer};
 use rmcp::model::{
@@ -27,10 +28,31 @@ pub(super) struct Handler {
 }
 
 /// The calls that run, the last one last.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Hearing {
     calls: Vec<(u64, mpsc::Sender<Progress>)>,
     begun: u64,
+    /// When something was last said, by the server or to it.
+    last: Instant,
+    /// How many questions of the server wait for a person.
+    questions: usize,
+}
+
+impl Default for Hearing {
+    fn default() -> Self {
+        Self { calls: Vec::new(), begun: 0, last: Instant::now(), questions: 0 }
+    }
+}
+
+/// A question of the server that waits for a person.
+struct Question<'a>(&'a Mutex<Hearing>);
+
+impl Drop for Question<'_> {
+    fn drop(&mut self) {
+        let mut hearing = locked(self.0);
+        hearing.questions -= 1;
+        hearing.last = Instant::now();
+    }
 }
 
 /// A call that hears what the server says. Dropped, it does no longer.
@@ -38,6 +60,25 @@ struct Hearing {
 pub(super) struct Heard {
     number: u64,
     hearing: Arc<Mutex<Hearing>>,
+}
+
+impl Heard {
+    /// Waits until the server has said nothing for so long, while no person kept it waiting.
+    pub(super) async fn silence(&self, limit: Duration) {
+        loop {
+            let wait = {
+                let hearing = locked(&self.hearing);
+                match hearing.questions {
+                    0 => limit.saturating_sub(hearing.last.elapsed()),
+                    _ => limit,
+                }
+            };
+            if wait.is_zero() {
+                return;
+            }
+            tokio::time::sleep(wait).await;
+        }
+    }
 }
 
 impl Drop for Heard {
@@ -60,6 +101,7 @@ impl Handler {
     pub(super) fn hear(&self, progress: mpsc::Sender<Progress>) -> Heard {
         let mut hearing = locked(&self.hearing);
         hearing.begun += 1;
+        hearing.last = Instant::now();
         let number = hearing.begun;
         hearing.calls.push((number, progress));
         Heard { number, hearing: Arc::clone(&self.hearing) }
@@ -71,6 +113,8 @@ impl Handler {
     }
 
     async fn ask(&self, message: String, schema: Value, url: Option<String>) -> ElicitResult {
+        locked(&self.hearing).questions += 1;
+        let _waits = Question(&self.hearing);
         let (answer, answered) = oneshot::channel();
         let server = self.server.clone();
         let question = Elicitation { server, message, fields: fields_of(&schema), url, answer };
@@ -115,6 +159,7 @@ impl ClientHandler for Handler {
     }
 
     async fn on_progress(&self, told: ProgressNotificationParam, _: NotificationContext<RoleClient>) {
+        locked(&self.hearing).last = Instant::now();
         let Some(progress) = self.last() else { return };
         let mut line = match told.total {
             Some(total) => format!("{}/{total}", told.progress),

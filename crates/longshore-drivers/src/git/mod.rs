@@ -1,33 +1,62 @@
-//! Where a work tree stands, as `git` itself tells.
+//! Where a work tree stands, as `git` itself tells; and git that runs nothing but itself.
 
+pub(crate) mod kept;
+pub(crate) mod quiet;
+
+use std::path::Path;
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use longshore_model::lifecycle::GitState;
 use tokio::process::Command;
 
+use self::quiet::{Quiet, is_gits};
+use crate::sandbox::{self, Sandbox, search_path};
+
 /// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
 const WITHIN: Duration = Duration::from_secs(5);
 
-/// The state of a work tree; none when it is no work tree of git, or git does not answer.
+/// The state of a work tree; none when it is no work tree of git, or git does not answer. Whatever its repository's
+/// settings say, no program of it is run: anybody may have made it.
 pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
-    let status = git(cwd, &["status", "--porcelain=v2", "--branch", "--untracked-files=normal"]).await?;
-    let remote = git(cwd, &["remote", "get-url", "origin"]).await;
-    let remote = remote.map(|remote| without_secrets(remote.trim())).filter(|remote| !remote.is_empty());
-    Some(GitState { remote, ..parse(&status) })
+    let looked = tokio::time::timeout(WITHIN, async {
+        let folder = Path::new(cwd).to_owned();
+        let quiet = tokio::task::spawn_blocking(move || Quiet::of(&folder)).await.ok()?;
+        let status = [
+            "status",
+            "--porcelain=v2",
+            "--branch",
+            "--untracked-files=normal",
+            // What is new in a submodule is told by another git, in there.
+            "--ignore-submodules=dirty",
+        ];
+        let status = git(cwd, &quiet, &status).await?;
+        let remote = git(cwd, &quiet, &["remote", "get-url", "origin"]).await;
+        let remote = remote.map(|remote| without_secrets(remote.trim())).filter(|remote| !remote.is_empty());
+        Some(GitState { remote, ..parse(&status) })
+    });
+    looked.await.ok().flatten()
 }
 
-async fn git(cwd: &str, arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git")
-        .args(arguments)
-        .current_dir(cwd)
-        // A look must not take the lock that an agent's own git may want.
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .kill_on_drop(true)
-        .output();
-    let output = tokio::time::timeout(WITHIN, output).await.ok()?.ok()?;
+async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
+    let folder = Path::new(cwd);
+    let mut git = Command::new("git");
+    git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
+    for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
+        git.env_remove(name);
+    }
+    git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
+    if has_sandbox() {
+        Sandbox::looking(folder).lock(&mut git, folder).ok()?;
+    }
+    let output = git.output().await.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+fn has_sandbox() -> bool {
+    static THERE: OnceLock<bool> = OnceLock::new();
+    *THERE.get_or_init(|| sandbox::available().is_ok())
 }
 
 fn parse(status: &str) -> GitState {
@@ -87,6 +116,34 @@ mod tests {
         );
         let fresh = parse("# branch.oid (initial)\n# branch.head (detached)\n");
         assert_eq!(fresh, GitState::default());
+    }
+
+    #[tokio::test]
+    async fn a_look_runs_no_program_of_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let (tree, mark) = (folder.path().join("tree"), folder.path().join("ran"));
+        std::fs::create_dir(&tree).unwrap();
+        let git = |words: &[&str]| {
+            let named = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
+            let mut git = std::process::Command::new("git");
+            assert!(git.args(named).args(words).current_dir(&tree).status().unwrap().success(), "{words:?}");
+        };
+        git(&["init", "-q", "-b", "main"]);
+        std::fs::write(tree.join("a"), "one").unwrap();
+        git(&["add", "a"]);
+        git(&["commit", "-q", "-m", "first"]);
+        git(&["remote", "add", "origin", "https://me:secret@host.example/a"]);
+        // As long as before, so that git has to look into it.
+        std::fs::write(tree.join("a"), "two").unwrap();
+        std::fs::write(tree.join(".git/info/attributes"), "* filter=odd").unwrap();
+        let program = format!("echo ran >> {}; cat", mark.display());
+        for name in ["core.fsmonitor", "filter.odd.clean", "filter.odd.process"] {
+            git(&["config", name, &program]);
+        }
+        let state = look_at(tree.to_str().unwrap()).await.unwrap();
+        assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
+        assert_eq!((state.branch.as_deref(), state.dirty), (Some("main"), 1));
+        assert_eq!(state.remote.as_deref(), Some("https://host.example/a"));
     }
 
     #[test]

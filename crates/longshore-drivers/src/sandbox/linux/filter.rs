@@ -1,0 +1,82 @@
+//! What Landlock does not cover and seccomp refuses: sockets, on older kernels `truncate`, and for commands that only
+//! read all that changes a file without writing to it.
+
+use std::collections::BTreeMap;
+use std::io;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter, SeccompRule,
+};
+
+use super::super::{Reach, Sandbox};
+
+/// System calls, and when they are meant: always when there are no rules.
+type Calls = BTreeMap<i64, Vec<SeccompRule>>;
+
+/// Calls that change a file's rights, owner, times or attributes.
+const ATTRIBUTES: [i64; 14] = [
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    // setxattrat and removexattrat, of Linux 6.13.
+    463,
+    466,
+];
+/// Their older forms, which newer machines do not have.
+#[cfg(target_arch = "x86_64")]
+const OLD_ATTRIBUTES: [i64; 6] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_ATTRIBUTES: [i64; 0] = [];
+
+/// The version of Landlock that covers `truncate`.
+const COVERS_TRUNCATION: i64 = 3;
+
+pub(super) fn of(sandbox: &Sandbox, landlock: i64) -> io::Result<BpfProgram> {
+    compiled(sandbox, landlock).map_err(|error| io::Error::other(format!("the sandbox: {error}")))
+}
+
+fn compiled(sandbox: &Sandbox, landlock: i64) -> Result<BpfProgram, seccompiler::BackendError> {
+    // Never right: a file system is nobody's to mount in here, and a filter cannot be empty.
+    let mut calls = Calls::from([(libc::SYS_mount, Vec::new())]);
+    if !sandbox.network {
+        let local = u64::from(libc::AF_UNIX.unsigned_abs());
+        let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
+        calls.insert(libc::SYS_socket, vec![SeccompRule::new(vec![other])?]);
+        // It opens sockets without calling `socket`.
+        calls.insert(libc::SYS_io_uring_setup, Vec::new());
+    }
+    if landlock < COVERS_TRUNCATION {
+        calls.insert(libc::SYS_truncate, Vec::new());
+    }
+    if let Reach::Only { .. } = sandbox.reach {
+        calls.insert(libc::SYS_socket, Vec::new());
+        calls.extend(ATTRIBUTES.into_iter().chain(OLD_ATTRIBUTES).map(|call| (call, Vec::new())));
+    }
+    let denied = SeccompAction::Errno(libc::EACCES.unsigned_abs());
+    SeccompFilter::new(calls, SeccompAction::Allow, denied, std::env::consts::ARCH.try_into()?)?.try_into()
+}
+
+#[cfg(test)]
+pub(super) fn pretend_that_landlock_is_missing() {
+    let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
+    let calls = Calls::from([(libc::SYS_landlock_create_ruleset, Vec::new())]);
+    let arch = std::env::consts::ARCH.try_into().unwrap();
+    let filter = SeccompFilter::new(calls, SeccompAction::Allow, missing, arch).unwrap();
+    seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();
+}

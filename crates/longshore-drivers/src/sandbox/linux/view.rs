@@ -1,0 +1,203 @@
+//! A view of the file system of its own, in which all is read-only but the folders that may be written, and read-only
+//! again what is to be kept in these. Unlike Landlock it covers attributes, and knows islands in a writable folder.
+//!
+//! It takes a mount namespace: root may have one, others in a user namespace of their own, in which they are who they
+//! were. Where neither is allowed (in many containers), there is no view, and Landlock does what it can.
+
+use std::ffi::CString;
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::super::{Reach, Sandbox};
+
+const CLONE_TREE: libc::c_uint = 1;
+const RECURSIVE: libc::c_uint = 0x8000;
+const EMPTY_PATH: libc::c_uint = 0x1000;
+const MOVE_EMPTY_PATH: libc::c_uint = 4;
+const READ_ONLY: u64 = 1;
+
+/// `struct mount_attr`.
+#[repr(C)]
+struct Attributes {
+    set: u64,
+    clear: u64,
+    propagation: u64,
+    user: u64,
+}
+
+/// How a namespace is had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Privileged,
+    User,
+}
+
+/// What is to be mounted.
+#[derive(Debug)]
+pub(super) struct View {
+    way: Way,
+    /// Who we are, as the files of `/proc` want it.
+    maps: [(CString, Vec<u8>); 3],
+    places: Vec<Place>,
+    cwd: CString,
+}
+
+#[derive(Debug)]
+struct Place {
+    path: CString,
+    kept: bool,
+    /// Its copy, while the view is made.
+    copy: RawFd,
+}
+
+/// Whether there can be a view here. It is tried once, in a process of its own.
+pub(super) fn is_possible() -> bool {
+    way().is_some()
+}
+
+#[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
+fn way() -> Option<Way> {
+    static WAY: OnceLock<Option<Way>> = OnceLock::new();
+    *WAY.get_or_init(|| {
+        let folder = std::env::temp_dir().canonicalize().ok()?;
+        let tried = Sandbox { writable: vec![folder], kept: Vec::new(), reach: Reach::All, network: true };
+        [Way::Privileged, Way::User].into_iter().find(|way| {
+            let Ok(Some(mut view)) = View::by(*way, &tried, Path::new("/")) else { return false };
+            let mut process = std::process::Command::new("true");
+            // SAFETY: it makes system calls that take no memory and no lock.
+            unsafe { process.pre_exec(move || view.enter()) };
+            process.status().is_ok_and(|status| status.success())
+        })
+    })
+}
+
+impl View {
+    /// None where there cannot be one, or nothing is to be kept from writing.
+    pub(super) fn new(sandbox: &Sandbox, cwd: &Path) -> io::Result<Option<Self>> {
+        way().map_or(Ok(None), |way| Self::by(way, sandbox, cwd))
+    }
+
+    fn by(way: Way, sandbox: &Sandbox, cwd: &Path) -> io::Result<Option<Self>> {
+        let real = |paths: &[PathBuf]| -> Vec<PathBuf> {
+            let mut real: Vec<PathBuf> = paths.iter().filter_map(|path| path.canonicalize().ok()).collect();
+            real.sort();
+            real.dedup();
+            real
+        };
+        let writable = real(&sandbox.writable);
+        if writable.iter().any(|folder| folder == Path::new("/")) {
+            return Ok(None);
+        }
+        let within = |path: &Path, folders: &[PathBuf]| {
+            folders.iter().any(|folder| path != folder && path.starts_with(folder))
+        };
+        let open = writable.iter().filter(|folder| !within(folder, &writable));
+        let kept = real(&sandbox.kept);
+        let kept = kept.iter().filter(|path| within(path, &writable));
+        let place = |path: &PathBuf, kept| Ok(Place { path: c_path(path)?, kept, copy: -1 });
+        let places = open.map(|path| place(path, false)).chain(kept.map(|path| place(path, true)));
+        let places: io::Result<Vec<Place>> = places.collect();
+        let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+        let maps = [
+            (c_path(Path::new("/proc/self/setgroups"))?, b"deny".to_vec()),
+            (c_path(Path::new("/proc/self/uid_map"))?, format!("{user} {user} 1").into_bytes()),
+            (c_path(Path::new("/proc/self/gid_map"))?, format!("{group} {group} 1").into_bytes()),
+        ];
+        Ok(Some(Self { way, maps, places: places?, cwd: c_path(cwd)? }))
+    }
+
+    /// Makes the view, and enters it. For a process that has one thread.
+    #[allow(unsafe_code, reason = "the system calls have no other way in")]
+    pub(super) fn enter(&mut self) -> io::Result<()> {
+        // SAFETY: all strings end with a zero and outlive the calls, which keep none of them.
+        unsafe {
+            match self.way {
+                Way::Privileged => done(libc::unshare(libc::CLONE_NEWNS))?,
+                Way::User => {
+                    // Who cannot be looked at may not write these files of its own either. An exec resets it.
+                    libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
+                    done(libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS))?;
+                    for (file, text) in &self.maps {
+                        write(file, text)?;
+                    }
+                }
+            }
+            let root = c"/".as_ptr();
+            let private = libc::MS_REC | libc::MS_SLAVE;
+            done(libc::mount(std::ptr::null(), root, std::ptr::null(), private, std::ptr::null()))?;
+            for place in &mut self.places {
+                let copy = libc::syscall(
+                    libc::SYS_open_tree,
+                    libc::AT_FDCWD,
+                    place.path.as_ptr(),
+                    CLONE_TREE | RECURSIVE | libc::O_CLOEXEC as libc::c_uint,
+                );
+                done(copy as libc::c_int)?;
+                place.copy = copy as RawFd;
+                if place.kept {
+                    read_only(place.copy, c"".as_ptr(), EMPTY_PATH)?;
+                }
+            }
+            read_only(libc::AT_FDCWD, root, 0)?;
+            // Folders come before what is kept in them.
+            for place in &self.places {
+                let moved = libc::syscall(
+                    libc::SYS_move_mount,
+                    place.copy,
+                    c"".as_ptr(),
+                    libc::AT_FDCWD,
+                    place.path.as_ptr(),
+                    MOVE_EMPTY_PATH,
+                );
+                done(moved as libc::c_int)?;
+                libc::close(place.copy);
+            }
+            // Where we stand is still the folder of before.
+            done(libc::chdir(self.cwd.as_ptr()))
+        }
+    }
+}
+
+/// Makes a mount and all in it read-only.
+#[allow(unsafe_code, reason = "the system call has no other way in")]
+unsafe fn read_only(folder: RawFd, path: *const libc::c_char, flags: libc::c_uint) -> io::Result<()> {
+    let wanted = Attributes { set: READ_ONLY, clear: 0, propagation: 0, user: 0 };
+    // SAFETY: the path is a string of the caller's; the structure has the size that is told.
+    let changed = unsafe {
+        libc::syscall(
+            libc::SYS_mount_setattr,
+            folder,
+            path,
+            flags | RECURSIVE,
+            &wanted,
+            size_of::<Attributes>(),
+        )
+    };
+    done(changed as libc::c_int)
+}
+
+/// Writes a small file in one go.
+#[allow(unsafe_code, reason = "the standard library would allocate")]
+unsafe fn write(file: &CString, text: &[u8]) -> io::Result<()> {
+    // SAFETY: the strings outlive the calls.
+    unsafe {
+        let opened = libc::open(file.as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        done(opened)?;
+        let written = libc::write(opened, text.as_ptr().cast(), text.len());
+        let written = done(written as libc::c_int);
+        libc::close(opened);
+        written
+    }
+}
+
+fn done(returned: libc::c_int) -> io::Result<()> {
+    if returned < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+fn c_path(path: &Path) -> io::Result<CString> {
+    Ok(CString::new(path.as_os_str().as_bytes())?)
+}

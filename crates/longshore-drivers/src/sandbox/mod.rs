@@ -1,0 +1,284 @@
+//! The sandbox that commands run in.
+//!
+//! | kind | writes | reads and runs | network |
+//! |---|---|---|---|
+//! | [`Sandbox::new`], for commands that may change something | the work tree and temporary folders, but nothing of git's own | all | none, unless it is allowed |
+//! | [`Sandbox::reading`], for those that only read and so go without asking | a temporary folder of their own | the work tree; programs of the system, and no program of the work tree | none, and no local sockets |
+//!
+//! | what | how |
+//! |---|---|
+//! | writing, creating, deleting, renaming, linking outside of the writable folders; reading and running | Landlock, from Linux 5.13 on |
+//! | what is kept in a writable folder; modes, owners, times and attributes outside of them | a view of the file system of its own, where the system allows one |
+//! | TCP, UDP and every other socket than local ones | seccomp: no `socket` but `AF_UNIX`, no `io_uring`; Landlock besides, from 6.7 on |
+//! | signals to processes outside, abstract local sockets | Landlock, from 6.12 on |
+//! | what root could do besides | no capabilities but those over files |
+//!
+//! Not covered for commands that may change something: reading, and local sockets that have a path, because builds need
+//! both.
+
+#[cfg(target_os = "linux")]
+mod linux;
+mod readers;
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use tokio::process::Command;
+
+pub(crate) use readers::search_path;
+
+/// What a command may do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sandbox {
+    /// The folders that it may write in.
+    pub(crate) writable: Vec<PathBuf>,
+    /// What it may not write in them, where the system can have it so.
+    pub(crate) kept: Vec<PathBuf>,
+    /// What it may read and run.
+    pub(crate) reach: Reach,
+    /// Whether it may use the network.
+    pub(crate) network: bool,
+}
+
+/// What a command may read and run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Whatever the user may.
+    All,
+    /// These files and folders only. What it may run it may read.
+    Only {
+        /// What it may read.
+        read: Vec<PathBuf>,
+        /// What it may run.
+        run: Vec<PathBuf>,
+    },
+}
+
+impl Sandbox {
+    /// For a command that writes in these folders and in the temporary ones of this machine, but for what is kept.
+    pub(crate) fn new(folders: Vec<PathBuf>, kept: Vec<PathBuf>, network: bool) -> Self {
+        let mut writable = folders;
+        for folder in temporary_folders() {
+            if !writable.contains(&folder) {
+                writable.push(folder);
+            }
+        }
+        Self { writable, kept, reach: Reach::All, network }
+    }
+
+    /// For a command that reads these folders, runs no program of them, and writes in a folder of its own, if any.
+    pub(crate) fn reading(folders: &[PathBuf], own: Option<&Path>) -> Self {
+        let (mut read, run) = (readers::files(), readers::programs(folders));
+        read.extend(folders.iter().cloned());
+        let writable = own.map(Path::to_owned).into_iter().collect();
+        Self { writable, kept: Vec::new(), reach: Reach::Only { read, run }, network: false }
+    }
+
+    /// For a command that reads anything, runs no program of this folder, and writes nowhere.
+    pub(crate) fn looking(folder: &Path) -> Self {
+        let run = readers::programs(&[folder.to_owned()]);
+        let read = vec![PathBuf::from("/")];
+        Self { writable: Vec::new(), kept: Vec::new(), reach: Reach::Only { read, run }, network: false }
+    }
+
+    /// Has a command begin inside of it. What else is done between fork and exec, and depends on who we are, comes after.
+    #[cfg(target_os = "linux")]
+    #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
+    pub(crate) fn lock(&self, command: &mut Command, cwd: &Path) -> io::Result<()> {
+        let mut lock = linux::Lock::new(self, cwd)?;
+        // SAFETY: it makes system calls that take no memory and no lock.
+        unsafe { command.pre_exec(move || lock.enter()) };
+        Ok(())
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn lock(&self, _: &mut Command, _: &Path) -> io::Result<()> {
+        Err(io::Error::other("there is no sandbox on this system"))
+    }
+
+    /// What the model is told when a command failed and the sandbox may be why.
+    pub(crate) fn explain(&self, printed: &str) -> Option<String> {
+        let said = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
+        let network = !self.network && said(&NETWORK_SIGNS);
+        if !network && !said(&WRITE_SIGNS) {
+            return None;
+        }
+        let reach = if self.network { "" } else { ", and it cannot use the network" };
+        let able = match &self.reach {
+            Reach::All => {
+                let folders: Vec<String> =
+                    self.writable.iter().map(|folder| folder.display().to_string()).collect();
+                let kept = self.kept.iter().any(|path| path.ends_with(".git"));
+                let git = match (kept, self.kept.is_empty()) {
+                    (true, _) => " (git's own files in it are read-only, unless git is all that a call runs)",
+                    (false, false) => " (git's settings and hooks in it are read-only)",
+                    (false, true) => "",
+                };
+                format!("it can write only in {}{git}", folders.join(", "))
+            }
+            Reach::Only { .. } => {
+                "it counts as one that only reads, and can write nothing, and read in the work tree only"
+                    .to_owned()
+            }
+        };
+        Some(format!(
+            "[sandbox] The command ran in a sandbox, which may be why it failed: {able}{reach}. \
+             If it needs more, call the tool again with \"escalate\": true and a \"reason\"; a person is asked first.",
+        ))
+    }
+}
+
+/// Whether what is kept in a writable folder can be kept here.
+#[cfg(target_os = "linux")]
+pub(crate) fn keeps() -> bool {
+    linux::keeps()
+}
+
+/// Whether what is kept in a writable folder can be kept here.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn keeps() -> bool {
+    false
+}
+
+/// Whether commands can be locked in here, or why not: a thread tries it.
+#[cfg(target_os = "linux")]
+pub(crate) fn available() -> Result<(), String> {
+    linux::try_it(&Sandbox::new(Vec::new(), Vec::new(), false)).map_err(|error| error.to_string())
+}
+
+/// Whether commands can be locked in here, or why not.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn available() -> Result<(), String> {
+    Err("there is no sandbox on this system".to_owned())
+}
+
+/// The temporary folders of this machine that there are.
+pub(crate) fn temporary_folders() -> Vec<PathBuf> {
+    let known = ["/tmp", "/var/tmp", "/dev/shm"].map(PathBuf::from);
+    let mut folders = vec![std::env::temp_dir()];
+    folders.extend(known);
+    folders.retain(|folder| folder.is_dir());
+    folders
+}
+
+/// What programs print when they may not write.
+const WRITE_SIGNS: [&str; 8] = [
+    "Permission denied",
+    "permission denied",
+    "Operation not permitted",
+    "EACCES",
+    "EPERM",
+    "Read-only file system",
+    // What Landlock makes of a link or a move across its border, and a view of one across its own.
+    "cross-device link",
+    "Device or resource busy",
+];
+/// What programs print when they may not use the network.
+const NETWORK_SIGNS: [&str; 20] = [
+    "Permission denied",
+    "Operation not permitted",
+    "EACCES",
+    "EPERM",
+    "resolve host",
+    "name resolution",
+    "Name or service not known",
+    "nodename nor servname",
+    "EAI_AGAIN",
+    "ENOTFOUND",
+    "ECONNREFUSED",
+    "getaddrinfo",
+    "dns error",
+    "no such host",
+    "Failed to connect",
+    "Couldn't connect",
+    "Could not connect",
+    "Unable to connect",
+    "unable to access 'http",
+    "Network is unreachable",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sandbox(network: bool) -> Sandbox {
+        let writable = vec![PathBuf::from("/home/dev")];
+        Sandbox { writable, kept: Vec::new(), reach: Reach::All, network }
+    }
+
+    /// What a shell says in this sandbox.
+    async fn said(sandbox: &Sandbox, cwd: &Path, line: &str) -> String {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", line]).current_dir(cwd);
+        sandbox.lock(&mut command, cwd).unwrap();
+        let output = command.output().await.unwrap();
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_reader_reads_its_folder_and_does_nothing_else() {
+        if available().is_err() {
+            return;
+        }
+        let around = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let (tree, own) = (around.path().join("tree"), around.path().join("own"));
+        std::fs::create_dir(&tree).unwrap();
+        std::fs::create_dir(&own).unwrap();
+        std::fs::write(around.path().join("secret"), "the secret").unwrap();
+        std::fs::write(tree.join("a"), "words").unwrap();
+        std::fs::copy("/bin/echo", tree.join("program")).unwrap();
+        let sandbox = Sandbox::reading(std::slice::from_ref(&tree), Some(&own));
+        assert_eq!(said(&sandbox, &tree, "cat a").await, "words");
+        assert_eq!(said(&sandbox, &tree, "echo x > ../own/b && cat ../own/b").await, "x\n");
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        for line in [
+            "cat ../secret".to_owned(),
+            "ls ..".to_owned(),
+            "./program ran".to_owned(),
+            "cp program ../own/program && ../own/program ran".to_owned(),
+            "echo ran > b; cat b".to_owned(),
+            "rm a && echo ran".to_owned(),
+            "chmod 700 a && echo ran".to_owned(),
+            "touch -d 2001-01-01 a && echo ran".to_owned(),
+            format!("bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port} && echo ran'"),
+            "cat /proc/$PPID/environ && echo ran".to_owned(),
+        ] {
+            let said = said(&sandbox, &tree, &line).await;
+            assert!(
+                !said.contains("the secret") && !said.lines().any(|line| line == "ran"),
+                "{line}: {said}"
+            );
+            assert!(said.to_lowercase().contains("denied") || said.contains("ead-only"), "{line}: {said}");
+        }
+        assert_eq!(std::fs::read_to_string(tree.join("a")).unwrap(), "words");
+        // One that may look anywhere runs no program of the folder either.
+        let looking = Sandbox::looking(&tree);
+        assert_eq!(said(&looking, &tree, "cat ../secret").await, "the secret");
+        assert!(said(&looking, &tree, "./program ran").await.contains("denied"));
+    }
+
+    #[test]
+    fn a_failure_is_explained_only_when_the_sandbox_may_be_why() {
+        assert_eq!(sandbox(false).explain("error[E0308]: mismatched types"), None);
+        let told = sandbox(false).explain("touch: cannot touch '/etc/x': Permission denied").unwrap();
+        assert!(told.contains("only in /home/dev, and it cannot use the network"), "{told}");
+    }
+
+    #[test]
+    fn a_network_that_fails_is_explained_whoever_says_so() {
+        for printed in [
+            "curl: (6) Could not resolve host: example.org",
+            "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server",
+            "curl: (7) Failed to connect to example.org port 443 after 0 ms: Could not connect to server",
+            "wget: unable to resolve host address ‘example.org’",
+            "fatal: unable to access 'https://example.org/x.git/': Could not resolve host: example.org",
+            "npm error code ECONNREFUSED",
+            "dial tcp: lookup proxy.golang.org: no such host",
+            "E: Unable to connect to deb.debian.org:http:",
+            "connect: Network is unreachable",
+        ] {
+            assert!(sandbox(false).explain(printed).is_some(), "{printed}");
+            assert_eq!(sandbox(true).explain(printed), None, "{printed}");
+        }
+    }
+}

@@ -1,0 +1,409 @@
+//! Repositories that would like git to run their programs, and commands that would like to make them so.
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+
+use longshore_drivers::react::tools::Verdict;
+use longshore_model::capability::Mode;
+use serde_json::json;
+
+use super::{Bench, call};
+
+/// What git is asked without asking a person.
+const LOOKS: [&str; 12] = [
+    "git status",
+    "git status --short --ignore-submodules=none",
+    "git diff",
+    "git diff HEAD",
+    "git log -p",
+    "git show",
+    "git blame a",
+    "git ls-files -m",
+    "git grep one",
+    "git describe --always --dirty",
+    "git stash list",
+    "git reflog",
+];
+
+/// A repository with a file that was changed and is as long as before, so that git has to look into it.
+async fn repository() -> Option<Bench> {
+    let bench = Bench::new().await;
+    if let Some(why) = bench.no_sandbox() {
+        eprintln!("not tested: {why}");
+        return None;
+    }
+    bench.git(&["init", "-q", "-b", "main"]);
+    bench.write("a", "one\n");
+    bench.git(&["add", "a"]);
+    bench.git(&["commit", "-q", "-m", "first"]);
+    bench.write("a", "two\n");
+    Some(bench)
+}
+
+/// A line that a shell runs and that leaves its mark, if it can: in the work tree, in a temporary folder, in what is printed.
+fn program(bench: &Bench, mark: &tempfile::TempDir) -> String {
+    let (tree, mark) = (bench.root().join("ran"), mark.path().join("ran"));
+    format!("sh -c 'echo EVIL >&2; echo ran >> {}; echo ran >> {}; cat'", tree.display(), mark.display())
+}
+
+fn goes(bench: &Bench, line: &str, mode: Mode) -> bool {
+    matches!(bench.tools.verdict(&call("shell", json!({ "command": line })), mode), Verdict::Go)
+}
+
+/// Runs what goes without asking, and looks for marks.
+async fn assert_quiet(bench: &Bench, mark: &tempfile::TempDir, line: &str) -> String {
+    let mut said = String::new();
+    for mode in [Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full] {
+        if mode != Mode::Full {
+            assert!(goes(bench, line, mode), "{line} asks in {mode}");
+        }
+        said = bench.run_in(mode, "shell", json!({ "command": line })).await.content;
+        assert!(!said.contains("EVIL"), "{line}: {said}");
+        assert!(!bench.root().join("ran").exists() && !mark.path().join("ran").exists(), "{line}: {said}");
+    }
+    said
+}
+
+#[tokio::test]
+async fn a_repository_among_the_files_of_another_runs_nothing() {
+    let Some(bench) = repository().await else { return };
+    let mark = tempfile::tempdir().unwrap();
+    bench.write("vendor/lib/HEAD", "ref: refs/heads/main\n");
+    let settings = "[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = ";
+    let quoted = program(&bench, &mark).replace('"', "\\\"");
+    bench.write("vendor/lib/config", &format!("{settings}\"{quoted}\"\n"));
+    std::fs::create_dir_all(bench.root().join("vendor/lib/objects")).unwrap();
+    std::fs::create_dir_all(bench.root().join("vendor/lib/refs")).unwrap();
+    for look in ["git status", "git diff", "git ls-files -m"] {
+        assert_quiet(&bench, &mark, &format!("cd vendor/lib && {look}")).await;
+        let elsewhere = json!({ "command": look, "cwd": "vendor/lib" });
+        let said = bench.run_in(Mode::Ask, "shell", elsewhere).await.content;
+        assert!(!said.contains("EVIL") && !bench.root().join("ran").exists(), "{look}: {said}");
+    }
+    assert!(!bench.root().join(".git/hooks/pre-commit").exists());
+}
+
+#[tokio::test]
+async fn settings_of_the_repository_itself_run_nothing() {
+    let Some(bench) = repository().await else { return };
+    let mark = tempfile::tempdir().unwrap();
+    let program = program(&bench, &mark);
+    bench.write(".git/info/attributes", "* filter=odd diff=odd merge=odd\n");
+    let hooks = bench.root().join("hooks");
+    for hook in ["post-index-change", "fsmonitor-watchman", "reference-transaction", "pre-auto-gc"] {
+        bench.write(&format!("hooks/{hook}"), &format!("#!/bin/sh\n{program}\n"));
+        let file = hooks.join(hook);
+        std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    bench.git(&["config", "core.hooksPath", hooks.to_str().unwrap()]);
+    for name in [
+        "core.fsmonitor",
+        "core.pager",
+        "core.editor",
+        "core.sshCommand",
+        "core.askPass",
+        "pager.status",
+        "pager.log",
+        "filter.odd.clean",
+        "filter.odd.smudge",
+        "filter.odd.process",
+        "diff.odd.textconv",
+        "merge.odd.driver",
+        "gpg.program",
+        "gpg.ssh.program",
+        "credential.helper",
+        "uploadpack.packObjectsHook",
+        "remote.origin.uploadpack",
+    ] {
+        bench.git(&["config", name, &program]);
+    }
+    bench.git(&["config", "alias.status", &format!("!{program}")]);
+    bench.git(&["config", "filter.odd.required", "true"]);
+    bench.git(&["config", "log.showSignature", "true"]);
+    // An object that is missing would be fetched.
+    bench.git(&["config", "extensions.partialClone", "origin"]);
+    bench.git(&["config", "remote.origin.promisor", "true"]);
+    bench.git(&["config", "remote.origin.url", &format!("ext::{program}")]);
+    bench.git(&["config", "protocol.ext.allow", "always"]);
+    let _ = std::fs::remove_file(mark.path().join("ran"));
+    let _ = std::fs::remove_file(bench.root().join("ran"));
+    for look in LOOKS {
+        assert_quiet(&bench, &mark, look).await;
+    }
+    assert!(assert_quiet(&bench, &mark, "git status --short").await.contains(" M a\n"));
+    assert!(assert_quiet(&bench, &mark, "git diff").await.contains("-one\n+two\n"));
+    // A terminal would be paged.
+    for look in ["git log", "git status", "git diff"] {
+        let start = json!({ "action": "start", "command": look, "yield_ms": 30_000 });
+        let said = bench.run_in(Mode::Plan, "unified_exec", start).await.content;
+        assert!(said.contains("ended with exit code 0") && !said.contains("EVIL"), "{look}: {said}");
+        assert!(!mark.path().join("ran").exists(), "{look}");
+    }
+    let missing = "git cat-file -p 1234567890123456789012345678901234567890";
+    assert_quiet(&bench, &mark, missing).await;
+}
+
+#[tokio::test]
+async fn a_program_that_shows_differences_asks() {
+    let Some(bench) = repository().await else { return };
+    let mark = tempfile::tempdir().unwrap();
+    for name in ["diff.external", "diff.odd.command"] {
+        bench.git(&["config", name, &program(&bench, &mark)]);
+        for look in ["git diff", "git log -p", "git show", "git stash list"] {
+            let verdict = bench.tools.verdict(&call("shell", json!({ "command": look })), Mode::Ask);
+            let Verdict::Ask(ask) = verdict else { panic!("{look}: {verdict:?}") };
+            assert!(ask.reason.contains(&format!("settings name ({name})")), "{}", ask.reason);
+            assert!(!goes(&bench, look, Mode::Plan), "{look}");
+        }
+        assert_quiet(&bench, &mark, "git status --short").await;
+        bench.git(&["config", "--unset", name]);
+    }
+    assert_quiet(&bench, &mark, "git diff").await;
+}
+
+#[tokio::test]
+async fn a_submodule_runs_nothing() {
+    let Some(bench) = repository().await else { return };
+    let mark = tempfile::tempdir().unwrap();
+    let other = bench.outside().join("other");
+    std::fs::create_dir(&other).unwrap();
+    bench.git(&["init", "-q", other.to_str().unwrap()]);
+    bench.git(&["-C", other.to_str().unwrap(), "commit", "-q", "--allow-empty", "-m", "first"]);
+    bench.git(&["submodule", "--quiet", "add", other.to_str().unwrap(), "module"]);
+    bench.git(&["commit", "-q", "-m", "with a module"]);
+    bench.git(&["-C", "module", "config", "core.fsmonitor", &program(&bench, &mark)]);
+    bench.write("module/new", "x");
+    for look in LOOKS {
+        assert_quiet(&bench, &mark, look).await;
+        if look != "git blame a" {
+            assert_quiet(&bench, &mark, &format!("cd module && {look}")).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_work_folder_inside_of_a_repository_can_be_looked_at() {
+    let bench = Bench::new().await;
+    if bench.no_sandbox().is_some() {
+        return;
+    }
+    let around = bench.outside();
+    bench.git(&["init", "-q", "-b", "main", around.to_str().unwrap()]);
+    bench.write("a", "one\n");
+    bench.git(&["add", "a"]);
+    bench.git(&["commit", "-q", "-m", "first"]);
+    bench.write("a", "two\n");
+    let done = bench.run_in(Mode::Ask, "shell", json!({ "command": "git diff && git log --oneline" })).await;
+    assert!(done.success && done.content.contains("-one\n+two\n"), "{}", done.content);
+    // A file that names a repository which knows nothing of it opens nothing.
+    let private = around.join("private");
+    std::fs::create_dir(&private).unwrap();
+    bench.git(&["init", "-q", private.to_str().unwrap()]);
+    bench.git(&["-C", private.to_str().unwrap(), "commit", "-q", "--allow-empty", "-m", "the secret"]);
+    bench.write(".git", &format!("gitdir: {}/.git\n", private.display()));
+    let refused = bench.run_in(Mode::Ask, "shell", json!({ "command": "git log" })).await;
+    assert!(!refused.success && !refused.content.contains("the secret"), "{}", refused.content);
+}
+
+#[tokio::test]
+async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
+    let Some(bench) = repository().await else { return };
+    let secret = bench.outside().join("secret");
+    std::fs::write(&secret, "the secret\n").unwrap();
+    bench.write("d1/x", "other\n");
+    bench.write("d2/y", "other\n");
+    symlink(&secret, bench.root().join("d2/x")).unwrap();
+    symlink(bench.outside(), bench.root().join("d1/out")).unwrap();
+    symlink("/etc", bench.root().join("d2/etc")).unwrap();
+    bench.git(&["add", "."]);
+    for line in [
+        "diff d1 d2",
+        "diff -u d1 d2",
+        "diff -N d1 d2",
+        "grep -r secret .",
+        "grep secret d1/x d2/y",
+        "rg secret",
+        "find . -name secret",
+        "ls -R",
+        "ls -la d1 d2",
+        "wc d1/x",
+        "git grep secret",
+        "git diff --cached",
+        "tree",
+        "du -a d1",
+    ] {
+        let arguments = json!({ "command": line });
+        if !goes(&bench, line, Mode::Ask) {
+            continue;
+        }
+        let done = bench.run_in(Mode::Ask, "shell", arguments).await;
+        assert!(!done.content.contains("the secret"), "{line}: {}", done.content);
+        assert!(!done.content.contains("passwd"), "{line}: {}", done.content);
+    }
+    let told = bench.run_in(Mode::Ask, "shell", json!({ "command": "diff d1 d2" })).await;
+    assert!(
+        told.content.contains("[sandbox]") && told.content.contains("read in the work tree only"),
+        "{}",
+        told.content
+    );
+    for line in [
+        "cat d2/x",
+        "head d2/x",
+        "ls -L d2",
+        "ls -lLd d2/x",
+        "grep -R x .",
+        "find -L .",
+        "rg -L x",
+        "stat d2/x",
+    ] {
+        assert!(!goes(&bench, line, Mode::Ask), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn what_only_reads_still_reads_well() {
+    let Some(bench) = repository().await else { return };
+    let long: String = (0..300_000).map(|number| format!("{}\n", number % 1000)).collect();
+    bench.write("long", &long);
+    for (line, expected) in [
+        ("git status --short", " M a\n?? long\n"),
+        ("git log --oneline | wc -l", "1\n"),
+        ("cat long | sort -u | wc -l", "1000\n"),
+        ("git branch --show-current", "main\n"),
+        ("ls", "a\nlong\n"),
+        ("sed -n 1,1p a", "two\n"),
+        ("find . -maxdepth 1 -name a", "./a\n"),
+        ("grep -rn two a", "1:two\n"),
+    ] {
+        let done = bench.run_in(Mode::Ask, "shell", json!({ "command": line })).await;
+        assert_eq!(done.content, expected, "{line}");
+    }
+    let words = json!({ "command": ["bash", "-lc", "git diff | head -1"] });
+    assert_eq!(bench.run_in(Mode::Plan, "shell", words).await.content, "diff --git a/a b/a\n");
+    let seen = json!({ "action": "start", "command": "git diff --stat", "yield_ms": 30_000 });
+    let seen = bench.run_in(Mode::Plan, "unified_exec", seen).await;
+    assert!(seen.content.contains("1 file changed"), "{}", seen.content);
+    let version = bench.run_in(Mode::Ask, "shell", json!({ "command": "git --version" })).await;
+    assert!(version.content.starts_with("git version"), "{}", version.content);
+    // What a person allowed is read wherever it is.
+    std::fs::write(bench.outside().join("other"), "seen\n").unwrap();
+    let other = bench.allowed(Mode::Ask, "shell", json!({ "command": "cat ../other" })).await;
+    assert_eq!(other.content, "seen\n");
+}
+
+/// Everything in git's own folder that could make it run something, as one text.
+fn own(bench: &Bench) -> String {
+    let mut all = bench.read(".git/config");
+    for entry in std::fs::read_dir(bench.root().join(".git/hooks")).unwrap().flatten() {
+        all.push_str(&format!("{}\n", entry.path().display()));
+    }
+    all
+}
+
+#[tokio::test]
+async fn settings_and_hooks_of_git_are_kept_from_commands() {
+    let Some(bench) = repository().await else { return };
+    if !bench.keeps() {
+        return;
+    }
+    bench.git(&["init", "-q", "nested"]);
+    bench.git(&["init", "-q", "deep/er"]);
+    let before = own(&bench);
+    for line in [
+        "echo x > .git/hooks/pre-commit",
+        "echo x >> .git/config",
+        "sh -c 'cd .git && cp config c && echo x >> c && mv c config'",
+        "mv .git old; mkdir .git; echo x > .git/config; test -e old",
+        "rm -rf .git",
+        "sh -c 'git config core.fsmonitor evil'",
+        "echo ../evil > .git/commondir",
+        "ln -s /tmp .git/hooks/x",
+        "chmod 777 .git/config",
+        "echo x >> nested/.git/config",
+        "rm -rf nested/.git",
+        "mv deep/er/.git deep/er/old",
+        "echo x > deep/er/.git/hooks/pre-commit",
+        "python3 -c \"open('.git/hooks/pre-push','w')\"",
+    ] {
+        for mode in [Mode::Ask, Mode::AutoEdit] {
+            let failed = bench.allowed(mode, "shell", json!({ "command": line })).await;
+            assert!(!failed.success, "{line}: {}", failed.content);
+            assert_eq!(own(&bench), before, "{line}");
+            assert!(
+                bench.root().join("nested/.git/config").exists()
+                    && bench.root().join("deep/er/.git").is_dir()
+            );
+            assert!(!bench.root().join("deep/er/.git/hooks/pre-commit").exists(), "{line}");
+            assert!(!bench.root().join(".git/commondir").exists(), "{line}");
+            assert!(
+                failed.content.contains("git's own files in it are read-only"),
+                "{line}: {}",
+                failed.content
+            );
+        }
+    }
+    // The rest of the work tree is theirs, also at its top.
+    let done = bench
+        .allowed(
+            Mode::Ask,
+            "shell",
+            json!({ "command": "mkdir new && mv a new/a && echo x > top && git status --short | cat" }),
+        )
+        .await;
+    assert!(done.success && done.content.contains("?? top"), "{}", done.content);
+    let full = bench.run("shell", json!({ "command": "echo '# mine' >> .git/config" })).await;
+    assert!(full.success, "{}", full.content);
+}
+
+#[tokio::test]
+async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
+    let Some(bench) = repository().await else { return };
+    if !bench.keeps() {
+        return;
+    }
+    bench.write(
+        ".git/hooks/pre-commit",
+        "#!/bin/sh\necho x >> .git/config; echo x > .git/hooks/post-commit; true\n",
+    );
+    let hook = bench.root().join(".git/hooks/pre-commit");
+    std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let before = own(&bench);
+    let commit = "git add a && git -c user.name=a -c user.email=a@example.org commit -q -m 'second one' && git log --oneline";
+    let done = bench.allowed(Mode::Ask, "shell", json!({ "command": commit })).await;
+    assert!(done.success && done.content.contains("second one"), "{}", done.content);
+    assert_eq!(own(&bench), before);
+    // A rule is no person.
+    bench.tools.allow(&["git config".to_owned()]);
+    let ruled =
+        bench.run_in(Mode::Ask, "shell", json!({ "command": "git config core.fsmonitor evil" })).await;
+    assert!(
+        !ruled.success && ruled.content.contains("git's settings and hooks in it are read-only"),
+        "{}",
+        ruled.content
+    );
+    assert_eq!(own(&bench), before);
+    let done = bench.allowed(Mode::Ask, "shell", json!({ "command": "git config user.name ada" })).await;
+    assert!(done.success, "{}", done.content);
+    assert_eq!(bench.git(&["config", "--local", "user.name"]), "ada\n");
+}
+
+#[tokio::test]
+async fn edits_of_hooks_ask_wherever_they_are_kept() {
+    let Some(bench) = repository().await else { return };
+    bench.write(".husky/pre-commit", "true\n");
+    bench.git(&["config", "core.hooksPath", ".husky"]);
+    let verdict = |path: &str| {
+        let write = json!({ "path": path, "content": "evil\n" });
+        bench.tools.verdict(&call("write_file", write), Mode::AutoEdit)
+    };
+    for path in [".husky/pre-commit", ".git/config", "sub/.git/config", ".GIT/config"] {
+        let Verdict::Ask(ask) = verdict(path) else { panic!("{path} does not ask") };
+        assert!(ask.reason.contains("git's own files"), "{path}: {}", ask.reason);
+    }
+    assert_eq!(verdict("other/pre-commit"), Verdict::Go);
+    if bench.keeps() {
+        let failed =
+            bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
+        assert!(!failed.success, "{}", failed.content);
+        assert_eq!(bench.read(".husky/pre-commit"), "true\n");
+    }
+}
