@@ -1,7 +1,10 @@
 .DEFAULT_GOAL := run
-.PHONY: run demo test bench fuzz fmt web apt chromium
+.PHONY: run demo test bench fuzz fmt web llama apt chromium
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
+
+# A real llama.cpp server and a model for it, laid down once for what describes them.
+LLAMA := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/llama-$(shell cat tests/llama/requirements.txt tests/llama/model.py | cksum | tr ' ' -)
 
 # The web app becomes part of the program; without Node the program is built without it, and says so.
 WEB := $(if $(and $(wildcard web/package.json),$(shell command -v npm)),web/dist/index.html)
@@ -13,7 +16,7 @@ demo: apt web ## build everything and show it
 	cargo build --release -p longshore
 	"$${CARGO_TARGET_DIR:-target}/release/longshore" demo $(DEMO)
 
-test: apt chromium web $(AGENTS)/installed ## every check and test
+test: apt chromium web llama $(AGENTS)/installed ## every check and test
 	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 	cargo fmt --check
 	npm run --prefix web check
@@ -49,6 +52,17 @@ $(AGENTS)/installed:
 	mkdir -p $(AGENTS)
 	cp tests/agents/package.json tests/agents/package-lock.json tests/agents/.npmrc $(AGENTS)
 	npm ci --prefix $(AGENTS) --no-audit --no-fund
+	touch $@
+
+llama: $(LLAMA)/installed ## the llama.cpp server of the tests
+	ln -sfn $(LLAMA) tests/llama/installed
+
+$(LLAMA)/installed:
+	@python3 -c 'import ensurepip, venv' 2>/dev/null || { apt-get update && apt-get install -y python3-venv; } || \
+		{ echo "The tests with llama.cpp need Python 3 with venv. Install it."; exit 1; }
+	python3 -m venv $(LLAMA)
+	$(LLAMA)/bin/pip install --quiet --disable-pip-version-check --requirement tests/llama/requirements.txt
+	$(LLAMA)/bin/python tests/llama/model.py $(LLAMA)/model.gguf docs/*.md
 	touch $@
 
 # What a fresh Debian may lack: a linker, compilers for C (SQLite) and C++ (the fuzzer), git.

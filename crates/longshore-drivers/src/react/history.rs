@@ -45,6 +45,9 @@ pub enum Item {
         step: u64,
         /// Who can read the rest.
         api: Api,
+        /// Where the service is that gave it: nobody else wants it back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
         /// The service's own data.
         data: Value,
     },
@@ -152,6 +155,11 @@ impl Item {
             | Item::Summary { .. }
             | Item::Allowed { .. } => None,
         }
+    }
+
+    /// Whether it is a thought that another service gave.
+    pub fn is_foreign_to(&self, place: &str) -> bool {
+        matches!(self, Item::Reasoning { from: Some(from), .. } if from != place)
     }
 
     /// About how many bytes of it the model reads.
@@ -304,8 +312,15 @@ impl<'a> Telling<'a> {
     }
 
     fn close(&mut self) {
-        // A thought that came to nothing is refused by those who thought it.
-        let end = self.answer.iter().rposition(|item| !matches!(&***item, Item::Reasoning { .. }));
+        // A thought that came to nothing is refused by those who thought it. What signs words may come after them.
+        let comes_to_something = |item: &&Arc<Item>| !matches!(&***item, Item::Reasoning { .. });
+        let belongs = |item: &&Arc<Item>| {
+            comes_to_something(item) || matches!(&***item, Item::Reasoning { api: Api::Chat, .. })
+        };
+        let end = match self.answer.iter().any(comes_to_something) {
+            true => self.answer.iter().rposition(belongs),
+            false => None,
+        };
         let answer = self.answer.drain(..).take(end.map_or(0, |end| end + 1)).collect::<Vec<_>>();
         self.out.extend(answer.iter().map(|item| Arc::clone(item)));
         for item in answer {

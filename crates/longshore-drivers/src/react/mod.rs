@@ -61,7 +61,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
-        effort: false,
+        effort: true,
         memory_in_log: true,
         own_record: false,
         custom: BTreeMap::new(),

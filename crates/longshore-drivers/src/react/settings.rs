@@ -143,6 +143,11 @@ impl Settings {
         self.api.unwrap_or(Api::Chat)
     }
 
+    /// Where the service is: the host and the port of its address.
+    pub fn place(&self) -> &str {
+        host_of(&self.base_url)
+    }
+
     /// With what nobody set, as far as the environment tells it. None when nothing says where a model is.
     pub fn resolved(mut self, var: impl Fn(&str) -> Option<String>) -> Option<Self> {
         if !self.base_url.is_empty() {
@@ -158,6 +163,13 @@ impl Settings {
         self.key_env.get_or_insert_with(|| key.to_owned());
         Some(self)
     }
+}
+
+/// The host and the port of an address.
+pub fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
+    place.rsplit_once('@').map_or(place, |(_, place)| place)
 }
 
 #[cfg(test)]
@@ -200,5 +212,12 @@ mod tests {
         let settings = Settings { base_url: "http://127.0.0.1:11434/v1".to_owned(), ..Settings::default() };
         let expected = (Api::Chat, "http://127.0.0.1:11434/v1".to_owned(), None);
         assert_eq!(resolved(settings, &[("OPENAI_API_KEY", "k")]), Some(expected));
+    }
+
+    #[test]
+    fn a_place_is_a_host_and_a_port_and_no_secret() {
+        assert_eq!(host_of("https://api.deepseek.com/v1"), "api.deepseek.com");
+        assert_eq!(host_of("http://me:secret@[::1]:8080/v1?key=x"), "[::1]:8080");
+        assert_eq!(host_of("here"), "here");
     }
 }

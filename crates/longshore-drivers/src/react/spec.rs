@@ -17,6 +17,8 @@ use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 pub struct Spec {
     name: String,
     title: String,
+    /// How it is set up.
+    set_up: String,
     settings: Settings,
     /// Somebody's own program, and its arguments.
     command: Vec<String>,
@@ -27,6 +29,7 @@ impl Default for Spec {
         Self {
             name: NAME.to_owned(),
             title: TITLE.to_owned(),
+            set_up: SET_UP.to_owned(),
             settings: Settings::default(),
             command: Vec::new(),
         }
@@ -42,8 +45,9 @@ impl Spec {
             NAME => TITLE.to_owned(),
             other => other.to_owned(),
         });
+        let set_up = SET_UP.replace(&format!("[agents.{NAME}]"), &format!("[agents.{name}]"));
         let (name, command) = (name.to_owned(), settings.command.clone());
-        Ok(Arc::new(Self { name, title, settings: own, command }))
+        Ok(Arc::new(Self { name, title, set_up, settings: own, command }))
     }
 }
 
@@ -57,7 +61,7 @@ impl AgentSpec for Spec {
     }
 
     fn install(&self) -> &str {
-        SET_UP
+        &self.set_up
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -74,8 +74,7 @@ fn thrown() -> impl Strategy<Value = Thrown> {
         Just(Decision::Deny),
         Just(Decision::Cancel),
     ];
-    let finishes =
-        prop_oneof![6 => Just(Finish::Done), 1 => Just(Finish::Length), 1 => Just(Finish::Filtered)];
+    let finishes = prop_oneof![9 => Just(Finish::Done), 2 => Just(Finish::Length), 1 => Just(Finish::Filtered), 1 => Just(Finish::Full), 1 => Just(Finish::Paused)];
     prop_oneof![
         4 => Just(Thrown::Prompt),
         2 => Just(Thrown::Steer),

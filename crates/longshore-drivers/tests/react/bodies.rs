@@ -40,7 +40,7 @@ fn body(api: Api, items: Vec<Item>) -> Value {
 }
 
 fn conversation() -> Vec<Item> {
-    let thought = |api, data| Item::Reasoning { step: 1, api, data };
+    let thought = |api, data| Item::Reasoning { step: 1, api, from: None, data };
     let output = Output { content: "shown".to_owned(), success: true, images: vec![image()] };
     vec![
         Item::user(None, "look", &[image()]),
@@ -71,8 +71,7 @@ fn chat() {
             ] },
             { "role": "tool", "tool_call_id": "a", "content": "shown" },
             { "role": "tool", "tool_call_id": "b", "content": "no such tool" },
-            { "role": "user", "content": [url] },
-            { "role": "user", "content": "and now?" },
+            { "role": "user", "content": [url, { "type": "text", "text": "and now?" }] },
         ])
     );
     assert_eq!(body["tools"][0]["function"]["name"], "shell");
@@ -152,6 +151,7 @@ fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
             schema: json!({ "type": "object" }),
             strict: true,
         }),
+        strict_turns: false,
     };
     let bare = Request {
         model: "m".to_owned(),

@@ -18,7 +18,7 @@ fn call(step: u64, id: &str) -> Item {
 }
 
 fn thought(step: u64) -> Item {
-    Item::Reasoning { step, api: Api::Responses, data: json!({}) }
+    Item::Reasoning { step, api: Api::Responses, from: None, data: json!({}) }
 }
 
 fn result(id: &str) -> Item {

@@ -2,10 +2,13 @@
 
 mod anything;
 mod bodies;
+mod chats;
+mod cuts;
 mod desk;
 mod driver;
 mod histories;
 mod order;
 mod own;
 mod streams;
+mod thoughts;
 mod turns;

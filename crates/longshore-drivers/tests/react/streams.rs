@@ -6,7 +6,7 @@ use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
 /// The stream that these events make: comments and all.
-fn stream(events: &[Value]) -> String {
+pub(super) fn stream(events: &[Value]) -> String {
     let mut text = ": keep-alive\n\n".to_owned();
     for event in events {
         match event {
@@ -20,7 +20,7 @@ fn stream(events: &[Value]) -> String {
     text
 }
 
-fn read_pieces<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event<'static>> {
+pub(super) fn read_pieces<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Event<'static>> {
     let mut stream = Stream::new(api);
     let mut all = Vec::new();
     for piece in pieces {
@@ -31,8 +31,18 @@ fn read_pieces<'a>(api: Api, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<
     all
 }
 
+/// What one body says, which services send that do not stream.
+pub(super) fn whole(api: Api, body: &Value) -> Vec<Event<'static>> {
+    let text = serde_json::to_string_pretty(body).unwrap();
+    let all = read_pieces(api, [text.as_bytes()]);
+    assert_eq!(read_pieces(api, text.as_bytes().chunks(3)), all);
+    let waited = format!("\n\n  \r\n{text}\n");
+    assert_eq!(read_pieces(api, [waited.as_bytes()]), all, "empty lines only say that somebody is there");
+    all
+}
+
 /// What a stream says; the same however its bytes arrive.
-fn read(api: Api, events: &[Value]) -> Vec<Event<'static>> {
+pub(super) fn read(api: Api, events: &[Value]) -> Vec<Event<'static>> {
     let text = stream(events);
     let whole = read_pieces(api, [text.as_bytes()]);
     for size in [1, 2, 3, 7, 64] {
@@ -41,7 +51,7 @@ fn read(api: Api, events: &[Value]) -> Vec<Event<'static>> {
     whole
 }
 
-fn calls<'a>(events: &'a [Event<'static>]) -> Vec<(Option<&'a str>, &'a str, &'a str)> {
+pub(super) fn calls<'a>(events: &'a [Event<'static>]) -> Vec<(Option<&'a str>, &'a str, &'a str)> {
     let call = |event: &'a Event<'static>| match event {
         Event::Call { id, name, arguments } => Some((id.as_deref(), name.as_str(), arguments.as_str())),
         _ => None,
@@ -49,7 +59,7 @@ fn calls<'a>(events: &'a [Event<'static>]) -> Vec<(Option<&'a str>, &'a str, &'a
     events.iter().filter_map(call).collect()
 }
 
-fn text(events: &[Event<'static>]) -> String {
+pub(super) fn text(events: &[Event<'static>]) -> String {
     let text = |event: &Event<'static>| match event {
         Event::Text(text) => Some(text.to_string()),
         _ => None,
@@ -57,15 +67,15 @@ fn text(events: &[Event<'static>]) -> String {
     events.iter().filter_map(text).collect()
 }
 
-fn delta(delta: Value) -> Value {
+pub(super) fn delta(delta: Value) -> Value {
     json!({ "choices": [{ "index": 0, "delta": delta, "finish_reason": null }] })
 }
 
-fn finish(reason: &str) -> Value {
+pub(super) fn finish(reason: &str) -> Value {
     json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": reason }] })
 }
 
-fn call_delta(call: Value) -> Value {
+pub(super) fn call_delta(call: Value) -> Value {
     delta(json!({ "tool_calls": [call] }))
 }
 
@@ -148,7 +158,13 @@ fn chat_takes_what_backends_make_of_it() {
             json!("[DONE]"),
         ],
     );
-    assert_eq!(parts, [Event::Reasoning("hm".into()), Event::Text("Yes".into()), Event::Ended(DONE)]);
+    let data = json!({ "reasoning": "hm", "reasoning_content": "hm" });
+    let thought = Event::ReasoningDone { text: String::new(), data };
+    assert_eq!(
+        parts,
+        [Event::Reasoning("hm".into()), thought, Event::Text("Yes".into()), Event::Ended(DONE)],
+        "shown once, and given back as it came"
+    );
 }
 
 #[test]
@@ -169,7 +185,7 @@ fn chat_says_why_an_answer_ended() {
     assert_eq!(failed(ends(&[error])), FailureKind::RateLimited);
 }
 
-fn item(item: Value) -> Value {
+pub(super) fn item(item: Value) -> Value {
     json!({ "type": "response.output_item.done", "output_index": 0, "item": item })
 }
 
@@ -240,7 +256,7 @@ fn responses_that_fail_or_are_cut_say_so() {
     assert!(matches!(cut, Err((FailureKind::Cut, _))), "{cut:?}");
 }
 
-fn begin(index: u64, block: Value) -> Value {
+pub(super) fn begin(index: u64, block: Value) -> Value {
     json!({ "type": "content_block_start", "index": index, "content_block": block })
 }
 
@@ -248,7 +264,7 @@ fn grow(index: u64, delta: Value) -> Value {
     json!({ "type": "content_block_delta", "index": index, "delta": delta })
 }
 
-fn stop(index: u64) -> Value {
+pub(super) fn stop(index: u64) -> Value {
     json!({ "type": "content_block_stop", "index": index })
 }
 
@@ -319,6 +335,136 @@ fn messages_that_fail_or_are_cut_say_so() {
     let events = read(Api::Messages, &[cut, arguments]);
     assert!(calls(&events).is_empty(), "half a call is no call");
     assert!(matches!(events.last(), Some(Event::Failed(failure)) if failure.kind == FailureKind::Cut));
+}
+
+#[test]
+fn an_answer_in_one_body_says_the_same_in_every_api() {
+    let chat = json!({ "object": "chat.completion", "choices": [{ "index": 0, "finish_reason": "tool_calls", "message": {
+        "role": "assistant", "content": "Hi", "reasoning_content": "hm",
+        "tool_calls": [{ "id": "a", "type": "function", "function": { "name": "shell", "arguments": "{}" } }] } }],
+        "usage": { "prompt_tokens": 5, "completion_tokens": 6 } });
+    let responses = json!({ "object": "response", "status": "completed", "error": null, "output": [
+        { "type": "reasoning", "id": "rs", "summary": [{ "type": "summary_text", "text": "hm" }] },
+        { "type": "message", "role": "assistant", "content": [{ "type": "output_text", "text": "Hi" }] },
+        { "type": "function_call", "call_id": "a", "name": "shell", "arguments": "{}" },
+    ], "usage": { "input_tokens": 5, "output_tokens": 6 } });
+    let messages = json!({ "type": "message", "role": "assistant", "content": [
+        { "type": "thinking", "thinking": "hm", "signature": "sig" },
+        { "type": "text", "text": "Hi" },
+        { "type": "tool_use", "id": "a", "name": "shell", "input": {} },
+    ], "stop_reason": "tool_use", "usage": { "input_tokens": 5, "output_tokens": 6 } });
+    for (api, body) in [(Api::Chat, chat), (Api::Responses, responses), (Api::Messages, messages)] {
+        let events = whole(api, &body);
+        assert_eq!(calls(&events), [(Some("a"), "shell", "{}")], "{api:?}");
+        let said = events.iter().any(|event| match event {
+            Event::Text(text) | Event::TextDone(text) => text == "Hi",
+            _ => false,
+        });
+        assert!(said, "{events:?}");
+        let thought = events.iter().find_map(|event| match event {
+            Event::ReasoningDone { data, .. } => Some(data.to_string()),
+            _ => None,
+        });
+        assert!(thought.is_some_and(|data| data.contains("hm")), "{events:?}");
+        let usage = Usage { input: Some(5), output: Some(6), ..Usage::default() };
+        assert!(events.contains(&Event::Usage(usage)), "{events:?}");
+        assert_eq!(events.last(), Some(&Event::Ended(DONE)));
+    }
+    let incomplete = json!({ "object": "response", "status": "incomplete", "incomplete_details": { "reason": "max_output_tokens" }, "output": [] });
+    assert_eq!(whole(Api::Responses, &incomplete).pop(), Some(Event::Ended(Finish::Length)));
+    for api in [Api::Chat, Api::Responses, Api::Messages] {
+        for body in [
+            json!({ "error": { "code": 402, "message": "pay" } }),
+            json!({ "object": "error", "code": 402, "message": "pay" }),
+        ] {
+            let Some(Event::Failed(failure)) = whole(api, &body).pop() else { panic!("{api:?} {body}") };
+            assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::UsageLimit, "pay"), "{api:?}");
+        }
+    }
+}
+
+#[test]
+fn what_only_the_end_of_a_response_tells_is_told() {
+    let call = |id: &str| json!({ "type": "function_call", "id": format!("fc_{id}"), "call_id": id, "name": "shell", "arguments": "{}" });
+    let output = json!([{ "type": "message", "content": [{ "type": "output_text", "text": "Hey" }] }, call("a"), call("b")]);
+    let completed = json!({ "type": "response.completed", "response": { "output": output } });
+    let all = read(Api::Responses, std::slice::from_ref(&completed));
+    assert_eq!(calls(&all), [(Some("a"), "shell", "{}"), (Some("b"), "shell", "{}")]);
+    assert_eq!(all[0], Event::TextDone("Hey".into()));
+    let once = read(Api::Responses, &[item(call("a")), completed.clone()]);
+    assert_eq!(
+        calls(&once),
+        [(Some("a"), "shell", "{}"), (Some("b"), "shell", "{}")],
+        "what was done is not done again"
+    );
+    let doubled = read(Api::Responses, &[item(call("a")), item(call("a")), completed]);
+    assert_eq!(calls(&doubled).len(), 2, "{doubled:?}");
+}
+
+#[test]
+fn parts_of_a_thought_are_held_apart() {
+    let summary = |index: u64, text: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "summary_index": index, "delta": text });
+    let raw = json!({ "type": "response.reasoning_text.delta", "output_index": 0, "content_index": 0, "delta": "raw" });
+    let done = json!({ "type": "reasoning", "id": "rs", "summary": [{ "text": "thinking" }, { "text": "it over" }] });
+    let other = json!({ "type": "response.reasoning_summary_text.delta", "output_index": 1, "summary_index": 0, "delta": "next" });
+    let events = read(
+        Api::Responses,
+        &[summary(0, "think"), summary(0, "ing"), summary(1, "it over"), raw, item(done), other],
+    );
+    let pieces: Vec<&str> = events
+        .iter()
+        .filter_map(|event| match event {
+            Event::Reasoning(text) => Some(&**text),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pieces, ["think", "ing", "\n\n", "it over", "\n\n", "raw", "next"]);
+}
+
+#[test]
+fn an_error_in_the_middle_keeps_its_words_in_every_api() {
+    let failed = |api, text: &str| match read_pieces(api, [text.as_bytes()]).pop() {
+        Some(Event::Failed(failure)) => (failure.kind, failure.message),
+        other => panic!("{api:?} {text}: {other:?}"),
+    };
+    for api in [Api::Chat, Api::Responses, Api::Messages] {
+        for (data, kind) in [
+            (r#"{"error":"CUDA out of memory"}"#, FailureKind::Unavailable),
+            (r#"{"object":"error","message":"CUDA out of memory","code":400}"#, FailureKind::Refused),
+            (r#"{"message":"CUDA out of memory"}"#, FailureKind::Unavailable),
+            ("CUDA out of memory", FailureKind::Unavailable),
+        ] {
+            let (told, words) = failed(api, &format!("event: error\ndata: {data}\n\n"));
+            assert_eq!((told, words.as_str()), (kind, "CUDA out of memory"), "{api:?} {data}");
+            if data.starts_with('{') {
+                let (told, words) = failed(api, &format!("data: {data}\n\n"));
+                assert_eq!((told, words.as_str()), (kind, "CUDA out of memory"), "{api:?} {data}, unnamed");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_byte_order_mark_and_lone_carriage_returns_are_understood() {
+    let events = [delta(json!({ "content": "x" })), finish("stop"), json!("[DONE]")];
+    let plain = stream(&events);
+    let expected = read_pieces(Api::Chat, [plain.as_bytes()]);
+    assert_eq!(text(&expected), "x");
+    for told in [format!("\u{feff}{plain}"), plain.replace('\n', "\r"), plain.replace('\n', "\r\n")] {
+        for size in [1, 2, 5, 4_096] {
+            assert_eq!(read_pieces(Api::Chat, told.as_bytes().chunks(size)), expected, "{told:?}");
+        }
+    }
+    let marked = "\u{feff}{\"choices\":[{\"message\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}";
+    assert_eq!(text(&read_pieces(Api::Chat, marked.as_bytes().chunks(1))), "x");
+}
+
+#[test]
+fn a_window_that_is_full_and_a_pause_are_told_apart_from_an_end() {
+    let ended = |reason: &str| json!({ "type": "message_delta", "delta": { "stop_reason": reason } });
+    let last = |reason: &str| read(Api::Messages, &[ended(reason), json!({ "type": "message_stop" })]).pop();
+    assert_eq!(last("model_context_window_exceeded"), Some(Event::Ended(Finish::Full)));
+    assert_eq!(last("pause_turn"), Some(Event::Ended(Finish::Paused)));
 }
 
 #[test]

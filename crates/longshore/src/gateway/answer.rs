@@ -13,8 +13,9 @@ use longshore_model::usage::Usage;
 use serde_json::Value;
 
 use super::asked::Asked;
+use super::sealed::{self, Service};
 use super::tools::{Tool, Tools};
-use super::{chat, messages, responses, sealed};
+use super::{chat, messages, responses};
 
 /// What an answer says of itself.
 #[derive(Clone, Debug)]
@@ -47,8 +48,8 @@ pub(super) trait Write: Send {
     fn start(&mut self);
     fn begin(&mut self, what: Spoken);
     fn more(&mut self, what: Spoken, text: &str);
-    /// All of `text` was said. A thought may come with what its service needs to know it again.
-    fn end(&mut self, what: Spoken, text: &str, seal: Option<&str>);
+    /// All of `text` was said. A thought comes with what its service needs to know it again.
+    fn end(&mut self, what: Spoken, text: &str, seal: &str);
     fn call(&mut self, call: &Call);
     fn finish(&mut self, finish: Finish, usage: &Usage);
     fn fail(&mut self, failure: &Failure);
@@ -61,7 +62,7 @@ pub(super) trait Write: Send {
 /// An answer that is being written.
 pub struct Answer {
     writer: Box<dyn Write>,
-    upstream: Api,
+    service: Service,
     tools: Tools,
     calls: HashSet<String>,
     id: String,
@@ -72,8 +73,8 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// The answer to `asked` in the words of `api`, on top of a service that speaks `upstream`.
-    pub fn new(api: Api, upstream: Api, asked: Asked, exchange: Exchange) -> Self {
+    /// The answer of a service to `asked`, in the words of `api`.
+    pub fn new(api: Api, service: Service, asked: Asked, exchange: Exchange) -> Self {
         let Asked { request, tools, calls, tells_usage, .. } = asked;
         let id = exchange.id.clone();
         let writer: Box<dyn Write> = match api {
@@ -82,7 +83,7 @@ impl Answer {
             Api::Messages => Box::new(messages::Writer::new(exchange, request.model)),
         };
         let usage = Usage::default();
-        Self { writer, upstream, tools, calls, id, open: None, usage, started: false, failure: None }
+        Self { writer, service, tools, calls, id, open: None, usage, started: false, failure: None }
     }
 
     /// The service says something.
@@ -97,21 +98,14 @@ impl Answer {
                 self.rest(Spoken::Text, &text);
                 self.close(None);
             }
-            Event::Reasoning(text) if text.is_empty() => {
-                // Another thought begins, and the last one has not ended.
-                if matches!(&self.open, Some((Spoken::Thought, said)) if !said.is_empty()) {
-                    self.more(Spoken::Thought, Cow::Borrowed("\n\n"));
-                }
-            }
             Event::Reasoning(text) => self.more(Spoken::Thought, text),
             Event::ReasoningDone { text, data } => {
                 self.rest(Spoken::Thought, &text);
-                if self.open.is_none() {
+                if self.open.as_ref().is_none_or(|(what, _)| *what != Spoken::Thought) {
                     // It cannot be shown, but it must be sent again.
                     self.open(Spoken::Thought);
                 }
-                let seal = sealed::seal(self.upstream, data);
-                self.close(Some(&seal));
+                self.close(Some(data));
             }
             Event::Call { id, name, arguments } => {
                 self.close(None);
@@ -175,10 +169,14 @@ impl Answer {
         }
     }
 
-    fn close(&mut self, seal: Option<&str>) {
-        if let Some((what, said)) = self.open.take() {
-            self.writer.end(what, &said, seal);
-        }
+    fn close(&mut self, data: Option<Value>) {
+        let Some((what, said)) = self.open.take() else { return };
+        // A thought is sealed even when nothing came with it: clients take an empty seal for a fault.
+        let seal = match what {
+            Spoken::Text => String::new(),
+            Spoken::Thought => sealed::seal(&self.service, data.unwrap_or_default()),
+        };
+        self.writer.end(what, &said, &seal);
     }
 
     /// A name that no other call of the conversation has: the model's own, where it is one.

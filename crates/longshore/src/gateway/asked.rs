@@ -8,6 +8,7 @@ use longshore_drivers::react::settings::Api;
 use serde::de::DeserializeOwned;
 
 use super::conversation::{Conversation, Told};
+use super::sealed::Service;
 use super::tools::Tools;
 use super::{chat, messages, responses};
 
@@ -62,9 +63,16 @@ impl Asked {
         Ok(Self { request, wishes, tools, calls, streamed, tells_usage })
     }
 
-    /// The body with which a service that speaks `api` is asked.
-    pub fn body(&self, api: Api) -> String {
-        api::body_with(api, &self.request, &self.wishes)
+    /// The body with which a service is asked. What another one thought is left out.
+    pub fn body(&self, service: &Service) -> String {
+        self.body_for(service, false)
+    }
+
+    /// The same for a service that may insist on speakers who take turns.
+    pub(super) fn body_for(&self, service: &Service, strict_turns: bool) -> String {
+        let mut request = self.request.clone();
+        request.history.retain(|item| !item.is_foreign_to(&service.place));
+        api::body_with(service.api, &request, &Wishes { strict_turns, ..self.wishes.clone() })
     }
 }
 

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use longshore_drivers::react::history::{History, Item, Output, Part, Role};
-use longshore_drivers::react::settings::Api;
 use longshore_model::command::{Attachment, AttachmentSource};
-use serde_json::Value;
+
+use super::sealed::Sealed;
 
 /// What Claude Code tells of itself to its own service, in every request otherwise: a local model could never use its
 /// cache for what comes after.
@@ -17,6 +17,10 @@ const OF_NO_USE: &str = "x-anthropic-billing-header:";
 pub(super) struct Conversation {
     instructions: Vec<String>,
     history: History,
+    /// What a person said last, as long as nobody else has spoken since.
+    words: Option<Vec<Part>>,
+    /// What the maker of the client says in the middle, on its way to the next words of a person.
+    asides: Vec<Part>,
     /// Which answer of the model is being told.
     step: u64,
     in_answer: bool,
@@ -35,16 +39,16 @@ pub(super) struct Told {
 
 impl Conversation {
     /// What the model is told by whoever made the client. At the beginning it is what the model is told about itself.
-    /// Later it becomes a message of the user, because many models take nothing else there.
+    /// Later it stands in front of the words of a person, which stay the last: many models take nothing else there.
     pub(super) fn system(&mut self, text: &str) {
         if text.trim().is_empty() || text.starts_with(OF_NO_USE) {
             return;
         }
-        if self.history.is_empty() {
+        if self.history.is_empty() && self.words.is_none() {
             self.instructions.push(text.to_owned());
         } else {
             let text = format!("<system-message>\n{text}\n</system-message>");
-            self.user(vec![Part::InputText { text }]);
+            self.asides.push(Part::InputText { text });
         }
     }
 
@@ -54,7 +58,34 @@ impl Conversation {
             return;
         }
         self.in_answer = false;
+        let mut words = std::mem::take(&mut self.asides);
+        words.extend(content);
+        if let Some(before) = self.words.replace(words) {
+            self.say(before);
+        }
+    }
+
+    fn say(&mut self, content: Vec<Part>) {
         self.history.push(Item::Message { role: Role::User, step: 0, prompt: None, content });
+    }
+
+    /// Somebody else speaks now.
+    fn close(&mut self) {
+        if let Some(words) = self.words.take() {
+            let mut content = std::mem::take(&mut self.asides);
+            content.extend(words);
+            self.say(content);
+        }
+    }
+
+    /// The same, and what was said aside cannot wait for a person any longer.
+    fn close_all(&mut self) {
+        self.close();
+        let asides = std::mem::take(&mut self.asides);
+        if !asides.is_empty() {
+            self.in_answer = false;
+            self.say(asides);
+        }
     }
 
     /// The model spoke.
@@ -66,10 +97,10 @@ impl Conversation {
     }
 
     /// The model thought. What its service gave us to know it again is given back; other thoughts are of no use to it.
-    pub(super) fn thought(&mut self, sealed: Option<(Api, Value)>) {
-        if let Some((api, data)) = sealed {
+    pub(super) fn thought(&mut self, sealed: Option<Sealed>) {
+        if let Some(Sealed { api, from, data }) = sealed {
             let step = self.answer();
-            self.history.push(Item::Reasoning { step, api, data });
+            self.history.push(Item::Reasoning { step, api, from, data });
         }
     }
 
@@ -87,12 +118,14 @@ impl Conversation {
 
     /// What came of a call.
     pub(super) fn result(&mut self, id: &str, output: Output) {
+        self.close();
         self.in_answer = false;
         let call_id = self.calls.get(id).cloned().unwrap_or_else(|| id.to_owned());
         self.history.push(Item::FunctionCallOutput { call_id, output });
     }
 
-    pub(super) fn told(self) -> Told {
+    pub(super) fn told(mut self) -> Told {
+        self.close_all();
         Told {
             instructions: self.instructions.join("\n\n").into(),
             history: self.history.legal(),
@@ -101,6 +134,7 @@ impl Conversation {
     }
 
     fn answer(&mut self) -> u64 {
+        self.close_all();
         if !self.in_answer {
             self.in_answer = true;
             self.step += 1;

@@ -41,4 +41,5 @@ mod upstream;
 
 pub use answer::{Answer, Exchange};
 pub use asked::{Asked, Unreadable, read};
+pub use sealed::Service;
 pub use server::Gateway;

@@ -1,6 +1,7 @@
 //! What went wrong, in the words of each API.
 
 use axum::Json;
+use axum::http::header::RETRY_AFTER;
 use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::response::{AppendHeaders, IntoResponse, Response};
 use longshore_drivers::react::api::{Failure, FailureKind};
@@ -24,6 +25,12 @@ impl Refusal {
         Self { status, failure, headers: Vec::new() }
     }
 
+    /// When to ask again, which the service may have said in words only: clients look for it in a header.
+    pub(super) fn in_header(failure: &Failure) -> Vec<(HeaderName, HeaderValue)> {
+        let seconds = failure.retry_after.map(|time| HeaderValue::from(time.as_secs_f64().ceil() as u64));
+        seconds.map(|seconds| (RETRY_AFTER, seconds)).into_iter().collect()
+    }
+
     pub(super) fn response(self, api: Api) -> Response {
         let Self { status, failure, headers } = self;
         tracing::warn!(status = status.as_u16(), message = failure.message, "a request was not answered");
@@ -37,7 +44,7 @@ impl Refusal {
 
 impl From<Failure> for Refusal {
     fn from(failure: Failure) -> Self {
-        Self { status: status(failure.kind), failure, headers: Vec::new() }
+        Self { status: status(failure.kind), headers: Self::in_header(&failure), failure }
     }
 }
 

@@ -135,7 +135,7 @@ async fn respond(
 ) -> Result<Response, Refusal> {
     let body = taken(body)?;
     let upstream = &gateway.upstream;
-    if api == upstream.api {
+    if api == upstream.api() {
         return upstream.pass(Method::POST, &below(uri), headers, body).await;
     }
     if headers.contains_key(CONTENT_ENCODING) {
@@ -146,8 +146,8 @@ async fn respond(
     drop(body);
     tracing::debug!(model = asked.request.model, streamed = asked.streamed, "a request is translated");
     let streamed = asked.streamed;
-    let mut reading = upstream.ask(headers, asked.body(upstream.api)).await?;
-    let mut answer = Answer::new(api, upstream.api, asked, gateway.exchange());
+    let mut reading = upstream.ask(headers, &asked).await?;
+    let mut answer = Answer::new(api, upstream.service.clone(), asked, gateway.exchange());
     // As long as nothing was said, what is wrong is said with a status.
     for event in reading.next().await {
         if let Event::Failed(failure) = event {
@@ -219,7 +219,7 @@ async fn count(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, bod
     const BYTES_PER_TOKEN: usize = 4;
     let counted = async {
         let body = taken(body)?;
-        match gateway.upstream.api {
+        match gateway.upstream.api() {
             Api::Messages => gateway.upstream.pass(Method::POST, &below(&uri), &headers, body).await,
             Api::Chat | Api::Responses => {
                 Ok(Json(json!({ "input_tokens": body.len() / BYTES_PER_TOKEN })).into_response())

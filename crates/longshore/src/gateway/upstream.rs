@@ -1,5 +1,7 @@
 //! The service over HTTP: a request goes out, a stream of events comes in.
 
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -12,7 +14,9 @@ use longshore_drivers::react::settings::Api;
 use reqwest::{Client, Url};
 use tokio::time::Instant;
 
+use super::asked::Asked;
 use super::refusal::Refusal;
+use super::sealed::Service;
 
 /// How long it may take to reach the service.
 const CONNECT_WITHIN: Duration = Duration::from_secs(20);
@@ -42,9 +46,11 @@ const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
 /// A service, and how to speak with it.
 pub(super) struct Upstream {
     client: Client,
-    pub(super) api: Api,
+    pub(super) service: Service,
     base: String,
     key: Option<String>,
+    /// The template of its model insists on speakers who take turns.
+    strict: AtomicBool,
 }
 
 impl Upstream {
@@ -61,12 +67,28 @@ impl Upstream {
             .user_agent(concat!("longshore/", env!("CARGO_PKG_VERSION")))
             .build()
             .context("cannot speak HTTP")?;
-        Ok(Self { client, api, base: url.trim_end_matches('/').to_owned(), key })
+        let (service, base) = (Service::new(api, url), url.trim_end_matches('/').to_owned());
+        Ok(Self { client, service, base, key, strict: AtomicBool::new(false) })
+    }
+
+    /// What it speaks.
+    pub(super) fn api(&self) -> Api {
+        self.service.api
     }
 
     /// Asks, in the service's own API, on behalf of a client with these headers.
-    pub(super) async fn ask(&self, client: &HeaderMap, body: String) -> Result<Reading, Refusal> {
-        let url = format!("{}{}", self.base, self.api.path());
+    pub(super) async fn ask(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
+        match self.ask_once(client, asked).await {
+            Err(refusal) if refusal.failure.wants_turns() && !self.strict.swap(true, Relaxed) => {
+                self.ask_once(client, asked).await
+            }
+            answered => answered,
+        }
+    }
+
+    async fn ask_once(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
+        let url = format!("{}{}", self.base, self.api().path());
+        let body = asked.body_for(&self.service, self.strict.load(Relaxed));
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -75,14 +97,8 @@ impl Upstream {
         if !response.status().is_success() {
             return Err(refused(response).await);
         }
-        let kind = response.headers().get(CONTENT_TYPE).map(HeaderValue::as_bytes).unwrap_or_default();
-        let is_one_body = kind.starts_with(b"application/json");
-        let mut stream = Stream::new(self.api);
-        if is_one_body {
-            // A service that does not stream: its answer is one event.
-            stream.feed(b"data: ", |_| {});
-        }
-        Ok(Reading { response, stream, is_one_body, bytes: 0, heard: Instant::now(), over: false })
+        let stream = Stream::offering(self.api(), &asked.request.tools);
+        Ok(Reading { response, stream, bytes: 0, heard: Instant::now(), over: false })
     }
 
     /// Passes a request on as it is, and the answer back.
@@ -117,11 +133,11 @@ impl Upstream {
 
     /// With our own key, or, where there is none, with the client's, in the header that the service wants.
     fn sign(&self, client: &HeaderMap, headers: &mut HeaderMap) {
-        if self.api == Api::Messages {
+        if self.api() == Api::Messages {
             headers.insert(ANTHROPIC_VERSION, client.get(ANTHROPIC_VERSION).cloned().unwrap_or(VERSION));
         }
         let key = self.key.clone().or_else(|| key_of(client));
-        let carried = key.and_then(|key| match self.api {
+        let carried = key.and_then(|key| match self.api() {
             Api::Chat | Api::Responses => {
                 Some((AUTHORIZATION, HeaderValue::try_from(format!("Bearer {key}")).ok()?))
             }
@@ -168,7 +184,7 @@ fn silent() -> Failure {
 async fn refused(mut response: reqwest::Response) -> Refusal {
     let status = response.status();
     let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
-    let headers = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
+    let headers: Vec<_> = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
     let mut body = Vec::new();
     let reading = async {
         while let Ok(Some(bytes)) = response.chunk().await {
@@ -181,6 +197,7 @@ async fn refused(mut response: reqwest::Response) -> Refusal {
     // What came in time is told.
     let _ = tokio::time::timeout(CONNECT_WITHIN, reading).await;
     let failure = Failure::of_answer(status.as_u16(), &String::from_utf8_lossy(&body), None);
+    let headers = if headers.is_empty() { Refusal::in_header(&failure) } else { headers };
     // Something that is neither an answer nor an error is an error to whoever asked.
     let status = if status.as_u16() >= 400 { status } else { StatusCode::BAD_GATEWAY };
     Refusal { status, failure, headers }
@@ -190,7 +207,6 @@ async fn refused(mut response: reqwest::Response) -> Refusal {
 pub(super) struct Reading {
     response: reqwest::Response,
     stream: Stream,
-    is_one_body: bool,
     bytes: usize,
     /// When something came last.
     heard: Instant,
@@ -223,13 +239,7 @@ impl Reading {
             let why = format!("the model's service said more than {ANSWER_BYTES} bytes");
             return self.fail(Failure::new(FailureKind::Garbled, why), events);
         }
-        let tell = |event: Event<'_>| events.push(event.into_owned());
-        if self.is_one_body {
-            let line: Vec<u8> = bytes.iter().map(|byte| if *byte == b'\n' { b' ' } else { *byte }).collect();
-            self.stream.feed(&line, tell);
-        } else {
-            self.stream.feed(bytes, tell);
-        }
+        self.stream.feed(bytes, |event| events.push(event.into_owned()));
     }
 
     fn end(&mut self, events: &mut Vec<Event<'static>>) {

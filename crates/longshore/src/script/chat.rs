@@ -121,13 +121,20 @@ impl Writer<'_> {
         let index = self.message.calls.len();
         let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{index}", self.exchange.number));
         let function = |arguments: &str| json!({"name": call.name, "arguments": arguments});
-        let begun = json!({"index": index, "id": id, "type": "function", "function": function("")});
+        let signed = call.signature.map(|signature| json!({"google": {"thought_signature": signature}}));
+        let mut begun = json!({"index": index, "id": id, "type": "function", "function": function("")});
+        if let Some(signed) = &signed {
+            begun["extra_content"] = signed.clone();
+        }
         self.delta(json!({"tool_calls": [begun]}));
         for piece in call.arguments.pieces() {
             self.delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
             self.frames.extend(Frame::pause(call.arguments.delay()));
         }
-        let whole = json!({"id": id, "type": "function", "function": function(&call.arguments.text())});
+        let mut whole = json!({"id": id, "type": "function", "function": function(&call.arguments.text())});
+        if let Some(signed) = signed {
+            whole["extra_content"] = signed;
+        }
         self.message.calls.push(whole);
     }
 

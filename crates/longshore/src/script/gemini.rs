@@ -149,7 +149,11 @@ impl Writer<'_> {
     fn call(&mut self, call: &PlainCall<'_>) {
         let id = call.id.clone().unwrap_or_else(|| format!("call_{}_{}", self.exchange.number, self.calls));
         self.calls += 1;
-        self.part(json!({"functionCall": {"id": id, "name": call.name, "args": call.arguments_json()}}));
+        let mut part = json!({"functionCall": {"id": id, "name": call.name, "args": call.arguments_json()}});
+        if let Some(signature) = call.signature {
+            part["thoughtSignature"] = json!(signature);
+        }
+        self.part(part);
         self.frames.extend(Frame::pause(call.arguments.delay()));
     }
 

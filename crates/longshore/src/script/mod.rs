@@ -20,6 +20,7 @@
 mod api;
 mod chat;
 mod chunks;
+mod demand;
 mod failure;
 mod fault;
 mod fields;
@@ -42,6 +43,7 @@ mod stream;
 
 pub use api::Api;
 pub use chunks::{Chunks, Cutting};
+pub use demand::Demand;
 pub use fault::{Fault, ScriptError};
 pub use frame::{Answer, Delivery, Exchange, Frame, SseEvent};
 pub use model::Model;

@@ -7,10 +7,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, Uri};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use serde_json::Value;
 
 use super::api::Api;
+use super::demand::Demand;
 use super::frame::{Answer, Delivery, Exchange};
 use super::player::{LeftStep, Player};
 use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
@@ -37,6 +38,7 @@ struct Shared {
 struct Playing {
     player: Player,
     models: Vec<String>,
+    insists: Vec<Demand>,
 }
 
 /// What a request asks for.
@@ -133,6 +135,13 @@ impl Model {
     pub(super) fn answer(&self, wanted: Wanted, asked: &Asked, request: Value) -> (Answer, Ticket) {
         let api = wanted.api;
         let (text, results) = (api.last_user_text(&request), api.last_results(&request));
+        let insists = self.lock().insists.clone();
+        if let Some(why) = insists.into_iter().find_map(|demand| demand.refuses(api, &request)) {
+            let (status, headers) = (StatusCode::BAD_REQUEST, HeaderMap::new());
+            let body = api.error_body(status, why);
+            let answer = Answer::Plain { status, headers, before: Vec::new(), body };
+            return (answer, self.record(asked, request, None, None));
+        }
         let heard = Heard { text: &text, results: &results, tools: api.offers_tools(&request) };
         let chosen = self.lock().player.next(&heard);
         if chosen.number.is_none() {
@@ -184,7 +193,8 @@ impl Playing {
         if models.is_empty() {
             models.push(DEFAULT_MODEL.to_owned());
         }
-        Playing { player: Player::new(script), models }
+        let insists = std::mem::take(&mut script.insists);
+        Playing { player: Player::new(script), models, insists }
     }
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use axum::http::StatusCode;
 use serde_json::Value;
 
+use super::demand::Demand;
 use super::fault::{Fault, ScriptError};
 use super::fields::{Fields, shape, wrong};
 use super::parse_action::action;
@@ -26,16 +27,17 @@ impl Script {
 
     /// Reads a script from JSON: a list of steps, or an object with `steps` and settings.
     pub fn from_value(value: Value) -> Result<Self, ScriptError> {
-        let (list, models) = match value {
-            Value::Array(list) => (list, Vec::new()),
+        let (list, settings) = match value {
+            Value::Array(list) => (list, Script::default()),
             other => settings(other).map_err(ScriptError::Script)?,
         };
         let steps = (1..).zip(list).map(|(number, source)| step(number, source)).collect::<Result<_, _>>()?;
-        Ok(Script { steps, models })
+        Ok(Script { steps, ..settings })
     }
 }
 
-fn settings(value: Value) -> Result<(Vec<Value>, Vec<String>), Fault> {
+/// The steps, and a script that has all but them.
+fn settings(value: Value) -> Result<(Vec<Value>, Script), Fault> {
     if !value.is_object() {
         let wanted = "a list of steps, or an object with \"steps\"";
         return Err(shape("it", wanted, &value));
@@ -47,8 +49,15 @@ fn settings(value: Value) -> Result<(Vec<Value>, Vec<String>), Fault> {
         None => return Err(Fault::Missing { key: "steps" }),
     };
     let models = fields.texts("models")?;
+    let insists = fields.texts("insist")?.iter().map(|word| demand(word)).collect::<Result<_, _>>()?;
     fields.done()?;
-    Ok((list, models))
+    Ok((list, Script { steps: Vec::new(), models, insists }))
+}
+
+fn demand(word: &str) -> Result<Demand, Fault> {
+    let known = Demand::ALL.into_iter().find(|(known, _)| *known == word);
+    let wanted = "\"thoughts\", \"signatures\" or \"turns\"";
+    known.map(|(_, demand)| demand).ok_or_else(|| wrong("insist", wanted, &Value::from(word)))
 }
 
 fn step(number: usize, source: Value) -> Result<Step, ScriptError> {

@@ -85,6 +85,7 @@ fn call(fields: &mut Fields) -> Result<Action, Fault> {
         arguments: Chunks::cut(&arguments, cutting, delay),
         id: fields.text("id")?,
         unfinished: fields.yes_or_no("unfinished")?.unwrap_or(false),
+        signature: fields.text("signature")?,
     }))
 }
 

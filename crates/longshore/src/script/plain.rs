@@ -14,6 +14,7 @@ pub(super) struct PlainCall<'a> {
     pub(super) arguments: Chunks,
     pub(super) id: &'a Option<String>,
     pub(super) unfinished: bool,
+    pub(super) signature: Option<&'a str>,
 }
 
 impl<'a> PlainCall<'a> {
@@ -23,8 +24,8 @@ impl<'a> PlainCall<'a> {
             Some(namespace) => format!("{namespace}__{}", call.name),
             None => call.name.clone(),
         };
-        let (id, unfinished) = (&call.id, call.unfinished);
-        PlainCall { name, arguments: call.arguments.clone(), id, unfinished }
+        let (id, unfinished, signature) = (&call.id, call.unfinished, call.signature.as_deref());
+        PlainCall { name, arguments: call.arguments.clone(), id, unfinished, signature }
     }
 
     /// Free text becomes the argument `input`, cut at the same places.
@@ -33,7 +34,7 @@ impl<'a> PlainCall<'a> {
         let opening = ["{\"input\":\"".to_owned()];
         let pieces = opening.into_iter().chain(pieces).chain(["\"}".to_owned()]);
         let arguments = Chunks::exact(pieces.collect(), call.input.delay());
-        PlainCall { name: call.name.clone(), arguments, id: &call.id, unfinished: false }
+        PlainCall { name: call.name.clone(), arguments, id: &call.id, unfinished: false, signature: None }
     }
 
     /// The arguments where the API wants them as JSON. Broken ones stay the text that they are.

@@ -6,6 +6,7 @@ use axum::http::{HeaderMap, StatusCode};
 use serde_json::Value;
 
 use super::chunks::Chunks;
+use super::demand::Demand;
 
 /// A whole script, ready to be played.
 #[derive(Debug, Clone, Default)]
@@ -14,6 +15,8 @@ pub struct Script {
     pub steps: Vec<Step>,
     /// The model names that the server lists; when empty it lists `scripted`.
     pub models: Vec<String>,
+    /// What every request must have; one that does not is refused, and no step is used up for it.
+    pub insists: Vec<Demand>,
 }
 
 /// The answer to one request (or to several, when it repeats).
@@ -185,6 +188,8 @@ pub struct FunctionCall {
     pub id: Option<String>,
     /// Whether it is left broken off, for a stream that is cut in the middle of the arguments.
     pub unfinished: bool,
+    /// What signs it, where the API has a place for that.
+    pub signature: Option<String>,
 }
 
 /// A call of a tool that takes free text.

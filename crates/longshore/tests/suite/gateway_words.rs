@@ -1,6 +1,6 @@
 //! The gateway without a wire: what a client of one API asks becomes what a service of another is asked, and back.
 
-use longshore::gateway::{Answer, Exchange, read};
+use longshore::gateway::{Answer, Exchange, Service, read};
 use longshore::script::{self, Delivery, Frame, Script};
 use longshore_drivers::react::api::{Event, Stream};
 use longshore_drivers::react::settings::Api;
@@ -9,10 +9,14 @@ use serde_json::{Value, json};
 
 const APIS: [Api; 3] = [Api::Chat, Api::Responses, Api::Messages];
 
+fn at(place: &str, api: Api) -> Service {
+    Service::new(api, &format!("http://{place}/v1"))
+}
+
 /// What a service is asked on behalf of a client.
-fn asked(client: Api, service: Api, body: &Value) -> Value {
+pub(super) fn asked(client: Api, service: Api, body: &Value) -> Value {
     let asked = read(client, body.to_string().as_bytes()).unwrap();
-    serde_json::from_str(&asked.body(service)).unwrap()
+    serde_json::from_str(&asked.body(&at("here", service))).unwrap()
 }
 
 fn refused(client: Api, body: &Value) -> String {
@@ -80,8 +84,10 @@ fn codex_is_understood_by_a_service_that_chats() {
             { "role": "tool", "tool_call_id": "c1", "content": "a.txt" },
             { "role": "tool", "tool_call_id": "c2", "content": "Success." },
             { "role": "tool", "tool_call_id": "c3", "content": "wrote" },
-            { "role": "user", "content": [image] },
-            { "role": "user", "content": "<system-message>\nThe mode is another now.\n</system-message>" },
+            { "role": "user", "content": [
+                image,
+                { "type": "text", "text": "<system-message>\nThe mode is another now.\n</system-message>" },
+            ] },
         ])
     );
     let names: Vec<&str> = body["tools"]
@@ -237,7 +243,7 @@ fn what_cannot_be_answered_is_refused_with_a_reason() {
 }
 
 /// The bytes of an answer, as a service that speaks `api` would stream it.
-fn streamed(api: Api, actions: Value) -> Vec<u8> {
+pub(super) fn streamed(api: Api, actions: Value) -> Vec<u8> {
     let api = match api {
         Api::Chat => script::Api::Chat,
         Api::Responses => script::Api::Responses,
@@ -258,7 +264,7 @@ fn streamed(api: Api, actions: Value) -> Vec<u8> {
 }
 
 /// A request that any of them could have sent.
-fn plain(api: Api) -> Value {
+pub(super) fn plain(api: Api) -> Value {
     let messages = json!([{ "role": "user", "content": "hi" }]);
     match api {
         Api::Chat => {
@@ -270,10 +276,15 @@ fn plain(api: Api) -> Value {
 }
 
 /// What the service said, translated for a client; as a stream and as one body.
-fn answered(client: Api, service: Api, request: &Value, pieces: &[&[u8]]) -> (String, Option<Value>) {
+pub(super) fn answered(
+    client: Api,
+    service: Api,
+    request: &Value,
+    pieces: &[&[u8]],
+) -> (String, Option<Value>) {
     let asked = read(client, request.to_string().as_bytes()).unwrap();
     let exchange = Exchange { id: "x".to_owned(), created_at: 1 };
-    let mut answer = Answer::new(client, service, asked, exchange);
+    let mut answer = Answer::new(client, at("here", service), asked, exchange);
     let mut stream = Stream::new(service);
     let mut frames = String::new();
     for piece in pieces {
@@ -314,7 +325,7 @@ fn gist(api: Api, bytes: &[u8]) -> Gist {
     gist
 }
 
-fn every_pair() -> impl Iterator<Item = (Api, Api)> {
+pub(super) fn every_pair() -> impl Iterator<Item = (Api, Api)> {
     APIS.into_iter().flat_map(|client| APIS.into_iter().map(move |service| (client, service)))
 }
 
@@ -387,35 +398,6 @@ fn codex_gets_its_own_kinds_of_calls_back() {
 }
 
 #[test]
-fn thoughts_find_their_way_back_to_the_service_that_thought_them() {
-    for (client, service) in every_pair()
-        .filter(|(client, service)| *client != Api::Chat && *service != Api::Chat && client != service)
-    {
-        let bytes = streamed(service, json!([{ "reason": "Let me think" }, { "say": "So." }]));
-        let (_, body) = answered(client, service, &plain(client), &[&bytes]);
-        let body = body.unwrap();
-        let mut next = plain(client);
-        let key = if client == Api::Responses { "input" } else { "messages" };
-        let said = next[key].as_array_mut().unwrap();
-        match client {
-            Api::Responses => said.extend(body["output"].as_array().unwrap().iter().cloned()),
-            Api::Chat | Api::Messages => {
-                said.push(json!({ "role": "assistant", "content": body["content"] }))
-            }
-        }
-        said.push(json!({ "role": "user", "content": "and?" }));
-        let asked = asked(client, service, &next);
-        let told = asked["input"].as_array().or(asked["messages"].as_array()).unwrap();
-        let thought = match service {
-            Api::Responses => &told[1],
-            Api::Chat | Api::Messages => &told[1]["content"][0],
-        };
-        let sign = thought["signature"].as_str().or(thought["encrypted_content"].as_str());
-        assert_eq!(sign, Some("c2NyaXB0ZWQ="), "{service:?} for {client:?}: {asked}");
-    }
-}
-
-#[test]
 fn arguments_that_are_no_json_reach_the_client_whole() {
     let bytes = streamed(Api::Chat, json!([{ "call": "f", "args": "{broken" }]));
     let (frames, _) = answered(Api::Responses, Api::Chat, &plain(Api::Responses), &[&bytes]);
@@ -484,7 +466,7 @@ proptest! {
             }
             if let Ok(asked) = read(client, body.to_string().as_bytes()) {
                 for service in APIS {
-                    let told: Value = serde_json::from_str(&asked.body(service)).unwrap();
+                    let told: Value = serde_json::from_str(&asked.body(&at("here", service))).unwrap();
                     prop_assert_eq!(&told["model"], "m");
                 }
             }

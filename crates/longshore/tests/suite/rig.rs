@@ -52,15 +52,20 @@ impl Rig {
 
     /// The same, with lines added to codex's configuration.
     pub(crate) async fn with_config(steps: Value, more: &str) -> Self {
-        Self::build(steps, more, None).await
+        Self::build(steps, more, None, None).await
+    }
+
+    /// A hub whose agents find a gateway to a service in the place of the model.
+    pub(crate) async fn on_service(root: &str, api: &str) -> Self {
+        Self::build(json!([]), "", Some(api), Some(root)).await
     }
 
     /// The same, with a gateway between the agents and the model, which is asked in this API only.
     pub(crate) async fn through(api: Option<&str>, steps: Value) -> Self {
-        Self::build(steps, "", api).await
+        Self::build(steps, "", api, None).await
     }
 
-    async fn build(steps: Value, more: &str, through: Option<&str>) -> Self {
+    async fn build(steps: Value, more: &str, through: Option<&str>, service: Option<&str>) -> Self {
         let model = Model::new(Script::from_value(steps).unwrap());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let mut root = format!("http://{}", listener.local_addr().unwrap());
@@ -74,7 +79,7 @@ impl Rig {
         });
         let mut gateway = None;
         if let Some(api) = through {
-            let (process, url) = start_gateway(&root, api).await;
+            let (process, url) = start_gateway(service.unwrap_or(&root), api).await;
             (gateway, root) = (Some(process), url);
         }
         // Not below the system's temporary folder, where codex refuses to make its own programs.

@@ -62,7 +62,7 @@ fn a_fault_names_its_place_and_what_to_write() {
         (json!(7), "the script: it must be a list of steps, or an object with \"steps\", not this number"),
         (
             json!({"steps": [], "model": "x"}),
-            "the script: \"model\" is not known here; known are models, steps",
+            "the script: \"model\" is not known here; known are insist, models, steps",
         ),
         (json!([{"do": []}, 3]), "step 2: a step must be an object, not this number"),
         (json!([{"note": "x"}]), "step 1: nothing says what to do; write one of do, http"),

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use longshore_model::lifecycle::TurnErrorCode;
-use serde::Deserialize;
 use serde_json::Value;
+
+use super::moment;
 
 /// How much of a body that is no JSON is told.
 const TOLD: usize = 300;
@@ -73,16 +74,6 @@ impl FailureKind {
     }
 }
 
-/// The two ways in which these services say what is wrong.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Told {
-    code: Value,
-    #[serde(rename = "type")]
-    kind: Value,
-    message: Option<String>,
-}
-
 impl Failure {
     /// Of a kind, with words.
     pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
@@ -94,8 +85,16 @@ impl Failure {
         Self::new(FailureKind::Cut, "the model's service broke off in the middle of its answer")
     }
 
+    /// Whether the template of the model insists on speakers who take turns.
+    pub fn wants_turns(&self) -> bool {
+        self.kind == FailureKind::Refused && self.message.to_ascii_lowercase().contains("must alternate")
+    }
+
     /// The stream holds what cannot be read.
     pub(super) fn garbled(error: &serde_json::Error, data: &[u8]) -> Self {
+        if let Some(said) = serde_json::from_slice(data).ok().filter(is_error) {
+            return Self::in_stream(&said, FailureKind::Unavailable);
+        }
         let data = String::from_utf8_lossy(data);
         let message = format!("the model's service said what cannot be read ({error}): {}", beginning(&data));
         Self::new(FailureKind::Garbled, message)
@@ -104,29 +103,94 @@ impl Failure {
     /// What the service answered instead of a stream.
     pub fn of_answer(status: u16, body: &str, retry_after: Option<Duration>) -> Self {
         let json: Value = serde_json::from_str(body).unwrap_or_default();
-        let error = json.get("error").unwrap_or(&json);
-        let mut failure = match error {
-            Value::String(message) => Self::new(kind_of_status(status), message.clone()),
-            other => Self::of_error(other, kind_of_status(status)),
-        };
+        let mut failure = Self::of_said(&json, kind_of_status(status));
         if failure.message.is_empty() {
             let body = beginning(body.trim());
             failure.message = format!("the model's service answered {status} {body}").trim_end().to_owned();
         }
-        failure.retry_after = retry_after;
+        failure.retry_after = retry_after.or(failure.retry_after);
         failure
     }
 
-    /// What the service said in its stream: `{"code":..,"type":..,"message":..}`.
-    pub(super) fn of_error(error: &Value, otherwise: FailureKind) -> Self {
-        let Told { code, kind, message } = Told::deserialize(error).unwrap_or_default();
-        let message = message.unwrap_or_default();
-        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let words = [word(&code), word(&kind)];
-        let named = words.iter().find_map(|word| kind_of_word(word));
-        let kind = named.or_else(|| kind_of_message(&message)).unwrap_or(otherwise);
-        Self::new(kind, message)
+    /// What the service said in its stream under the name of an error, in whatever shape.
+    pub(super) fn of_event(data: &[u8]) -> Self {
+        match serde_json::from_slice::<Value>(data) {
+            Ok(said) => Self::in_stream(&said, FailureKind::Unavailable),
+            Err(_) => Self::new(FailureKind::Unavailable, beginning(String::from_utf8_lossy(data).trim())),
+        }
     }
+
+    /// The same, read already.
+    pub(super) fn in_stream(said: &Value, otherwise: FailureKind) -> Self {
+        let mut failure = Self::of_said(said, otherwise);
+        if failure.message.is_empty() {
+            let said = said.to_string();
+            failure.message = format!("the model's service reported an error: {}", beginning(&said));
+        }
+        failure
+    }
+
+    /// `{"error": ..}`, `{"error": {..}}`, a list of them, or the fields of an error as they are.
+    fn of_said(said: &Value, otherwise: FailureKind) -> Self {
+        let said = said.get(0).unwrap_or(said);
+        let error = said.get("error").filter(|error| !error.is_null()).unwrap_or(said);
+        let message = words_of(error).or_else(|| words_of(said)).unwrap_or_default();
+        let words = ["code", "type", "status"].map(|key| error[key].as_str().unwrap_or_default());
+        let named = words.iter().find_map(|word| kind_of_word(word));
+        let numbered = ["code", "status", "status_code"].into_iter().find_map(|key| {
+            let number = &error[key];
+            let number = number.as_u64().or_else(|| number.as_str()?.parse().ok())?;
+            u16::try_from(number).ok().filter(|status| (400..600).contains(status)).map(kind_of_status)
+        });
+        let kind = named
+            .or_else(|| kind_of_message(&message))
+            .or_else(|| words.iter().any(|word| is_refusal(word)).then_some(FailureKind::Refused))
+            .or(numbered)
+            .unwrap_or(otherwise);
+        let retry_after = moment::in_words(&message).or_else(|| {
+            let details = error["details"].as_array().map(Vec::as_slice).unwrap_or_default();
+            details.iter().find_map(|detail| moment::span(detail["retryDelay"].as_str()?))
+        });
+        Self { kind, message, retry_after: retry_after.filter(|_| kind.may_pass()) }
+    }
+}
+
+/// Whether what a service said in place of an answer is an error, though nothing names it one.
+pub(super) fn is_error(said: &Value) -> bool {
+    let has = |key: &str| said.get(key).is_some_and(|value| !value.is_null());
+    has("error") || said["object"] == "error" || said["type"] == "error" || has("message") || has("detail")
+}
+
+/// The words of an error: its message, what a list of details says, or itself. Who only passes on what another
+/// service said has that one's words besides.
+fn words_of(error: &Value) -> Option<String> {
+    let detail = |detail: &Value| match detail {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(all) => {
+            let words: Vec<&str> = all.iter().filter_map(|one| one["msg"].as_str()).collect();
+            (!words.is_empty()).then(|| words.join("; "))
+        }
+        other => other["message"].as_str().map(str::to_owned),
+    };
+    let said = match error {
+        Value::String(text) => Some(text.clone()),
+        other => {
+            ["message", "detail", "error_message", "msg"].into_iter().find_map(|key| detail(&other[key]))
+        }
+    };
+    let said = said.filter(|text| !text.trim().is_empty())?;
+    let passed_on = match &error["metadata"]["raw"] {
+        Value::String(raw) => {
+            let read: Value = serde_json::from_str(raw).unwrap_or_default();
+            let words = words_of(read.get("error").unwrap_or(&read));
+            Some(words.unwrap_or_else(|| beginning(raw).to_owned()))
+        }
+        other => words_of(other.get("error").unwrap_or(other)),
+    };
+    Some(match passed_on.filter(|words| !words.trim().is_empty() && !said.contains(words.as_str())) {
+        Some(words) => format!("{said}: {words}"),
+        None => said,
+    })
 }
 
 fn kind_of_status(status: u16) -> FailureKind {
@@ -143,20 +207,39 @@ fn kind_of_status(status: u16) -> FailureKind {
 
 fn kind_of_word(word: &str) -> Option<FailureKind> {
     match word {
-        "rate_limit_exceeded" | "rate_limit_error" => Some(FailureKind::RateLimited),
+        "rate_limit_exceeded" | "rate_limit_error" | "RESOURCE_EXHAUSTED" => Some(FailureKind::RateLimited),
         "insufficient_quota" | "billing_error" | "usage_limit_reached" => Some(FailureKind::UsageLimit),
         "server_error"
         | "api_error"
         | "overloaded_error"
         | "timeout_error"
         | "server_is_overloaded"
-        | "slow_down" => Some(FailureKind::Unavailable),
+        | "slow_down"
+        | "UNAVAILABLE" => Some(FailureKind::Unavailable),
         "context_length_exceeded" | "exceed_context_size_error" | "request_too_large" => {
             Some(FailureKind::TooLong)
         }
-        "authentication_error" | "permission_error" | "invalid_api_key" => Some(FailureKind::Unauthorized),
+        "authentication_error"
+        | "permission_error"
+        | "invalid_api_key"
+        | "UNAUTHENTICATED"
+        | "PERMISSION_DENIED" => Some(FailureKind::Unauthorized),
         _ => None,
     }
+}
+
+/// Words for what is wrong with a request, however often it is sent.
+fn is_refusal(word: &str) -> bool {
+    matches!(
+        word,
+        "invalid_request_error"
+            | "invalid_prompt"
+            | "not_found_error"
+            | "model_not_found"
+            | "BadRequestError"
+            | "NotFoundError"
+            | "INVALID_ARGUMENT"
+    )
 }
 
 /// Servers of one's own say it in words only, each in its own.
@@ -178,55 +261,9 @@ fn beginning(text: &str) -> &str {
     &text[..end]
 }
 
-/// The header `Retry-After`: seconds, or a moment, given how many seconds it is since 1970.
-pub fn retry_after(header: &str, now: i64) -> Option<Duration> {
-    let header = header.trim();
-    if let Ok(seconds) = header.parse::<f64>() {
-        return Duration::try_from_secs_f64(seconds).ok();
-    }
-    let seconds = moment(header)?.saturating_sub(now);
-    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
-}
-
-/// Seconds since 1970 of `Wed, 21 Oct 2015 07:28:00 GMT`.
-fn moment(date: &str) -> Option<i64> {
-    const MONTHS: [&str; 12] =
-        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
-    let mut words = date.split_once(", ")?.1.split(' ');
-    let day: i64 = words.next()?.parse().ok()?;
-    let month = words.next()?;
-    let month = i64::try_from(MONTHS.iter().position(|name| *name == month)?).ok()? + 1;
-    let year: i64 = words.next()?.parse().ok()?;
-    let mut clock = words.next()?.splitn(3, ':').map(|part| part.parse::<i64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    // Days since 1970, by counting years from March on, so that the leap day is the last of them.
-    let years = if month <= 2 { year - 1 } else { year };
-    let era = years.div_euclid(400);
-    let year_of_era = years.rem_euclid(400);
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    let days = era * 146_097 + day_of_era - 719_468;
-    Some(days * 86_400 + hour * 3_600 + minute * 60 + second)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_moment_to_ask_again_is_understood_in_both_its_forms() {
-        assert_eq!(retry_after("2", 0), Some(Duration::from_secs(2)));
-        assert_eq!(retry_after(" 0.25", 0), Some(Duration::from_millis(250)));
-        assert_eq!(moment("Wed, 21 Oct 2015 07:28:00 GMT"), Some(1_445_412_480));
-        assert_eq!(moment("Thu, 29 Feb 2024 00:00:00 GMT"), Some(1_709_164_800));
-        assert_eq!(
-            retry_after("Wed, 21 Oct 2015 07:28:00 GMT", 1_445_412_470),
-            Some(Duration::from_secs(10))
-        );
-        assert_eq!(retry_after("Wed, 21 Oct 2015 07:28:00 GMT", 1_545_412_470), Some(Duration::ZERO));
-        assert_eq!(retry_after("soon", 0), None);
-        assert_eq!(retry_after("-1", 0), None);
-    }
 
     #[test]
     fn what_is_wrong_is_known_by_its_code_its_words_or_its_status() {
@@ -255,5 +292,77 @@ mod tests {
         assert_eq!(message(404, r#"{"error":"model not found"}"#), "model not found");
         assert_eq!(message(400, r#"{"error":{"message":"bad"}}"#), "bad");
         assert_eq!(message(502, "<html>"), "the model's service answered 502 <html>");
+    }
+
+    #[test]
+    fn an_error_in_a_stream_keeps_its_words_and_says_whether_asking_again_helps() {
+        let cases = [
+            (r#"{"error":"CUDA out of memory"}"#, FailureKind::Unavailable, "CUDA out of memory"),
+            (
+                r#"{"error":{"code":402,"message":"Insufficient credits"}}"#,
+                FailureKind::UsageLimit,
+                "Insufficient credits",
+            ),
+            (r#"{"error":{"code":"400","message":"bad tool"}}"#, FailureKind::Refused, "bad tool"),
+            (r#"{"error":{"code":502,"message":"down"}}"#, FailureKind::Unavailable, "down"),
+            (
+                r#"{"object":"error","message":"no such template","type":"BadRequestError","param":null,"code":400}"#,
+                FailureKind::Refused,
+                "no such template",
+            ),
+            (r#"{"message":"it broke"}"#, FailureKind::Unavailable, "it broke"),
+            (
+                r#"{"detail":[{"msg":"field required"},{"msg":"too short"}]}"#,
+                FailureKind::Unavailable,
+                "field required; too short",
+            ),
+            (
+                r#"[{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]"#,
+                FailureKind::RateLimited,
+                "slow",
+            ),
+            (r#"{"error":{"type":"invalid_request_error","message":"no"}}"#, FailureKind::Refused, "no"),
+            (
+                r#"{"error":{"message":"4097 tokens are over the context length","code":400}}"#,
+                FailureKind::TooLong,
+                "4097 tokens are over the context length",
+            ),
+            (
+                r#"{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"temperature must be 1\"}}"}}}"#,
+                FailureKind::Refused,
+                "Provider returned error: temperature must be 1",
+            ),
+            (
+                r#"{"error":{"odd":1}}"#,
+                FailureKind::Unavailable,
+                r#"the model's service reported an error: {"error":{"odd":1}}"#,
+            ),
+            ("Segmentation fault", FailureKind::Unavailable, "Segmentation fault"),
+        ];
+        for (data, kind, message) in cases {
+            let failure = Failure::of_event(data.as_bytes());
+            assert_eq!((failure.kind, failure.message.as_str()), (kind, message), "{data}");
+        }
+    }
+
+    #[test]
+    fn a_time_to_ask_again_is_found_in_the_words_and_the_details() {
+        let after = |body: &str| Failure::of_answer(429, body, None).retry_after.map(|time| time.as_millis());
+        assert_eq!(
+            after(r#"{"error":{"message":"Please try again in 1.2s.","code":"rate_limit_exceeded"}}"#),
+            Some(1_200)
+        );
+        assert_eq!(
+            after(r#"{"error":{"message":"quota","details":[{"a":1},{"retryDelay":"23s"}]}}"#),
+            Some(23_000)
+        );
+        let refused = Failure::of_answer(400, r#"{"error":{"message":"do not try again in 5s"}}"#, None);
+        assert_eq!(refused.retry_after, None, "what will not pass is not asked again");
+        let told = Failure::of_answer(
+            429,
+            r#"{"error":{"message":"try again in 9s"}}"#,
+            Some(Duration::from_secs(2)),
+        );
+        assert_eq!(told.retry_after, Some(Duration::from_secs(2)), "the header counts");
     }
 }

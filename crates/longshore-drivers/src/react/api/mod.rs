@@ -2,16 +2,21 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `stream` | one answer as its bytes arrive, as events or as one body |
 //! | `sse` | server-sent events out of bytes that come in any pieces |
 //! | `chat`, `responses`, `messages` | one API each: its body, its stream |
+//! | `models` | the models that a service lists |
 //! | `wishes` | what a caller may wish of an answer besides |
-//! | `failure` | what went wrong, in a few kinds that a caller decides by |
+//! | `failure`, `moment` | what went wrong, in a few kinds that a caller decides by, and when to ask again |
 
 mod chat;
 mod failure;
 mod messages;
+mod models;
+mod moment;
 mod responses;
 mod sse;
+mod stream;
 mod text;
 mod wishes;
 
@@ -22,7 +27,10 @@ use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-pub use failure::{Failure, FailureKind, retry_after};
+pub use failure::{Failure, FailureKind};
+pub use models::{model_called, models_of};
+pub use moment::retry_after;
+pub use stream::Stream;
 pub use wishes::{Format, ToolChoice, Wishes};
 
 use super::history::{Item, Part};
@@ -102,6 +110,10 @@ pub enum Finish {
     Done,
     /// It may not write more.
     Length,
+    /// The conversation has filled the model's window.
+    Full,
+    /// It wants to be asked to go on.
+    Paused,
     /// The service did not let it go on.
     Filtered,
 }
@@ -121,106 +133,53 @@ pub fn body_with(api: Api, request: &Request, wishes: &Wishes) -> String {
     match api {
         Api::Chat => wishes.chat(&mut body),
         Api::Responses => wishes.responses(&mut body),
-        Api::Messages => wishes.messages(&mut body),
+        Api::Messages => {
+            wishes.messages(&mut body);
+            if let Some(effort) = &request.effort {
+                messages::tell_effort(&mut body, effort, request.max_output);
+            }
+        }
     }
     body.to_string()
-}
-
-/// Reads one answer as it streams.
-#[derive(Debug)]
-pub struct Stream {
-    sse: sse::Events,
-    reader: Reader,
-    over: bool,
-}
-
-#[derive(Debug)]
-enum Reader {
-    Chat(chat::Reader),
-    Responses(responses::Reader),
-    Messages(messages::Reader),
-}
-
-impl Stream {
-    /// A stream that has not begun.
-    pub fn new(api: Api) -> Self {
-        let reader = match api {
-            Api::Chat => Reader::Chat(chat::Reader::default()),
-            Api::Responses => Reader::Responses(responses::Reader::default()),
-            Api::Messages => Reader::Messages(messages::Reader::default()),
-        };
-        Self { sse: sse::Events::default(), reader, over: false }
-    }
-
-    /// Whether the answer has ended, well or not: nothing more is said.
-    pub fn is_over(&self) -> bool {
-        self.over
-    }
-
-    /// More bytes, cut anywhere. What they say is told as it is found.
-    pub fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
-        let Self { sse, reader, over } = self;
-        let fed = sse.feed(bytes, |data| {
-            if !*over {
-                reader.read(data, &mut |event| told(event, over, &mut tell));
-            }
-        });
-        if let Err(failure) = fed {
-            told(Event::Failed(failure), over, &mut tell);
-        }
-    }
-
-    /// There are no more bytes.
-    pub fn end(&mut self, mut tell: impl FnMut(Event<'_>)) {
-        let Self { sse, reader, over } = self;
-        sse.end(|data| {
-            if !*over {
-                reader.read(data, &mut |event| told(event, over, &mut tell));
-            }
-        });
-        if !*over {
-            reader.end(&mut |event| told(event, over, &mut tell));
-        }
-        if !*over {
-            told(Event::Failed(Failure::cut()), over, &mut tell);
-        }
-    }
-}
-
-fn told(event: Event<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
-    if !*over {
-        *over = matches!(event, Event::Ended(_) | Event::Failed(_));
-        tell(event);
-    }
-}
-
-impl Reader {
-    fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
-        match self {
-            Reader::Chat(reader) => reader.read(data, tell),
-            Reader::Responses(reader) => reader.read(data, tell),
-            Reader::Messages(reader) => reader.read(data, tell),
-        }
-    }
-
-    /// The stream ended without saying so. Some services do that after all was said.
-    fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
-        match self {
-            Reader::Chat(reader) => reader.end(tell),
-            Reader::Responses(_) => {}
-            Reader::Messages(reader) => reader.end(tell),
-        }
-    }
 }
 
 /// The arguments of a call as an object: what the model wrote, or, when that is no object, what it wrote as a string.
 /// Some services read the arguments of past calls and refuse what is no JSON.
 pub fn arguments_of(arguments: &str) -> Value {
+    let malformed = || json!({ "malformed_arguments": arguments });
     match serde_json::from_str::<Value>(arguments) {
         Ok(Value::Object(object)) => Value::Object(object),
+        Ok(Value::String(inner)) => serde_json::from_str(&inner).map_or_else(|_| malformed(), Value::Object),
         Ok(_) | Err(_) if arguments.trim().is_empty() => json!({}),
-        Ok(_) | Err(_) => json!({ "malformed_arguments": arguments }),
+        Ok(_) | Err(_) => malformed(),
     }
+}
+
+/// Arguments that some models encode twice, as a text that is an object, are that object.
+fn plain_arguments(arguments: String) -> String {
+    let inner = match arguments.trim_start().starts_with('"') {
+        true => serde_json::from_str::<String>(&arguments).ok(),
+        false => None,
+    };
+    let is_object = |text: &String| serde_json::from_str::<serde_json::Map<String, Value>>(text).is_ok();
+    inner.filter(is_object).unwrap_or(arguments)
+}
+
+/// The longest name of a call that every API takes.
+const LONGEST_ID: usize = 64;
+
+/// A name of a call that every API takes: the one that its service gave it, or one that is made of it, always the same.
+/// Chat Completions takes any.
+fn plain_id(id: &str) -> Cow<'_, str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !id.is_empty() && id.len() <= LONGEST_ID && id.chars().all(fits) {
+        return Cow::Borrowed(id);
+    }
+    // FNV-1a: it need not be secret, only the same in every process.
+    let hash = id.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    Cow::Owned(format!("call_{hash:016x}"))
 }
 
 /// A name that every API takes, of whatever a model called.
@@ -278,7 +237,7 @@ struct Cached {
 
 /// What of the output was thought, as both APIs of OpenAI say it.
 #[derive(serde::Deserialize)]
-struct Thought {
+struct Reasoned {
     #[serde(default)]
     reasoning_tokens: Option<u64>,
 }

@@ -2,15 +2,18 @@
 //! to us encrypted and are sent again.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 
 use longshore_model::usage::Usage;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::failure::{Failure, FailureKind};
+use super::failure::{Failure, FailureKind, is_error};
 use super::text::Text;
-use super::{Cached, Event, Finish, Look, Request, Thought, arguments_of, look, name_of, parse, summary};
+use super::{
+    Cached, Event, Finish, Look, Reasoned, Request, arguments_of, look, name_of, parse, plain_id, summary,
+};
 use crate::react::history::{Item, Part, Role};
 use crate::react::settings::Api;
 
@@ -25,7 +28,10 @@ pub(super) fn body(request: &Request) -> Value {
             })
         })
         .collect();
-    let input: Vec<Value> = request.history.iter().filter_map(|item| input(item)).collect();
+    let mut input: Vec<Value> = Vec::new();
+    for item in request.history.iter().filter_map(|item| self::input(item)) {
+        put(&mut input, item);
+    }
     let mut body = json!({
         "model": request.model,
         "input": input,
@@ -49,6 +55,19 @@ pub(super) fn body(request: &Request) -> Value {
     body
 }
 
+/// Speakers take turns here too: a server of one's own gives the items to a template that may insist on it.
+fn put(input: &mut Vec<Value>, mut item: Value) {
+    match input.last_mut().filter(|last| last["role"] == "user" && item["role"] == "user") {
+        Some(last) => {
+            let more = item["content"].as_array_mut().map(std::mem::take).unwrap_or_default();
+            if let Some(content) = last["content"].as_array_mut() {
+                content.extend(more);
+            }
+        }
+        None => input.push(item),
+    }
+}
+
 fn input(item: &Item) -> Option<Value> {
     Some(match item {
         Item::Message { role: Role::User, content, .. } => {
@@ -62,16 +81,16 @@ fn input(item: &Item) -> Option<Value> {
         Item::Reasoning { api: Api::Responses, data, .. } => data.clone(),
         Item::Reasoning { api: Api::Chat | Api::Messages, .. } | Item::Allowed { .. } => return None,
         Item::FunctionCall { call_id, name, arguments, .. } => json!({
-            "type": "function_call", "call_id": call_id, "name": name_of(name),
+            "type": "function_call", "call_id": plain_id(call_id), "name": name_of(name),
             "arguments": arguments_of(arguments).to_string(),
         }),
         Item::FunctionCallOutput { call_id, output } if output.images.is_empty() => {
-            json!({ "type": "function_call_output", "call_id": call_id, "output": output.content })
+            json!({ "type": "function_call_output", "call_id": plain_id(call_id), "output": output.content })
         }
         Item::FunctionCallOutput { call_id, output } => {
             let mut parts = vec![json!({ "type": "input_text", "text": output.content })];
             parts.extend(output.images.iter().map(|image| shown(look(image))));
-            json!({ "type": "function_call_output", "call_id": call_id, "output": parts })
+            json!({ "type": "function_call_output", "call_id": plain_id(call_id), "output": parts })
         }
         Item::Summary { text } => {
             let content = json!([{ "type": "input_text", "text": summary(text) }]);
@@ -100,22 +119,34 @@ fn shown(look: Look<'_>) -> Value {
 /// What is read of an event, where it lies.
 #[derive(Deserialize)]
 struct Told<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
     #[serde(borrow, default)]
     delta: Option<Text<'a>>,
     #[serde(borrow, default)]
     item: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    response: Option<Response<'a>>,
     #[serde(default)]
-    response: Option<Response>,
+    output_index: Option<u64>,
+    #[serde(default)]
+    summary_index: Option<u64>,
+    #[serde(default)]
+    content_index: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
-struct Response {
+struct Response<'a> {
+    #[serde(default)]
     usage: Option<Used>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
     error: Option<Value>,
+    #[serde(default)]
     incomplete_details: Option<Incomplete>,
+    #[serde(borrow, default)]
+    output: Option<Vec<&'a RawValue>>,
 }
 
 #[derive(Deserialize)]
@@ -133,12 +164,38 @@ struct Used {
     #[serde(default)]
     output_tokens: Option<u64>,
     #[serde(default)]
-    output_tokens_details: Option<Thought>,
+    output_tokens_details: Option<Reasoned>,
 }
 
-/// Reads one answer. It remembers nothing: every item comes whole when it is done.
+impl Used {
+    fn usage(self) -> Usage {
+        Usage {
+            input: self.input_tokens,
+            cached_input: self.input_tokens_details.and_then(|details| details.cached_tokens),
+            output: self.output_tokens,
+            reasoning: self.output_tokens_details.and_then(|details| details.reasoning_tokens),
+            context_window: None,
+            context_used: None,
+        }
+    }
+}
+
+/// A part of a thought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct ThoughtPart {
+    item: Option<u64>,
+    is_summary: bool,
+    index: Option<u64>,
+}
+
+/// Reads one answer. Every item comes whole when it is done, or at the latest with the end.
 #[derive(Debug, Default)]
-pub(super) struct Reader {}
+pub(super) struct Reader {
+    /// How many items of each kind are done.
+    done: HashMap<String, usize>,
+    /// The part of a thought that was told last.
+    part: Option<ThoughtPart>,
+}
 
 impl Reader {
     pub(super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
@@ -153,55 +210,80 @@ impl Reader {
             "response.output_text.delta" | "response.refusal.delta" => {
                 tell(Event::Text(told.delta.unwrap_or_default().0));
             }
-            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+            kind @ ("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
+                let is_summary = kind.contains("summary");
+                let index = if is_summary { told.summary_index } else { told.content_index };
+                let part = ThoughtPart { item: told.output_index, is_summary, index };
+                // Parts of one thought are held apart by an empty line, as they are when it is whole.
+                if self.part.replace(part).is_some_and(|last| last != part && last.item == part.item) {
+                    tell(Event::Reasoning(Cow::Borrowed("\n\n")));
+                }
                 tell(Event::Reasoning(told.delta.unwrap_or_default().0));
             }
-            "response.reasoning_summary_part.added" => tell(Event::Reasoning(Cow::Borrowed(""))),
             "response.output_item.done" => {
+                self.part = None;
                 if let Some(item) = told.item {
+                    *self.done.entry(kind_of(item)).or_default() += 1;
                     done(item, tell);
                 }
             }
-            "response.completed" | "response.done" => ended(told.response, Finish::Done, tell),
-            "response.incomplete" => {
-                let reason = told.response.as_ref().and_then(|response| response.incomplete_details.as_ref());
-                let finish = match reason.map(|details| details.reason.as_str()) {
-                    Some("content_filter") => Finish::Filtered,
-                    Some(_) | None => Finish::Length,
-                };
-                ended(told.response, finish, tell);
+            "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
+                self.ended(&told.kind.0, told.response.unwrap_or_default(), tell);
             }
-            "response.failed" => {
-                let error = told.response.and_then(|response| response.error).unwrap_or_default();
-                tell(Event::Failed(Failure::of_error(&error, FailureKind::Refused)));
-            }
-            "error" => {
-                let said: Value = serde_json::from_slice(data).unwrap_or_default();
-                let error = said.get("error").filter(|error| error.is_object()).unwrap_or(&said);
-                // Its own type is `error`, which says nothing.
-                let mut failure = Failure::of_error(error, FailureKind::Unavailable);
-                if failure.message.is_empty() {
-                    failure.message = "the model's service reported an error without words".to_owned();
-                }
-                tell(Event::Failed(failure));
-            }
+            "error" => tell(Event::Failed(Failure::of_event(data))),
+            "" => self.whole(data, tell),
             _ => {}
         }
     }
-}
 
-fn ended(response: Option<Response>, finish: Finish, tell: &mut dyn FnMut(Event<'_>)) {
-    if let Some(used) = response.and_then(|response| response.usage) {
-        tell(Event::Usage(Usage {
-            input: used.input_tokens,
-            cached_input: used.input_tokens_details.and_then(|details| details.cached_tokens),
-            output: used.output_tokens,
-            reasoning: used.output_tokens_details.and_then(|details| details.reasoning_tokens),
-            context_window: None,
-            context_used: None,
+    /// All of the answer in one body.
+    pub(super) fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        let response: Response<'_> = match parse(body) {
+            Ok(response) => response,
+            Err(failure) => return tell(Event::Failed(failure)),
+        };
+        if response.output.is_none() {
+            let said: Value = serde_json::from_slice(body).unwrap_or_default();
+            if is_error(&said) {
+                tell(Event::Failed(Failure::in_stream(&said, FailureKind::Unavailable)));
+            }
+            return;
+        }
+        let kind = format!("response.{}", response.status.as_deref().unwrap_or("completed"));
+        self.ended(&kind, response, tell);
+    }
+
+    /// The answer is over. What it holds and no event has told is told now.
+    fn ended(&mut self, kind: &str, response: Response<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+        let Response { usage, error, incomplete_details, output, .. } = response;
+        if kind == "response.failed" {
+            return tell(Event::Failed(Failure::in_stream(&error.unwrap_or_default(), FailureKind::Refused)));
+        }
+        for item in output.into_iter().flatten() {
+            match self.done.get_mut(&kind_of(item)).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => done(item, tell),
+            }
+        }
+        if let Some(used) = usage {
+            tell(Event::Usage(used.usage()));
+        }
+        let reason = incomplete_details.map(|details| details.reason).unwrap_or_default();
+        tell(Event::Ended(match (kind, reason.as_str()) {
+            ("response.incomplete", "content_filter") => Finish::Filtered,
+            ("response.incomplete", _) => Finish::Length,
+            _ => Finish::Done,
         }));
     }
-    tell(Event::Ended(finish));
+}
+
+fn kind_of(item: &RawValue) -> String {
+    #[derive(Default, Deserialize)]
+    struct Kind {
+        #[serde(rename = "type", default)]
+        kind: String,
+    }
+    serde_json::from_str::<Kind>(item.get()).unwrap_or_default().kind
 }
 
 #[derive(Deserialize)]

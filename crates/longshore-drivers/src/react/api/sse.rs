@@ -1,102 +1,142 @@
 //! Server-sent events out of bytes that come in any pieces.
 //!
-//! An event that lies whole in a piece is read where it lies; only what a piece cuts in two is copied. Comments, names
-//! and ids are passed over: what these services say is in the data.
+//! A line ends with a line feed, a carriage return, or both. Data that lies whole in a piece is read where it lies; only
+//! what a piece cuts in two is copied. Comments and ids are passed over, and of names only `error` says something: the
+//! rest of what these services say is in the data.
 
 use super::failure::{Failure, FailureKind};
 
 /// How long an event may be.
-const LONGEST: usize = 32 << 20;
+pub(super) const LONGEST: usize = 32 << 20;
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Sent<'a> {
+    /// It is named `error`.
+    pub(super) is_error: bool,
+    pub(super) data: &'a [u8],
+}
 
 /// Cuts events.
 #[derive(Debug, Default)]
 pub(super) struct Events {
-    /// The beginning of an event that has not ended.
+    /// The beginning of a line that has not ended.
     rest: Vec<u8>,
-    /// How much of it was searched for its end.
-    searched: usize,
+    /// The last line ended with a carriage return: a line feed that comes next is part of its end.
+    after_return: bool,
+    /// The data of an event that has not ended.
+    data: Vec<u8>,
+    has_data: bool,
+    is_error: bool,
+}
+
+/// What a line says.
+enum Line<'a> {
+    Blank,
+    Data(&'a [u8]),
+    Name(&'a [u8]),
+    Other,
 }
 
 impl Events {
-    /// More bytes. Gives the data of each event that ended.
-    pub(super) fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(&[u8])) -> Result<(), Failure> {
-        if self.rest.is_empty() {
-            let taken = cut(bytes, 0, &mut tell);
-            self.rest.extend_from_slice(bytes.get(taken..).unwrap_or_default());
-        } else {
-            self.rest.extend_from_slice(bytes);
-            let taken = cut(&self.rest, self.searched, &mut tell);
-            self.rest.drain(..taken);
+    /// More bytes. Gives each event that ended.
+    pub(super) fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Sent<'_>)) -> Result<(), Failure> {
+        let mut bytes = bytes;
+        // The first line of data of an event, where it lies.
+        let mut lying: Option<&[u8]> = None;
+        loop {
+            if self.after_return && !bytes.is_empty() {
+                self.after_return = false;
+                bytes = bytes.strip_prefix(b"\n").unwrap_or(bytes);
+            }
+            let Some(end) = memchr::memchr2(b'\n', b'\r', bytes) else { break };
+            self.after_return = bytes.get(end) == Some(&b'\r');
+            let line = bytes.get(..end).unwrap_or_default();
+            bytes = bytes.get(end + 1..).unwrap_or_default();
+            if self.rest.is_empty() {
+                match read(line) {
+                    Line::Data(data) if !self.has_data => {
+                        self.has_data = true;
+                        lying = Some(data);
+                    }
+                    read => self.take(read, &mut lying, &mut tell),
+                }
+            } else {
+                let mut whole = std::mem::take(&mut self.rest);
+                whole.extend_from_slice(line);
+                self.take(read(&whole), &mut lying, &mut tell);
+            }
         }
-        // The end may lie on the edge: a line feed that was seen, and one that comes next.
-        self.searched = self.rest.len().saturating_sub(3);
-        if self.rest.len() > LONGEST {
-            self.rest = Vec::new();
+        self.rest.extend_from_slice(bytes);
+        self.data.extend_from_slice(lying.unwrap_or_default());
+        if self.rest.len() + self.data.len() > LONGEST {
+            *self = Self::default();
             return Err(Failure::new(FailureKind::Garbled, "the model's service sent an event without end"));
         }
         Ok(())
     }
 
     /// There are no more bytes: what is left is an event, if it has data.
-    pub(super) fn end(&mut self, tell: impl FnMut(&[u8])) {
+    pub(super) fn end(&mut self, mut tell: impl FnMut(Sent<'_>)) {
         let rest = std::mem::take(&mut self.rest);
-        self.searched = 0;
-        data_of(&rest, tell);
+        if !rest.is_empty() {
+            self.take(read(&rest), &mut None, &mut tell);
+        }
+        self.take(Line::Blank, &mut None, &mut tell);
     }
-}
 
-/// Gives every whole event, and says how many bytes they took.
-fn cut(bytes: &[u8], searched: usize, tell: &mut impl FnMut(&[u8])) -> usize {
-    let (mut begin, mut from) = (0, searched);
-    while let Some(found) = memchr::memchr(b'\n', bytes.get(from..).unwrap_or_default()) {
-        let at = from + found;
-        from = at + 1;
-        // An empty line ends an event: a line feed right after this one, with or without a carriage return.
-        let next = match bytes.get(at + 1..) {
-            Some([b'\n', ..]) => at + 2,
-            Some([b'\r', b'\n', ..]) => at + 3,
-            Some(_) | None => continue,
-        };
-        data_of(bytes.get(begin..at).unwrap_or_default(), &mut *tell);
-        (begin, from) = (next, next);
-    }
-    begin
-}
-
-/// The data of one event. Nearly always it is one line, which is given where it lies.
-fn data_of(event: &[u8], mut tell: impl FnMut(&[u8])) {
-    let mut first: Option<&[u8]> = None;
-    let mut joined: Option<Vec<u8>> = None;
-    let mut rest = event;
-    while !rest.is_empty() {
-        let end = memchr::memchr(b'\n', rest).unwrap_or(rest.len());
-        let line = rest.get(..end).unwrap_or_default();
-        rest = rest.get(end + 1..).unwrap_or_default();
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let Some(data) = line.strip_prefix(b"data:") else { continue };
-        let data = data.strip_prefix(b" ").unwrap_or(data);
-        match (first, &mut joined) {
-            (None, _) => first = Some(data),
-            (Some(first), None) => joined = Some([first, b"\n", data].concat()),
-            (Some(_), Some(joined)) => {
-                joined.push(b'\n');
-                joined.extend_from_slice(data);
+    fn take(&mut self, line: Line<'_>, lying: &mut Option<&[u8]>, tell: &mut impl FnMut(Sent<'_>)) {
+        match line {
+            Line::Blank => {
+                let data = lying.take().unwrap_or(&self.data);
+                if !data.is_empty() {
+                    tell(Sent { is_error: self.is_error, data });
+                }
+                self.data.clear();
+                (self.has_data, self.is_error) = (false, false);
             }
+            Line::Data(data) => {
+                self.data.extend_from_slice(lying.take().unwrap_or_default());
+                if self.has_data {
+                    self.data.push(b'\n');
+                }
+                self.has_data = true;
+                self.data.extend_from_slice(data);
+            }
+            Line::Name(name) => self.is_error = name == b"error",
+            Line::Other => {}
         }
     }
-    if let Some(data) = joined.as_deref().or(first).filter(|data| !data.is_empty()) {
-        tell(data);
+}
+
+fn read(line: &[u8]) -> Line<'_> {
+    if line.is_empty() {
+        return Line::Blank;
+    }
+    let value = |rest: &'static str| {
+        let value = line.strip_prefix(rest.as_bytes())?;
+        Some(value.strip_prefix(b" ").unwrap_or(value))
+    };
+    match (value("data:"), value("event:")) {
+        (Some(data), _) => Line::Data(data),
+        (None, Some(name)) => Line::Name(name),
+        (None, None) => Line::Other,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<String> {
         let mut events = Events::default();
         let mut all = Vec::new();
-        let mut tell = |data: &[u8]| all.push(String::from_utf8_lossy(data).into_owned());
+        let mut tell = |sent: Sent<'_>| {
+            let mark = if sent.is_error { "!" } else { "" };
+            all.push(format!("{mark}{}", String::from_utf8_lossy(sent.data)));
+        };
         for piece in pieces {
             events.feed(piece, &mut tell).unwrap();
         }
@@ -106,8 +146,9 @@ mod tests {
 
     #[test]
     fn events_are_the_same_however_the_bytes_arrive() {
-        let bytes = b": hello\n\nevent: x\ndata: one\n\ndata:two\r\n\r\n: keep-alive\n\nid: 7\ndata: a\ndata: b\n\n\n\ndata: last";
-        let expected = ["one", "two", "a\nb", "last"];
+        let bytes: &[u8] = b": hello\n\nevent: x\ndata: one\n\ndata:two\r\n\r\n: keep-alive\n\nid: 7\ndata: a\ndata: b\n\n\n\n\
+            data: c\rdata: d\r\revent: error\rdata: e\r\n\rdata: last";
+        let expected = ["one", "two", "a\nb", "c\nd", "!e", "last"];
         assert_eq!(read(&[bytes]), expected);
         for at in 0..bytes.len() {
             let (left, right) = bytes.split_at(at);
@@ -128,5 +169,56 @@ mod tests {
         let piece = vec![b'x'; 1 << 20];
         let failed = (0..40).find_map(|_| events.feed(&piece, |_| {}).err());
         assert_eq!(failed.unwrap().kind, FailureKind::Garbled);
+        let mut events = Events::default();
+        let line = [b"data: ".as_slice(), &piece, b"\n"].concat();
+        let failed = (0..40).find_map(|_| events.feed(&line, |_| {}).err());
+        assert_eq!(failed.unwrap().kind, FailureKind::Garbled, "lines without end are no better");
+    }
+
+    /// Events whose lines end in any of the three ways.
+    fn any_stream() -> impl Strategy<Value = (Vec<u8>, Vec<String>)> {
+        let end = prop::sample::select(vec!["\n", "\r\n", "\r"]);
+        let data = prop::collection::vec(("[a-z{}:é ]{1,8}", end.clone()), 1..4);
+        let event = (data, any::<bool>(), end);
+        prop::collection::vec(event, 0..6).prop_map(|events| {
+            let (mut bytes, mut expected) = (Vec::new(), Vec::new());
+            for (lines, is_error, end) in events {
+                // A blank after a line that ends with a lone carriage return must not look like the rest of its end.
+                let end = if end == "\n" { "\r\n" } else { end };
+                let texts: Vec<&str> = lines.iter().map(|(text, _)| text.as_str()).collect();
+                if is_error {
+                    bytes.extend_from_slice(b"event: error\n");
+                }
+                for (text, end) in &lines {
+                    bytes.extend_from_slice(format!("data: {text}{end}").as_bytes());
+                }
+                bytes.extend_from_slice(end.as_bytes());
+                expected.push(format!("{}{}", if is_error { "!" } else { "" }, texts.join("\n")));
+            }
+            (bytes, expected)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_line_ends_in_any_pieces_give_the_same_events(
+            (bytes, expected) in any_stream(),
+            sizes in prop::collection::vec(1..9_usize, 1..40),
+        ) {
+            let (mut pieces, mut rest) = (Vec::new(), bytes.as_slice());
+            for size in sizes.into_iter().cycle().take(bytes.len()) {
+                let (piece, after) = rest.split_at(size.min(rest.len()));
+                pieces.push(piece);
+                rest = after;
+            }
+            pieces.push(rest);
+            prop_assert_eq!(read(&pieces), expected);
+        }
+
+        #[test]
+        fn any_bytes_are_read_without_panic_and_the_same_in_pieces(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+            let single: Vec<&[u8]> = bytes.chunks(1).collect();
+            prop_assert_eq!(read(&single), read(&[&bytes]));
+        }
     }
 }

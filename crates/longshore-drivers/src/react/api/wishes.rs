@@ -17,6 +17,8 @@ pub struct Wishes {
     pub stop: Vec<String>,
     /// The form that the answer must have.
     pub format: Option<Format>,
+    /// The service insists on speakers who take turns, results or not.
+    pub strict_turns: bool,
 }
 
 /// Whether tools are called.
@@ -64,6 +66,9 @@ impl Wishes {
             }
         });
         put(body, "response_format", format);
+        if self.strict_turns {
+            super::chat::take_turns(body);
+        }
     }
 
     pub(super) fn responses(&self, body: &mut Value) {

@@ -2,6 +2,7 @@
 
 use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::{Context, ItemId};
+use longshore_model::lifecycle::TurnErrorCode;
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
@@ -10,6 +11,10 @@ use super::{Effect, Effects, Machine};
 use crate::react::api::{Event, Failure, FailureKind, Finish};
 use crate::react::history::Item;
 use crate::react::wire::Said;
+
+/// How often in a row the model is asked to go on after an answer that was too long for the service.
+const MOST_CUTS: u32 = 3;
+const CUT_OFF: &str = "Your last answer was cut off. Go on where it ended.";
 
 /// An answer that grows.
 #[derive(Debug)]
@@ -144,10 +149,10 @@ impl Machine {
 
     /// A thought is whole, and comes with what the service needs to know it again.
     fn thought_done(&mut self, text: &str, data: Value, cx: &mut Context<'_>, out: &mut Effects) {
-        let api = self.settings.api();
+        let (api, from) = (self.settings.api(), self.settings.place().to_owned());
         let Some(answer) = self.asking() else { return };
         let grown = answer.thought.take();
-        let item = Item::Reasoning { step: answer.step, api, data };
+        let item = Item::Reasoning { step: answer.step, api, from: Some(from), data };
         let shown = match (&grown, text) {
             (Some(grown), "") => grown.text.clone(),
             (_, text) => text.to_owned(),
@@ -184,21 +189,74 @@ impl Machine {
         turn.state = State::Acting;
         let calls = !turn.calls.is_empty();
         turn.owes |= calls;
+        let said = spoke || calls;
+        turn.cuts = if finish == Finish::Length { turn.cuts + 1 } else { 0 };
+        turn.silences = if finish == Finish::Done && !said { turn.silences + 1 } else { 0 };
         match finish {
-            Finish::Length => {
-                let text = "the model's answer was cut off: it may not write more at once (max_output)";
-                self.notice(NoticeLevel::Warning, text.to_owned(), out);
-            }
+            Finish::Done if said => {}
+            Finish::Done => return self.said_nothing(cx, out),
+            Finish::Length => return self.cut_short(said, cx, out),
+            Finish::Full => (turn.is_full, turn.owes) = (true, true),
+            Finish::Paused if calls => {}
+            Finish::Paused => self.ask_to_go_on("Go on.", out),
             Finish::Filtered => {
-                let text = "the model's service did not let it say more";
-                self.notice(NoticeLevel::Warning, text.to_owned(), out);
+                let reason =
+                    "the model's service did not let it say more (its content filter); say it otherwise";
+                return self.fail(TurnErrorCode::Other, reason.to_owned(), cx, out);
             }
-            Finish::Done if !spoke && !calls => {
-                self.notice(NoticeLevel::Warning, "the model answered nothing".to_owned(), out);
-            }
-            Finish::Done => {}
         }
         self.schedule(cx, out);
+    }
+
+    /// An answer without a word and without a call is none. It is asked for once more.
+    fn said_nothing(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
+        let Some(turn) = &mut self.turn else { return };
+        if turn.silences > 1 {
+            let reason = "the model answered nothing, twice; prompt again, or try another model";
+            return self.fail(TurnErrorCode::Other, reason.to_owned(), cx, out);
+        }
+        turn.owes = true;
+        self.notice(NoticeLevel::Warning, "the model answered nothing; asking it once more".to_owned(), out);
+        self.schedule(cx, out);
+    }
+
+    /// The answer may not be longer. The model goes on in another one, but not for ever.
+    fn cut_short(&mut self, said: bool, cx: &mut Context<'_>, out: &mut Effects) {
+        let Some(turn) = &mut self.turn else { return };
+        let (cuts, calls) = (turn.cuts, !turn.calls.is_empty());
+        if cuts > MOST_CUTS {
+            let name = self.home.as_ref().map_or("react", |home| home.name.as_str());
+            let reason = format!(
+                "the model's answer was cut off {cuts} times in a row: it may not write more at once; \
+                 set max_output higher under [agents.{name}]"
+            );
+            return self.fail(TurnErrorCode::Other, reason, cx, out);
+        }
+        let text = format!(
+            "the model's answer was cut off: it may not write more at once (max_output); \
+             asking it to go on ({cuts} of {MOST_CUTS})"
+        );
+        self.notice(NoticeLevel::Warning, text, out);
+        match (calls, said) {
+            // Their results ask it to go on as it is.
+            (true, _) => {}
+            (false, true) => self.ask_to_go_on(CUT_OFF, out),
+            (false, false) => {
+                self.ask_to_go_on(
+                    "Your last answer was cut off before you said anything. Think less, and answer.",
+                    out,
+                );
+            }
+        }
+        self.schedule(cx, out);
+    }
+
+    /// The model is told something that nobody said, so that it says more.
+    fn ask_to_go_on(&mut self, words: &str, out: &mut Effects) {
+        if let Some(turn) = &mut self.turn {
+            turn.owes = true;
+        }
+        self.say(Said::history(Item::user(None, words, &[])), out);
     }
 
     fn answer_failed(&mut self, failure: Failure, cx: &mut Context<'_>, out: &mut Effects) {
@@ -221,8 +279,7 @@ impl Machine {
             return self.compact(cx, out);
         }
         if kept && failure.kind.may_pass() {
-            let said = Item::user(None, "Your last answer was cut off. Go on where it ended.", &[]);
-            self.say(Said::history(said), out);
+            self.say(Said::history(Item::user(None, CUT_OFF, &[])), out);
         }
         self.failed(failure, false, cx, out);
     }

@@ -18,8 +18,8 @@ use crate::react::history::{Item, Output};
 use crate::react::tools::{Ask, Call, Permit, ToolResult, UNKNOWN, Verdict};
 use crate::react::wire::Said;
 
-/// The longest name that every API takes for a call.
-const LONGEST_ID: usize = 64;
+/// The longest name of a call that is taken from a model.
+const LONGEST_ID: usize = 16 << 10;
 
 /// A call on its way.
 #[derive(Debug)]
@@ -121,10 +121,8 @@ impl Machine {
 
     /// The model's name for a call, or one of ours when it has none, or one that was used before.
     fn unique(&self, id: Option<String>, cx: &mut Context<'_>) -> String {
-        let fits = |id: &String| {
-            let plain = id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
-            !id.is_empty() && id.len() <= LONGEST_ID && plain && !self.history.has_call(id)
-        };
+        let fits =
+            |id: &String| !id.trim().is_empty() && id.len() <= LONGEST_ID && !self.history.has_call(id);
         id.filter(fits).unwrap_or_else(|| format!("call_{}", ItemId::mint(cx).0.simple()))
     }
 
@@ -294,6 +292,10 @@ fn read_arguments(arguments: &str) -> Result<Value, String> {
     match serde_json::from_str(arguments) {
         Ok(Value::Object(object)) => Ok(Value::Object(object)),
         Ok(Value::Null) => Ok(json!({})),
+        // Some models encode them twice.
+        Ok(Value::String(inner)) => {
+            serde_json::from_str(&inner).map(Value::Object).map_err(|_| format!("they are a text: {inner}"))
+        }
         Ok(other) => Err(format!("they are {other}")),
         Err(error) => Err(error.to_string()),
     }

@@ -206,6 +206,8 @@ pub struct Machine {
 struct Home {
     mode: Mode,
     model: Option<String>,
+    /// How hard the model thinks.
+    effort: Option<String>,
     tools: Arc<[Definition]>,
     describe: Describe,
     cwd: String,
@@ -327,6 +329,7 @@ impl Machine {
         let mut home = Home {
             mode: launch.mode,
             model,
+            effort: launch.effort.or_else(|| self.settings.effort.clone()),
             tools: Arc::default(),
             describe,
             cwd: launch.cwd,

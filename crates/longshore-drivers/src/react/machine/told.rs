@@ -55,8 +55,13 @@ impl Machine {
                 }
             }
             AgentCommand::Child { call, news } => self.child(&call, news, cx, out),
+            AgentCommand::SetEffort(effort) => {
+                if let Some(home) = &mut self.home {
+                    home.effort = Some(effort);
+                }
+            }
             // Its conversations have no titles of their own, and are kept nowhere else.
-            AgentCommand::SetEffort(_) | AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
+            AgentCommand::Rename(_) | AgentCommand::Archive(_) => {}
         }
     }
 

@@ -36,6 +36,12 @@ pub(super) struct Turn {
     pub(super) iterations: u32,
     /// How often asking has failed since it last worked.
     pub(super) retries: u32,
+    /// How many of the last answers were cut off in a row, because they may not be longer.
+    pub(super) cuts: u32,
+    /// How many of the last answers said nothing in a row.
+    pub(super) silences: u32,
+    /// The model has said that its window is full.
+    pub(super) is_full: bool,
     /// The line that tells so.
     retrying: Option<ItemId>,
     /// The item that the plan of this turn is.
@@ -74,6 +80,9 @@ impl Turn {
             wondering: Vec::new(),
             iterations: 0,
             retries: 0,
+            cuts: 0,
+            silences: 0,
+            is_full: false,
             retrying: None,
             plan: None,
             compacted_at: None,
@@ -113,7 +122,13 @@ impl Machine {
         if let Some(reason) = self.exhausted() {
             return self.fail(TurnErrorCode::UsageLimit, reason, cx, out);
         }
-        if self.is_nearly_full() {
+        let turn = self.turn.as_mut();
+        let has_said_so = turn.is_some_and(|turn| std::mem::take(&mut turn.is_full));
+        if has_said_so && self.turn.as_ref().is_some_and(Turn::has_just_compacted) {
+            let reason = "the conversation fills the model's window, though it was just summed up";
+            return self.fail(TurnErrorCode::ContextWindow, reason.to_owned(), cx, out);
+        }
+        if has_said_so || self.is_nearly_full() {
             return self.compact(cx, out);
         }
         self.ask(cx, out);
@@ -149,16 +164,21 @@ impl Machine {
     pub(super) fn ask(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(home) = &self.home else { return };
         let Some(model) = home.model.clone() else {
-            let reason = "no model is set, and the service lists none; set `model` under [agents.react]";
-            return self.fail(TurnErrorCode::Other, reason.to_owned(), cx, out);
+            let reason = format!(
+                "no model is set, and the service lists none; set `model` under [agents.{}]",
+                home.name
+            );
+            return self.fail(TurnErrorCode::Other, reason, cx, out);
         };
+        let mut history = self.history.legal();
+        history.retain(|item| !item.is_foreign_to(self.settings.place()));
         let request = Request {
             model,
             instructions: words::instructions(home, &self.settings).into(),
-            history: self.history.legal(),
+            history,
             tools: home.tools.clone(),
             max_output: self.settings.max_output,
-            effort: self.settings.effort.clone(),
+            effort: home.effort.clone(),
         };
         let step = self.history.next_step();
         self.requests += 1;

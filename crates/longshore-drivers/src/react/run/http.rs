@@ -1,16 +1,18 @@
 //! The model's service over HTTP: a request goes out, a stream of events comes in.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use longshore_model::capability::ModelInfo;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use reqwest::{Client, Response};
-use serde::Deserialize;
 use tokio::sync::mpsc;
 
 use super::{Happened, seconds};
 use crate::clock;
-use crate::react::api::{self, Event, Failure, FailureKind, Request, Stream, retry_after};
+use crate::react::api::{self, Event, Failure, FailureKind, Request, Stream, Wishes, retry_after};
 use crate::react::machine::Input;
 use crate::react::settings::{Api, Settings};
 
@@ -28,6 +30,8 @@ pub(super) struct Service {
     api: Api,
     base: String,
     patience: Duration,
+    /// The template of its model insists on speakers who take turns.
+    strict: Arc<AtomicBool>,
 }
 
 impl Service {
@@ -63,20 +67,24 @@ impl Service {
             .user_agent(concat!("longshore/", env!("CARGO_PKG_VERSION")))
             .build()?;
         let base = settings.base_url.trim_end_matches('/').to_owned();
-        Ok(Self { client, api, base, patience: Duration::from_secs(settings.patience_s.max(1)) })
+        let patience = Duration::from_secs(settings.patience_s.max(1));
+        Ok(Self { client, api, base, patience, strict: Arc::default() })
     }
 
     /// Asks the model, and tells what it says. The answer has exactly one end.
     pub(super) fn ask(
         &self,
         number: u64,
-        request: &Request,
+        request: Box<Request>,
         tell: mpsc::Sender<Happened>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let service = self.clone();
-        let body = api::body(self.api, request);
         async move {
-            if let Err(failure) = service.stream(number, body, &tell).await {
+            let mut answered = service.stream(number, &request, &tell).await;
+            if answered.as_ref().is_err_and(Failure::wants_turns) && !service.strict.swap(true, Relaxed) {
+                answered = service.stream(number, &request, &tell).await;
+            }
+            if let Err(failure) = answered {
                 let event = Event::Failed(failure);
                 let _ = tell.send(Happened::To(Input::Model { number, event })).await;
             }
@@ -84,27 +92,23 @@ impl Service {
     }
 
     /// Until the answer is over. What is wrong before it begins, or ends it from outside, is an error.
-    async fn stream(&self, number: u64, body: String, tell: &mpsc::Sender<Happened>) -> Result<(), Failure> {
+    async fn stream(
+        &self,
+        number: u64,
+        request: &Request,
+        tell: &mpsc::Sender<Happened>,
+    ) -> Result<(), Failure> {
+        let wishes = Wishes { strict_turns: self.strict.load(Relaxed), ..Wishes::default() };
+        let body = api::body_with(self.api, request, &wishes);
+        let mut stream = Stream::offering(self.api, &request.tools);
         let url = format!("{}{}", self.base, self.api.path());
-        let request = self.client.post(&url).header("content-type", "application/json").body(body);
-        let sent = tokio::time::timeout(self.patience, request.send()).await.map_err(|_| self.silent())?;
+        let asking = self.client.post(&url).header("content-type", "application/json").body(body);
+        let sent = tokio::time::timeout(self.patience, asking.send()).await.map_err(|_| self.silent())?;
         let mut response = sent.map_err(|error| unreachable(&error))?;
         if !response.status().is_success() {
             return Err(refused(response, self.patience).await);
         }
-        let is_stream =
-            header(&response, "content-type").is_none_or(|kind| !kind.starts_with("application/json"));
-        let mut stream = Stream::new(self.api);
         let mut events = Vec::new();
-        if !is_stream {
-            // A service that does not stream: its answer is one event.
-            let answer = text(response, self.patience).await;
-            stream.feed(b"data: ", |_| {});
-            stream.feed(answer.replace('\n', " ").as_bytes(), |_| {});
-            stream.feed(b"\n\n", |event| events.push(event.into_owned()));
-            stream.end(|event| events.push(event.into_owned()));
-            return pass_on(number, &mut events, tell).await;
-        }
         while !stream.is_over() {
             let chunk =
                 tokio::time::timeout(self.patience, response.chunk()).await.map_err(|_| self.silent())?;
@@ -128,18 +132,6 @@ impl Service {
 
     /// The models that the service lists. The one that is set comes first, whether it is listed or not.
     pub(super) async fn models(&self, set: Option<&str>) -> Result<Vec<ModelInfo>, String> {
-        #[derive(Deserialize)]
-        struct List {
-            #[serde(default, alias = "models")]
-            data: Vec<Listed>,
-        }
-        #[derive(Deserialize)]
-        struct Listed {
-            #[serde(alias = "slug", alias = "name")]
-            id: String,
-            #[serde(default)]
-            display_name: Option<String>,
-        }
         let request = self.client.get(format!("{}/models", self.base)).timeout(LIST_WITHIN);
         let listed = async {
             let response = request.send().await.map_err(|error| unreachable(&error).message)?;
@@ -147,23 +139,17 @@ impl Service {
                 return Err(refused(response, LIST_WITHIN).await.message);
             }
             let text = text(response, LIST_WITHIN).await;
-            serde_json::from_str::<List>(&text).map_err(|error| format!("its list cannot be read: {error}"))
+            api::models_of(&text).map_err(|error| format!("its list cannot be read: {error}"))
         };
-        let info = |id: String, title: Option<String>, default| ModelInfo {
-            title: title.unwrap_or_else(|| id.clone()),
-            id,
-            description: String::new(),
-            default,
-            efforts: Vec::new(),
-        };
-        let own = set.map(|id| info(id.to_owned(), None, true));
-        match (listed.await, own) {
-            (Ok(List { data }), own) => {
-                let others = data.into_iter().filter(|listed| Some(listed.id.as_str()) != set);
-                let others = others.map(|listed| info(listed.id, listed.display_name, false));
-                Ok(own.into_iter().chain(others).collect())
+        match (listed.await, set) {
+            (Ok(mut models), Some(set)) => {
+                let at = models.iter().position(|model| model.id == set);
+                let own = at.map_or_else(|| api::model_called(set), |at| models.remove(at));
+                models.insert(0, ModelInfo { default: true, ..own });
+                Ok(models)
             }
-            (Err(_), Some(own)) => Ok(vec![own]),
+            (Ok(models), None) => Ok(models),
+            (Err(_), Some(set)) => Ok(vec![ModelInfo { default: true, ..api::model_called(set) }]),
             (Err(error), None) => Err(error),
         }
     }

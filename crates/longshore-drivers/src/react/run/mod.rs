@@ -223,7 +223,10 @@ impl Process {
             None => match self.service.models(None).await {
                 Ok(models) => models.into_iter().next().map(|model| model.id),
                 Err(error) => {
-                    notices.push(format!("no model is set, and the service does not list any: {error}"));
+                    let section = format!("[agents.{}]", launch.agent);
+                    notices.push(format!(
+                        "no model is set under {section}, and the service does not list any: {error}"
+                    ));
                     None
                 }
             },
@@ -313,7 +316,7 @@ impl Process {
         match effect {
             Effect::Say(said) => self.say(&said),
             Effect::Ask { number, request } => {
-                let asking = self.service.ask(number, &request, self.tell.clone());
+                let asking = self.service.ask(number, request, self.tell.clone());
                 self.asking.retain(|_, task| !task.is_finished());
                 self.asking.insert(number, tokio::spawn(asking).abort_handle());
             }

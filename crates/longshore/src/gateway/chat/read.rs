@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
 use crate::gateway::openai::{choice, format};
+use crate::gateway::sealed;
 use crate::gateway::tools::{Kind, Tool, Tools};
 
 #[derive(Default, Deserialize)]
@@ -37,6 +38,9 @@ struct Message {
     content: Value,
     #[serde(default)]
     refusal: Option<String>,
+    /// Thoughts, as we gave them.
+    #[serde(default)]
+    reasoning_details: Value,
     #[serde(default)]
     tool_calls: Option<Vec<Value>>,
     #[serde(default)]
@@ -67,6 +71,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop,
         format: format(&body.response_format, &body.response_format["json_schema"]),
+        strict_turns: false,
     };
     let wanted = Wanted {
         model: body.model,
@@ -101,6 +106,10 @@ fn tell(said: &mut Conversation, tools: &Tools, message: &Message) -> Result<(),
         "system" | "developer" => said.system(&output(parts, true).content),
         "user" => said.user(parts),
         "assistant" => {
+            let details = list(&message.reasoning_details).iter();
+            for sealed in details.filter_map(|detail| detail["data"].as_str()).filter_map(sealed::open) {
+                said.thought(Some(sealed));
+            }
             said.assistant(&output(parts, true).content);
             said.assistant(message.refusal.as_deref().unwrap_or_default());
             for call in message.tool_calls.iter().flatten() {

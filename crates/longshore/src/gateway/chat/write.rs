@@ -17,6 +17,10 @@ pub(in crate::gateway) struct Writer {
     frames: String,
     text: String,
     thoughts: String,
+    /// What clients give back of thoughts, as OpenRouter has them do it.
+    details: Vec<Value>,
+    /// Something else stands before what comes next.
+    gap: bool,
     calls: Vec<Value>,
     whole: Value,
 }
@@ -30,6 +34,8 @@ impl Writer {
             frames: String::new(),
             text: String::new(),
             thoughts: String::new(),
+            details: Vec::new(),
+            gap: false,
             calls: Vec::new(),
             whole: Value::Null,
         }
@@ -78,33 +84,32 @@ impl Write for Writer {
         self.delta(json!({ "role": "assistant", "content": "" }));
     }
 
-    fn begin(&mut self, what: Spoken) {
+    fn begin(&mut self, _: Spoken) {
+        self.gap = true;
+    }
+
+    fn more(&mut self, what: Spoken, text: &str) {
         let (said, key) = match what {
             Spoken::Text => (&mut self.text, "content"),
             Spoken::Thought => (&mut self.thoughts, "reasoning_content"),
         };
         // There is one text in a message; what another API holds apart is held apart by an empty line.
-        if !said.is_empty() {
-            said.push_str("\n\n");
-            self.delta(json!({ key: "\n\n" }));
-        }
+        let gap = if std::mem::take(&mut self.gap) && !said.is_empty() { "\n\n" } else { "" };
+        said.push_str(gap);
+        said.push_str(text);
+        self.delta(json!({ key: format!("{gap}{text}") }));
     }
 
-    fn more(&mut self, what: Spoken, text: &str) {
-        match what {
-            Spoken::Text => {
-                self.text.push_str(text);
-                self.delta(json!({ "content": text }));
-            }
-            Spoken::Thought => {
-                self.thoughts.push_str(text);
-                self.delta(json!({ "reasoning_content": text }));
-            }
+    /// Nothing says that a text ends.
+    fn end(&mut self, what: Spoken, _: &str, seal: &str) {
+        if what == Spoken::Thought {
+            let index = self.details.len();
+            let detail =
+                json!({ "type": "reasoning.encrypted", "data": seal, "format": "longshore", "index": index });
+            self.delta(json!({ "reasoning_details": [detail] }));
+            self.details.push(detail);
         }
     }
-
-    /// Nothing says that a text ends. A thought has no place for its seal here.
-    fn end(&mut self, _: Spoken, _: &str, _: Option<&str>) {}
 
     fn call(&mut self, call: &Call) {
         let Call { id, tool, arguments } = call;
@@ -127,7 +132,8 @@ impl Write for Writer {
         let reason = match finish {
             Finish::Done if self.calls.is_empty() => "stop",
             Finish::Done => "tool_calls",
-            Finish::Length => "length",
+            // It has one word for an answer that is to be gone on with.
+            Finish::Length | Finish::Full | Finish::Paused => "length",
             Finish::Filtered => "content_filter",
         };
         self.chunk(json!([{ "index": 0, "delta": {}, "finish_reason": reason }]), Value::Null);
@@ -142,6 +148,9 @@ impl Write for Writer {
         }
         if !self.thoughts.is_empty() {
             message["reasoning_content"] = self.thoughts.as_str().into();
+        }
+        if !self.details.is_empty() {
+            message["reasoning_details"] = self.details.clone().into();
         }
         if !self.calls.is_empty() {
             message["tool_calls"] = self.calls.clone().into();

@@ -67,6 +67,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop: body.stop_sequences.unwrap_or_default(),
         format: format(&config["format"]),
+        strict_turns: false,
     };
     let wanted = Wanted {
         model: body.model,

@@ -89,15 +89,12 @@ impl Write for Writer {
         });
     }
 
-    fn end(&mut self, what: Spoken, text: &str, seal: Option<&str>) {
+    fn end(&mut self, what: Spoken, text: &str, seal: &str) {
         match what {
             Spoken::Text => self.stop_block(json!({ "type": "text", "text": text })),
             Spoken::Thought => {
-                let signature = seal.unwrap_or_default();
-                if !signature.is_empty() {
-                    self.delta(json!({ "type": "signature_delta", "signature": signature }));
-                }
-                self.stop_block(json!({ "type": "thinking", "thinking": text, "signature": signature }));
+                self.delta(json!({ "type": "signature_delta", "signature": seal }));
+                self.stop_block(json!({ "type": "thinking", "thinking": text, "signature": seal }));
             }
         }
     }
@@ -118,6 +115,8 @@ impl Write for Writer {
             Finish::Done if called => "tool_use",
             Finish::Done => "end_turn",
             Finish::Length => "max_tokens",
+            Finish::Full => "model_context_window_exceeded",
+            Finish::Paused => "pause_turn",
             Finish::Filtered => "refusal",
         };
         let delta = json!({ "stop_reason": reason, "stop_sequence": null });

@@ -67,6 +67,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop: Vec::new(),
         format: format(&body.text["format"], &body.text["format"]),
+        strict_turns: false,
     };
     let wanted = Wanted {
         model: body.model,

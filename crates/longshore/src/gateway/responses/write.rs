@@ -131,7 +131,7 @@ impl Write for Writer {
         }
     }
 
-    fn end(&mut self, what: Spoken, text: &str, seal: Option<&str>) {
+    fn end(&mut self, what: Spoken, text: &str, seal: &str) {
         let (whole, done) = (json!({ "text": text }), json!({ "part": part(what, text) }));
         match what {
             Spoken::Text => {
@@ -207,7 +207,10 @@ impl Write for Writer {
         let cut = |reason: &str| json!({ "usage": usage, "incomplete_details": { "reason": reason } });
         match finish {
             Finish::Done => self.response("response.completed", "completed", json!({ "usage": usage })),
-            Finish::Length => self.response("response.incomplete", "incomplete", cut("max_output_tokens")),
+            // It has one word for an answer that is to be gone on with.
+            Finish::Length | Finish::Full | Finish::Paused => {
+                self.response("response.incomplete", "incomplete", cut("max_output_tokens"))
+            }
             Finish::Filtered => self.response("response.incomplete", "incomplete", cut("content_filter")),
         }
     }

@@ -1,4 +1,4 @@
-//! Anthropic Messages: turns of two speakers, each made of blocks. A thought is signed, and sent again as it came.
+//! The stream of an answer: blocks that start, grow and stop.
 
 use std::collections::BTreeMap;
 
@@ -6,111 +6,14 @@ use longshore_model::usage::Usage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::failure::{Failure, FailureKind};
-use super::text::Text;
-use super::{Event, Finish, Look, Request, arguments_of, look, name_of, parse, summary};
-use crate::react::history::{Item, Part, Role};
-use crate::react::settings::Api;
-
-/// How much an answer may hold when nothing is set: this API must be told.
-const MAX_OUTPUT: u64 = 16_000;
-
-pub(super) fn body(request: &Request) -> Value {
-    let tools: Vec<Value> = request
-        .tools
-        .iter()
-        .map(|tool| json!({ "name": tool.name, "description": tool.description, "input_schema": tool.parameters }))
-        .collect();
-    let mut body = json!({
-        "model": request.model,
-        "max_tokens": request.max_output.unwrap_or(MAX_OUTPUT),
-        "messages": messages(request),
-        "stream": true,
-    });
-    if !request.instructions.is_empty() {
-        let told = json!({ "type": "text", "text": &*request.instructions, "cache_control": { "type": "ephemeral" } });
-        body["system"] = vec![told].into();
-    }
-    if !tools.is_empty() {
-        body["tools"] = tools.into();
-    }
-    body
-}
-
-/// Speakers take turns: blocks of the same speaker go into one message, results before words.
-fn messages(request: &Request) -> Vec<Value> {
-    let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
-    for item in &request.history {
-        let (role, blocks) = blocks(item);
-        if blocks.is_empty() {
-            continue;
-        }
-        match messages.last_mut() {
-            Some((last, all)) if *last == role => all.extend(blocks),
-            Some(_) | None => messages.push((role, blocks)),
-        }
-    }
-    // What was said so far is the same next time, and need not be paid again in full.
-    if let Some(last) = messages.last_mut().and_then(|(_, blocks)| blocks.last_mut())
-        && last["type"] != "thinking"
-        && last["type"] != "redacted_thinking"
-    {
-        last["cache_control"] = json!({ "type": "ephemeral" });
-    }
-    messages.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
-}
-
-fn blocks(item: &Item) -> (&'static str, Vec<Value>) {
-    let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
-    match item {
-        Item::Message { role, content, .. } => {
-            let role = match role {
-                Role::User => "user",
-                Role::Assistant => "assistant",
-            };
-            let blocks = content.iter().filter_map(|part| match part {
-                Part::InputText { text: words } | Part::OutputText { text: words } => text(words),
-                Part::Attached(attachment) => Some(shown(look(attachment))),
-            });
-            (role, blocks.collect())
-        }
-        Item::Summary { text: words } => ("user", text(&summary(words)).into_iter().collect()),
-        Item::Reasoning { api: Api::Messages, data, .. } => ("assistant", vec![data.clone()]),
-        Item::Reasoning { api: Api::Chat | Api::Responses, .. } | Item::Allowed { .. } => {
-            ("assistant", Vec::new())
-        }
-        Item::FunctionCall { call_id, name, arguments, .. } => {
-            let input = arguments_of(arguments);
-            (
-                "assistant",
-                vec![json!({ "type": "tool_use", "id": call_id, "name": name_of(name), "input": input })],
-            )
-        }
-        Item::FunctionCallOutput { call_id, output } => {
-            let mut content: Vec<Value> = text(&output.content).into_iter().collect();
-            content.extend(output.images.iter().map(|image| shown(look(image))));
-            let mut block = json!({ "type": "tool_result", "tool_use_id": call_id, "content": content });
-            if !output.success {
-                block["is_error"] = true.into();
-            }
-            ("user", vec![block])
-        }
-    }
-}
-
-fn shown(look: Look<'_>) -> Value {
-    let source = match look {
-        Look::Image(media_type, data) => json!({ "type": "base64", "media_type": media_type, "data": data }),
-        Look::ImageAt(url) => json!({ "type": "url", "url": url }),
-        Look::Mention(text) => return json!({ "type": "text", "text": text }),
-    };
-    json!({ "type": "image", "source": source })
-}
+use crate::react::api::failure::{Failure, FailureKind, is_error};
+use crate::react::api::text::Text;
+use crate::react::api::{Event, Finish, parse};
 
 /// What is read of an event, where it lies.
 #[derive(Deserialize)]
 struct Told<'a> {
-    #[serde(rename = "type", borrow)]
+    #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
     #[serde(default)]
     index: u64,
@@ -122,8 +25,6 @@ struct Told<'a> {
     message: Option<Message>,
     #[serde(default)]
     usage: Option<Used>,
-    #[serde(default)]
-    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -155,11 +56,24 @@ struct Begun<'a> {
     #[serde(borrow, default)]
     thinking: Option<Text<'a>>,
     #[serde(borrow, default)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
     data: Option<Text<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Message {
+    #[serde(default)]
+    usage: Option<Used>,
+}
+
+/// All of an answer at once, from services that do not stream.
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow, default)]
+    content: Option<Vec<Begun<'a>>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
     #[serde(default)]
     usage: Option<Used>,
 }
@@ -185,14 +99,14 @@ enum Block {
 
 /// Reads one answer.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(in super::super) struct Reader {
     blocks: BTreeMap<u64, Block>,
     used: Used,
     finish: Option<Finish>,
 }
 
 impl Reader {
-    pub(super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+    pub(in super::super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         let told: Told<'_> = match parse(data) {
             Ok(told) => told,
             Err(failure) => return tell(Event::Failed(failure)),
@@ -217,25 +131,41 @@ impl Reader {
             "message_delta" => {
                 self.use_up(told.usage);
                 let reason = told.delta.and_then(|delta| delta.stop_reason);
-                if let Some(reason) = reason {
-                    self.finish = Some(match &*reason.0 {
-                        "max_tokens" | "model_context_window_exceeded" => Finish::Length,
-                        "refusal" => Finish::Filtered,
-                        _ => Finish::Done,
-                    });
-                }
+                self.finish = reason.map(|reason| finish_of(&reason.0)).or(self.finish);
             }
             "message_stop" => self.finish(tell),
-            "error" => {
-                let error = told.error.unwrap_or_default();
-                tell(Event::Failed(Failure::of_error(&error, FailureKind::Unavailable)));
-            }
+            "error" => tell(Event::Failed(Failure::of_event(data))),
+            "" | "message" => self.whole(data, tell),
             _ => {}
         }
     }
 
+    /// All of the answer in one body.
+    pub(in super::super) fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        let whole: Whole<'_> = match parse(body) {
+            Ok(whole) => whole,
+            Err(failure) => return tell(Event::Failed(failure)),
+        };
+        let Some(content) = whole.content else {
+            let said: Value = serde_json::from_slice(body).unwrap_or_default();
+            if is_error(&said) {
+                tell(Event::Failed(Failure::in_stream(&said, FailureKind::Unavailable)));
+            }
+            return;
+        };
+        self.use_up(whole.usage);
+        self.finish = whole.stop_reason.map(|reason| finish_of(&reason.0));
+        for begun in content {
+            self.begin(0, begun, tell);
+            if let Some(block) = self.blocks.remove(&0) {
+                stop(block, tell);
+            }
+        }
+        self.finish(tell);
+    }
+
     /// The stream ended. If it had said why the answer ends, nothing is missing.
-    pub(super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+    pub(in super::super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if self.finish.is_some() && self.blocks.is_empty() {
             self.finish(tell);
         }
@@ -291,7 +221,8 @@ impl Reader {
             },
             "thinking" => {
                 let text = begun.thinking.unwrap_or_default().0;
-                let block = Block::Thinking { text: text.clone().into_owned(), signature: String::new() };
+                let signature = begun.signature.map(Text::into_owned).unwrap_or_default();
+                let block = Block::Thinking { text: text.clone().into_owned(), signature };
                 if !text.is_empty() {
                     tell(Event::Reasoning(text));
                 }
@@ -323,6 +254,16 @@ impl Reader {
             }
             Some(Block::Redacted(_) | Block::Other) | None => {}
         }
+    }
+}
+
+fn finish_of(reason: &str) -> Finish {
+    match reason {
+        "max_tokens" => Finish::Length,
+        "model_context_window_exceeded" => Finish::Full,
+        "pause_turn" => Finish::Paused,
+        "refusal" => Finish::Filtered,
+        _ => Finish::Done,
     }
 }
 

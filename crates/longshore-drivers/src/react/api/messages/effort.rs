@@ -1,0 +1,160 @@
+//! How hard the model is to think. Claude's newer generations take a word and think as they see fit; older ones, and most
+//! other services of this API, want to be told to think and how much.
+
+use serde_json::{Value, json};
+
+use super::write::MAX_OUTPUT;
+
+/// The least that may be thought, in tokens.
+const LEAST: u64 = 1_024;
+
+/// Puts it into a body that is whole otherwise.
+pub(in super::super) fn tell(body: &mut Value, effort: &str, max_output: Option<u64>) {
+    let word = match effort {
+        "none" | "off" | "" => return,
+        "minimal" => "low",
+        "ultra" => "max",
+        other => other,
+    };
+    let model = body["model"].as_str().unwrap_or_default().to_ascii_lowercase();
+    let generation = Generation::of(&model);
+    if generation != Generation::Budget {
+        body["output_config"]["effort"] = word.into();
+    }
+    // A thought and a tool that must be called exclude each other.
+    if matches!(body["tool_choice"]["type"].as_str(), Some("any" | "tool")) {
+        return;
+    }
+    let thinking = match generation {
+        Generation::Word => Some(json!({ "type": "adaptive" })),
+        Generation::Budget | Generation::Other if lacks_thoughts(body) => None,
+        Generation::Budget | Generation::Other => budget(body, word, max_output),
+    };
+    if let Some(thinking) = thinking {
+        body["thinking"] = thinking;
+        // These are fixed where it thinks.
+        if let Some(body) = body.as_object_mut() {
+            body.remove("temperature");
+            body.remove("top_p");
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Generation {
+    /// It takes a word.
+    Word,
+    /// It takes a budget only.
+    Budget,
+    /// Whoever else speaks this API: both.
+    Other,
+}
+
+impl Generation {
+    fn of(model: &str) -> Self {
+        let older = ["-3-", "-4-0", "-4-1", "-4-5", "-4-2025", "claude-3", "claude-2"];
+        match model.contains("claude") {
+            false => Generation::Other,
+            true if older.iter().any(|part| model.contains(part)) => Generation::Budget,
+            true => Generation::Word,
+        }
+    }
+}
+
+/// How much may be thought. It counts as output, so that it comes on top of what an answer may hold by default.
+fn budget(body: &mut Value, word: &str, max_output: Option<u64>) -> Option<Value> {
+    let wished: u64 = match word {
+        "low" => 4_096,
+        "medium" => 8_192,
+        "high" => 16_384,
+        _ => 32_768,
+    };
+    let tokens = match max_output {
+        Some(most) => wished.min(most / 2),
+        None => wished,
+    };
+    if tokens < LEAST {
+        return None;
+    }
+    if max_output.is_none() {
+        body["max_tokens"] = (MAX_OUTPUT + tokens).into();
+    }
+    Some(json!({ "type": "enabled", "budget_tokens": tokens }))
+}
+
+/// Whether an answer that waits for the results of its calls has no thought in front: it was not thought, or its thought
+/// was lost on the way, and it cannot be gone on with by thinking.
+fn lacks_thoughts(body: &Value) -> bool {
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let [.., answer, results] = messages else { return false };
+    let has = |message: &Value, kind: &str| {
+        message["content"].as_array().is_some_and(|blocks| blocks.iter().any(|block| block["type"] == kind))
+    };
+    has(results, "tool_result")
+        && answer["role"] == "assistant"
+        && !has(answer, "thinking")
+        && !has(answer, "redacted_thinking")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(mut body: Value, effort: &str, max_output: Option<u64>) -> Value {
+        tell(&mut body, effort, max_output);
+        body
+    }
+
+    fn of(model: &str) -> Value {
+        json!({ "model": model, "max_tokens": MAX_OUTPUT, "messages": [], "temperature": 0.5 })
+    }
+
+    #[test]
+    fn each_generation_is_told_in_its_own_words() {
+        for model in ["claude-opus-4-6", "claude-sonnet-5", "anthropic/claude-opus-4-8"] {
+            let body = told(of(model), "high", None);
+            assert_eq!(body["output_config"], json!({ "effort": "high" }), "{model}");
+            assert_eq!(body["thinking"], json!({ "type": "adaptive" }), "{model}");
+            assert_eq!(body.get("temperature"), None);
+        }
+        for model in [
+            "claude-sonnet-4-5-20250929",
+            "claude-3-7-sonnet-latest",
+            "claude-opus-4-1",
+            "claude-sonnet-4-20250514",
+        ] {
+            let body = told(of(model), "medium", None);
+            assert_eq!(body.get("output_config"), None, "{model}");
+            assert_eq!(body["thinking"], json!({ "type": "enabled", "budget_tokens": 8_192 }), "{model}");
+            assert_eq!(body["max_tokens"], MAX_OUTPUT + 8_192);
+        }
+        let body = told(of("kimi-k2"), "minimal", None);
+        assert_eq!(
+            (&body["output_config"]["effort"], &body["thinking"]["type"]),
+            (&json!("low"), &json!("enabled"))
+        );
+        assert_eq!(told(of("claude-opus-4-6"), "none", None), of("claude-opus-4-6"));
+    }
+
+    #[test]
+    fn a_budget_stays_below_what_may_be_written_and_needs_thoughts_to_go_on_from() {
+        let body = told(of("claude-haiku-4-5"), "max", Some(6_000));
+        assert_eq!(
+            (&body["thinking"]["budget_tokens"], &body["max_tokens"]),
+            (&json!(3_000), &json!(MAX_OUTPUT))
+        );
+        assert_eq!(told(of("claude-haiku-4-5"), "max", Some(1_000)).get("thinking"), None);
+        let mut body = of("claude-haiku-4-5");
+        body["messages"] = json!([
+            { "role": "assistant", "content": [{ "type": "tool_use" }] },
+            { "role": "user", "content": [{ "type": "tool_result" }] },
+        ]);
+        assert_eq!(told(body.clone(), "high", None).get("thinking"), None);
+        body["messages"][0]["content"] = json!([{ "type": "thinking" }, { "type": "tool_use" }]);
+        assert_eq!(told(body, "high", None)["thinking"]["type"], "enabled");
+        let mut forced = of("claude-opus-4-6");
+        forced["tool_choice"] = json!({ "type": "any" });
+        let body = told(forced, "high", None);
+        assert_eq!((body.get("thinking"), &body["temperature"]), (None, &json!(0.5)));
+    }
+}

@@ -1,0 +1,15 @@
+//! Anthropic Messages: turns of two speakers, each made of blocks. A thought is signed, and sent again as it came.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `write` | the body of a request |
+//! | `effort` | how hard the model is to think, in the words of its generation |
+//! | `read` | the stream of an answer |
+
+mod effort;
+mod read;
+mod write;
+
+pub(super) use effort::tell as tell_effort;
+pub(super) use read::Reader;
+pub(super) use write::body;
