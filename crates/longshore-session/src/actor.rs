@@ -5,23 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_log::{Batch, LogError, WithRaw};
-use longshore_model::anchor::{Start, ToAnchor};
+use longshore_model::anchor::ToAnchor;
 use longshore_model::command::{Command, Reply};
-use longshore_model::event::{Actor as By, Body, Draft, Event, Growth, Raw};
+use longshore_model::event::{Body, Draft, Event, Growth, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
-use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
-use longshore_model::session::{Effect, Input, Outcome, RecordPlace, Session};
-use longshore_model::time::Timestamp;
+use longshore_model::lifecycle::{Opened, Sleep, SleepCause};
+use longshore_model::session::{Input, Outcome, Session};
 use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use crate::changes::Change;
 use crate::error::HubError;
-use crate::hub::{Hub, Inner};
-use crate::lines::lines_of;
-use crate::story::story_of;
+use crate::hub::Inner;
+use crate::message::{FromAgent, FromClient};
 use crate::tail::Tail;
 
 /// How many messages are taken at once: their events share one commit.
@@ -36,82 +34,21 @@ const FOLD_PAGE: usize = 4_096;
 /// Why an agent was stopped whose words the log did not take.
 const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
 
-/// What a client wants of a session.
-pub(crate) enum FromClient {
-    Wish {
-        command: Command,
-        by: By,
-        reply: oneshot::Sender<Result<Reply, HubError>>,
-    },
-    Open {
-        opened: Box<Opened>,
-        copied: Vec<Draft>,
-        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
-    },
-    OpenPast {
-        opened: Box<Opened>,
-        native: NativeId,
-        at: Timestamp,
-        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
-    },
-    Info {
-        reply: oneshot::Sender<Result<SessionInfo, HubError>>,
-    },
-    RecordPlace {
-        reply: oneshot::Sender<Result<Option<RecordPlace>, HubError>>,
-    },
-    /// The log holds more than it was told to: look there before anything else.
-    Reread,
-    /// Go for good, with all that was ever recorded.
-    Erase {
-        reply: oneshot::Sender<Result<(), HubError>>,
-    },
-    /// Nothing: just be awake, and set right what a crash left open.
-    Wake,
-}
-
-/// What a session's agent does.
-pub(crate) enum FromAgent {
-    Said(Vec<Draft>),
-    Gone {
-        sleep: Sleep,
-        reason: String,
-    },
-    Git(GitState),
-    /// A session that works for this one waits for a person, or no longer; so it was when it had so many events.
-    ChildWaits {
-        child: SessionId,
-        waiting: bool,
-        at: Seq,
-    },
-    /// What was said elsewhere.
-    Past {
-        after: u64,
-        since: Option<Timestamp>,
-        drafts: Vec<(Timestamp, Draft)>,
-        until: u64,
-    },
-    /// It had nothing to do for a while.
-    Idle,
-    /// Everything before this has been recorded when it is answered.
-    Mark(oneshot::Sender<()>),
-}
-
 /// Answers that wait until what they speak of is durable.
 type Owed = Vec<Answer>;
 type Answer = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
 
 pub(crate) struct Actor {
-    id: SessionId,
-    hub: Arc<Inner>,
+    pub(crate) id: SessionId,
+    pub(crate) hub: Arc<Inner>,
     tail: Arc<Tail>,
     looked_at: watch::Sender<u64>,
     ids: Ids,
     /// Rebuilt from the log when it is not there.
-    session: Option<Session>,
+    pub(crate) session: Option<Session>,
     /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
     /// before a crash.
-    agent: AgentHere,
+    pub(crate) agent: AgentHere,
     /// The log did not take something, and the session has not been set right since.
     unrecorded: bool,
     /// What was last heard of each session that works for this one.
@@ -128,7 +65,7 @@ enum After {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum AgentHere {
+pub(crate) enum AgentHere {
     No,
     Yes,
     /// Told to stop because its words could not be recorded; what it still says is not taken down.
@@ -513,45 +450,6 @@ impl Actor {
         if self.agent == AgentHere::Yes {
             self.agent = AgentHere::Silenced;
             self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;
-        }
-    }
-
-    async fn carry_out(&mut self, effect: Effect) {
-        match effect {
-            Effect::Launch(launch) => {
-                self.agent = AgentHere::Yes;
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
-            }
-            Effect::LaunchFromLog(mut launch) => {
-                self.agent = AgentHere::Yes;
-                match story_of(&*self.hub.log, self.id).await {
-                    Ok(story) => launch.start = story.map_or(Start::New, |story| Start::Told { story }),
-                    Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
-                }
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
-            }
-            Effect::LaunchFromLines(mut launch) => {
-                self.agent = AgentHere::Yes;
-                match lines_of(&*self.hub.log, self.id).await {
-                    Ok(lines) if lines.is_empty() => launch.start = Start::New,
-                    Ok(lines) => launch.start = Start::Lines { lines },
-                    Err(error) => warn!(session = %self.id, %error, "cannot read the lines back"),
-                }
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
-            }
-            Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
-            Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
-            Effect::FollowRecord => {
-                let hub = Hub { inner: Arc::clone(&self.hub) };
-                let session = self.id;
-                // On a task of its own: this session must be free to answer where it stands.
-                tokio::spawn(async move { hub.follow_record(session).await });
-            }
-            Effect::LookAtGit => {
-                if let Some(session) = &self.session {
-                    self.hub.look_at_git(self.id, session.cwd().to_owned());
-                }
-            }
         }
     }
 }

@@ -2,9 +2,9 @@
 
 use longshore_model::id::SessionId;
 
-use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::Hub;
+use crate::message::FromClient;
 
 impl Hub {
     /// Erases a session. Its agent is stopped first; whoever follows it is told that there is no such session; an

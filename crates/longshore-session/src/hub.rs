@@ -11,26 +11,25 @@ use longshore_model::command::{Command, Refusal, Reply};
 use longshore_model::event::{Actor as By, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
-use longshore_model::info::{Activity, SessionInfo};
-use longshore_model::lifecycle::{ForkPoint, Opened, Sleep, SleepCause};
+use longshore_model::info::SessionInfo;
+use longshore_model::lifecycle::{ForkPoint, Opened};
 use longshore_model::mcp::{self, McpServer};
 use longshore_model::time::Timestamp;
 use longshore_model::timeline::Timeline;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::{info, warn};
 
-use crate::actor::{Actor, FromAgent, FromClient};
+use crate::actor::Actor;
 use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
+use crate::message::{FromAgent, FromClient};
 use crate::registry::{Entry, Registry, SAID, WISHES};
 use crate::subscription::Subscription;
 use crate::tail::Tail;
 
 /// How many changes of session rows a listener may be behind before it is told to list anew.
 const CHANGES: usize = 256;
-/// How long an anchor may take to answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
 /// The handle that facades hold. Cheap to clone.
 #[derive(Clone)]
@@ -43,16 +42,16 @@ pub(crate) struct Inner {
     pub(crate) log: Arc<dyn Log>,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
-    anchor: OnceLock<mpsc::Sender<ToAnchor>>,
+    pub(crate) anchor: OnceLock<mpsc::Sender<ToAnchor>>,
     mcp_env: OnceLock<Vec<String>>,
-    asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
-    changes: broadcast::Sender<Change>,
+    pub(crate) asked: Mutex<HashMap<QueryId, oneshot::Sender<Result<Answer, String>>>>,
+    pub(crate) changes: broadcast::Sender<Change>,
     pub(crate) ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
     pub(crate) delegations: crate::delegation::Delegations,
     pub(crate) folded: crate::folded::Folded,
     /// How long an agent may have nothing to do before its process is given back.
-    idle: OnceLock<Duration>,
+    pub(crate) idle: OnceLock<Duration>,
 }
 
 /// What a new session shall be.
@@ -158,7 +157,7 @@ impl Hub {
         }
     }
 
-    async fn agent_did(&self, session: SessionId, message: FromAgent) {
+    pub(crate) async fn agent_did(&self, session: SessionId, message: FromAgent) {
         let head = match self.inner.registry.find(session) {
             Some(entry) => entry.tail.head(),
             None => match self.inner.log.head(session).await {
@@ -416,78 +415,6 @@ impl Hub {
         let (reply, answer) = oneshot::channel();
         entry.clients.try_send(message(reply)).map_err(|_| HubError::Busy)?;
         answer.await.map_err(|_| HubError::Busy)?
-    }
-}
-
-impl Inner {
-    pub(crate) fn idle(&self) -> Option<Duration> {
-        self.idle.get().copied()
-    }
-
-    /// Tells the session that this one works for whether it waits for a person.
-    pub(crate) fn child_waits(self: &Arc<Self>, info: &SessionInfo) {
-        if let Some(entry) = info.parent.and_then(|parent| self.registry.find(parent)) {
-            let (child, at) = (info.session_id, info.head);
-            let waiting = info.activity == Activity::Waiting;
-            // On a task of its own: a child that waited for its parent could keep its own agent from being heard.
-            tokio::spawn(async move { entry.agent.send(FromAgent::ChildWaits { child, waiting, at }).await });
-        }
-    }
-
-    pub(crate) fn told(&self, change: Change) {
-        // Nobody listening is no fault.
-        let _ = self.changes.send(change);
-    }
-
-    /// Tells the anchor. Without one, whoever waits for the agent hears that it is gone.
-    pub(crate) async fn to_anchor(self: &Arc<Self>, message: ToAnchor) {
-        let failed = match self.anchor.get() {
-            Some(anchor) => anchor.send(message).await.err().map(|unsent| unsent.0),
-            None => Some(message),
-        };
-        if let Some(ToAnchor::Open(launch)) = failed {
-            let hub = Hub { inner: Arc::clone(self) };
-            let sleep = Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() };
-            let reason = HubError::NoAnchor.to_string();
-            // On a task of its own: the session that asked must be free to hear the answer.
-            tokio::spawn(async move {
-                hub.agent_did(launch.session, FromAgent::Gone { sleep, reason }).await;
-            });
-        }
-    }
-
-    async fn ask(self: &Arc<Self>, query: Query) -> Result<Answer, HubError> {
-        let anchor = self.anchor.get().ok_or(HubError::NoAnchor)?;
-        let id = QueryId::mint(&mut Context { now: now(), ids: &mut lock(&self.ids) });
-        let (tell, told) = oneshot::channel();
-        {
-            let mut asked = lock(&self.asked);
-            // Whoever went away without waiting leaves nothing behind.
-            asked.retain(|_, tell| !tell.is_closed());
-            asked.insert(id, tell);
-        }
-        let answered = async {
-            anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
-            let told = tokio::time::timeout(ANSWER_WITHIN, told).await;
-            told.map_err(|_| HubError::Anchor("the anchor did not answer in time".to_owned()))?
-                .map_err(|_| HubError::NoAnchor)?
-                .map_err(HubError::Anchor)
-        };
-        let answer = answered.await;
-        lock(&self.asked).remove(&id);
-        answer
-    }
-
-    /// Asks where the work tree stands, and tells the session when the answer comes.
-    pub(crate) fn look_at_git(self: &Arc<Self>, session: SessionId, cwd: String) {
-        let inner = Arc::clone(self);
-        tokio::spawn(async move {
-            if let Ok(Answer::Git { git: Some(state) }) = inner.ask(Query::Git { cwd }).await
-                && let Some(entry) = inner.registry.find(session)
-            {
-                let _ = entry.agent.send(FromAgent::Git(state)).await;
-            }
-        });
     }
 }
 

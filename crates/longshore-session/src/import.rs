@@ -13,11 +13,11 @@ use longshore_model::lifecycle::Opened;
 use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
-use crate::actor::FromClient;
 use crate::changes::Change;
 use crate::customs::{Customs, Told};
 use crate::error::HubError;
 use crate::hub::Hub;
+use crate::message::FromClient;
 
 /// How many imports may be under way.
 const AT_ONCE: usize = 16;

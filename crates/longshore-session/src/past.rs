@@ -15,9 +15,9 @@ use longshore_model::session::RecordPlace;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::actor::FromClient;
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
+use crate::message::FromClient;
 use crate::registry::Entry;
 use crate::subscription::Subscription;
 

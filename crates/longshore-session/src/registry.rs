@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use longshore_model::id::SessionId;
 use tokio::sync::{mpsc, watch};
 
-use crate::actor::{FromAgent, FromClient};
+use crate::message::{FromAgent, FromClient};
 use crate::tail::Tail;
 
 /// How many wishes of clients may wait for a session. More are refused as busy.

@@ -16,6 +16,7 @@ mod asks;
 mod brief;
 mod close;
 mod handing;
+mod parts;
 mod past;
 mod queue;
 mod row;
@@ -27,14 +28,15 @@ use std::sync::Arc;
 use crate::anchor::{Launch, Start};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
-use crate::command::{AgentCommand, Attachment, Command, Refusal, Reply};
+use crate::command::{AgentCommand, Command, Refusal, Reply};
 use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
-use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
+use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
-use crate::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause, TurnOutcome};
+use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
+use parts::{Asked, Link, OpenDelegation, OpenItem, OpenKind, Taken, Turn, Unheard};
 use past::RecordPiece;
 
 pub use asks::ASKS_LIMIT;
@@ -123,77 +125,6 @@ pub enum Effect {
     LookAtGit,
     /// Read what the agent's own record tells of turns that began elsewhere since it was last heard here.
     FollowRecord,
-}
-
-/// Where the agent's process stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    Asleep,
-    Starting {
-        /// It is told what the log holds, and not left to remember by itself.
-        from_log: bool,
-    },
-    Ready,
-    /// It was told to end, for that reason, and has not ended yet.
-    Ending(SleepCause),
-}
-
-/// The turn that runs.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Turn {
-    id: TurnId,
-    started: Timestamp,
-}
-
-/// What a person said that the agent has not reacted to yet.
-#[derive(Clone, Debug, PartialEq)]
-struct Unheard {
-    prompt: PromptId,
-    text: String,
-    attachments: Vec<Attachment>,
-}
-
-/// Work that was handed to another session and has not ended.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct OpenDelegation {
-    turn: Option<TurnId>,
-    item: Option<ItemId>,
-    waiting: bool,
-}
-
-/// An item that has begun and not ended.
-#[derive(Clone, Debug, PartialEq)]
-struct OpenItem {
-    turn: Option<TurnId>,
-    kind: OpenKind,
-    text: String,
-    since: Timestamp,
-    /// How long it waited for somebody to decide.
-    waited_ms: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum OpenKind {
-    Message,
-    Reasoning,
-    Plan,
-    Tool,
-    Diff,
-}
-
-/// What became of an approval.
-#[derive(Clone, Debug, PartialEq)]
-enum Asked<T> {
-    Answered(T),
-    Expired(String),
-}
-
-/// What a key that a client chose stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Taken {
-    prompt: PromptId,
-    turn: TurnId,
-    seq: Seq,
 }
 
 /// One conversation with an agent in one work tree.

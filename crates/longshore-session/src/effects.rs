@@ -1,0 +1,53 @@
+//! What a session does to the world, once what it says of it is durable.
+
+use std::sync::Arc;
+
+use longshore_model::anchor::{Start, ToAnchor};
+use longshore_model::session::Effect;
+use tracing::warn;
+
+use crate::actor::{Actor, AgentHere};
+use crate::hub::Hub;
+use crate::lines::lines_of;
+use crate::story::story_of;
+
+impl Actor {
+    pub(crate) async fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Launch(launch) => {
+                self.agent = AgentHere::Yes;
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::LaunchFromLog(mut launch) => {
+                self.agent = AgentHere::Yes;
+                match story_of(&*self.hub.log, self.id).await {
+                    Ok(story) => launch.start = story.map_or(Start::New, |story| Start::Told { story }),
+                    Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
+                }
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::LaunchFromLines(mut launch) => {
+                self.agent = AgentHere::Yes;
+                match lines_of(&*self.hub.log, self.id).await {
+                    Ok(lines) if lines.is_empty() => launch.start = Start::New,
+                    Ok(lines) => launch.start = Start::Lines { lines },
+                    Err(error) => warn!(session = %self.id, %error, "cannot read the lines back"),
+                }
+                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+            }
+            Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
+            Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
+            Effect::FollowRecord => {
+                let hub = Hub { inner: Arc::clone(&self.hub) };
+                let session = self.id;
+                // On a task of its own: this session must be free to answer where it stands.
+                tokio::spawn(async move { hub.follow_record(session).await });
+            }
+            Effect::LookAtGit => {
+                if let Some(session) = &self.session {
+                    self.hub.look_at_git(self.id, session.cwd().to_owned());
+                }
+            }
+        }
+    }
+}
