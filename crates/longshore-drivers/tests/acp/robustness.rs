@@ -31,7 +31,7 @@ fn stir(player: &mut Player) {
         for _ in 0..3 {
             if let Some(turn) = player.turn(session) {
                 player.tell(session, AgentCommand::Interrupt { turn });
-                player.wait(11.0);
+                player.wait(31.0);
             }
         }
     }
