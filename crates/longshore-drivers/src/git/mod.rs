@@ -76,7 +76,9 @@ fn parse(status: &str) -> GitState {
 /// An address without what may be secret in it: users, passwords, and whatever follows the path.
 fn without_secrets(remote: &str) -> String {
     // A helper is a program with arguments of its own.
-    if let Some((helper, _)) = remote.split_once("::") {
+    if let Some((helper, _)) = remote.split_once("::")
+        && helper.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')
+    {
         return format!("{helper}::");
     }
     let plain = remote.split(['?', '#']).next().unwrap_or_default();
