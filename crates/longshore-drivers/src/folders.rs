@@ -7,6 +7,17 @@ use longshore_model::anchor::{Answer, Folders};
 /// How many folders of one are told; the others are found by their path.
 const MOST: usize = 1_000;
 
+/// Whether an agent can work in a folder.
+pub(crate) async fn work_tree(path: &str) -> Answer {
+    let fault = match tokio::fs::metadata(path).await {
+        Ok(found) if found.is_dir() => None,
+        Ok(_) => Some("it is no folder".to_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it does not exist".to_owned()),
+        Err(error) => Some(error.to_string()),
+    };
+    Answer::WorkTree { fault }
+}
+
 /// Looks into a folder; without a path, into the home folder.
 pub(crate) async fn look_into(path: Option<String>) -> Result<Answer, String> {
     let path = match path {

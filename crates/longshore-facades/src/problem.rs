@@ -267,6 +267,8 @@ impl From<HubError> for Problem {
             HubError::NotInstalled { install, .. } => {
                 Self::new("agent_not_installed", StatusCode::UNPROCESSABLE_ENTITY, title).hint(install)
             }
+            HubError::BadCwd { .. } => Self::new("bad_cwd", StatusCode::UNPROCESSABLE_ENTITY, title)
+                .hint("name a folder that is there, by its absolute path"),
             HubError::Refused(refusal) => refused(&refusal, title),
             HubError::CannotFork(_) => Self::new("cannot_fork", StatusCode::CONFLICT, title),
             HubError::Ahead { head, .. } => {
@@ -293,6 +295,7 @@ fn refused(refusal: &Refusal, title: String) -> Problem {
             .hint("interrupt the turn or wait for its end; send or discard what waits")
             .retryable(),
         Refusal::NotInterrupted => Problem::new("not_interrupted", StatusCode::CONFLICT, title),
+        Refusal::QueueTooLarge(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
         Refusal::QueueFull(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
         Refusal::UnknownPrompt => Problem::new("unknown_prompt", StatusCode::NOT_FOUND, title),
         Refusal::UnknownApproval | Refusal::UnknownQuestion => {
@@ -330,6 +333,7 @@ fn log_failed(error: &LogError, title: String) -> Problem {
         LogError::BadCursor { .. } => Problem::new("bad_cursor", StatusCode::BAD_REQUEST, title),
         LogError::NewerVersion { .. }
         | LogError::Corrupt { .. }
+        | LogError::Lost { .. }
         | LogError::Gap { .. }
         | LogError::Locked { .. }
         | LogError::Other { .. } => Problem::new("log_failed", StatusCode::INTERNAL_SERVER_ERROR, title)

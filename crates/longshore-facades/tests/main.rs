@@ -14,6 +14,7 @@ mod flood;
 mod hostile;
 mod http;
 mod intruders;
+mod keeping;
 mod prompts;
 mod push;
 mod rig;

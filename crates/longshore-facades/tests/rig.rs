@@ -96,6 +96,10 @@ fn answer(query: &Query) -> Result<Answer, String> {
             Ok(Answer::Models { models: vec![model] })
         }
         Query::Past => Ok(Answer::Past { found: 3, unread: 1 }),
+        Query::WorkTree { path } => {
+            let fault = (path == "/nowhere").then(|| "it does not exist".to_owned());
+            Ok(Answer::WorkTree { fault })
+        }
         Query::RecordSize { .. } => Ok(Answer::RecordSize { size: None }),
         Query::Folders { path } => {
             let path = path.clone().unwrap_or_else(|| "/home/dev".to_owned());

@@ -33,6 +33,18 @@ pub enum LogError {
         detail: String,
     },
 
+    /// There was a log here, and it is gone or empty.
+    #[error(
+        "the log at {path} is gone or empty, although a hub has used this folder: put it back from a backup; to begin \
+         with an empty log, remove {lock}"
+    )]
+    Lost {
+        /// The file.
+        path: PathBuf,
+        /// What tells that the folder was used.
+        lock: PathBuf,
+    },
+
     /// No room. What was acknowledged before is safe; what was refused can be appended again.
     #[error(
         "there is no room left for the log at {path}: free some space and try again; nothing that was \

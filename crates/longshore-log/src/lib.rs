@@ -34,6 +34,7 @@ pub mod memory;
 pub mod search;
 pub mod sqlite;
 
+mod snippet;
 mod superseded;
 mod used;
 

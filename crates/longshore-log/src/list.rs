@@ -122,7 +122,7 @@ pub(crate) fn is_cut(info: &SessionInfo) -> bool {
 
 /// Whether it is in the archive: put away, or closed.
 pub(crate) fn is_put_away(info: &SessionInfo) -> bool {
-    info.archived || info.activity == Activity::Closed
+    info.archived || info.status == Status::Completed
 }
 
 #[cfg(test)]

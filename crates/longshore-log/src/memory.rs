@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::list::{Position, haystack, is_cut, is_put_away, is_unfinished};
 use crate::search::{MOST_HITS, Words, text_of};
+use crate::snippet::plain;
 use crate::superseded::Finished;
 use crate::used::Used;
 use crate::{
@@ -117,7 +118,7 @@ impl Held {
                 session: event.session,
                 seq: event.seq,
                 item: event.item,
-                snippet,
+                snippet: plain(&snippet),
                 at: event.at,
             }));
         }

@@ -31,11 +31,11 @@ async fn a_newer_format_is_refused_and_left_alone() {
     let before = fs::read(folder.path().join("log.db")).unwrap();
 
     let error = refusal(folder.path());
-    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 2, .. }), "{error}");
+    assert!(matches!(error, LogError::NewerVersion { found: 99, known: 3, .. }), "{error}");
     assert!(error.to_string().contains("update Longshore, or use another data folder"), "{error}");
     assert_eq!(fs::read(folder.path().join("log.db")).unwrap(), before);
 
-    sql(folder.path(), "PRAGMA user_version = 2");
+    sql(folder.path(), "PRAGMA user_version = 3");
     open(folder.path()).unwrap();
 }
 
@@ -84,11 +84,11 @@ async fn damage_in_the_middle_shows_where_it_is_read_and_nowhere_else() {
     assert_eq!(log.read(talk.session, Seq::ZERO, 10, WithRaw::Yes).await.unwrap().len(), 10);
     drop(log);
 
-    // Pages of nonsense across the file, its head left whole.
+    // Pages of nonsense across the second half of the file; what describes its tables is in the first.
     let file = folder.path().join("log.db");
     let mut bytes = fs::read(&file).unwrap();
     let pages = bytes.len() / 4096;
-    for page in (16..pages).step_by(2) {
+    for page in (pages / 2..pages).step_by(2) {
         bytes[page * 4096..(page + 1) * 4096].fill(0xa5);
     }
     fs::write(&file, bytes).unwrap();
@@ -227,4 +227,62 @@ async fn everything_is_for_its_owner_only() {
     names.sort();
     assert_eq!(names, ["lock", "log.db", "log.db-shm", "log.db-wal"]);
     assert!(log.stats().await.unwrap().wal_bytes > 0);
+}
+
+#[tokio::test]
+async fn an_event_that_is_not_as_it_was_written_is_not_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut talk = Talk::new(1);
+    {
+        let log = open(folder.path()).unwrap();
+        let turn = talk.turn_of(1, &["word "; 5]);
+        log.append(talk.batch(turn)).await.unwrap();
+    }
+    assert_eq!(SqliteLog::quick_check(folder.path(), 10).unwrap(), Vec::<String>::new());
+    sql(
+        folder.path(),
+        "UPDATE events SET json = replace(json, 'message_delta', 'message_dehta') WHERE place & 0xffff = 4",
+    );
+    let log = open(folder.path()).unwrap();
+    let error = log.read(talk.session, Seq::ZERO, 10, WithRaw::No).await.unwrap_err();
+    assert!(matches!(&error, LogError::Corrupt { detail, .. } if detail.contains("event 4")), "{error}");
+    assert_eq!(log.read(talk.session, Seq(4), 2, WithRaw::No).await.unwrap().len(), 2, "the others are well");
+}
+
+#[test]
+fn a_log_that_is_gone_or_empty_is_not_begun_anew_without_a_word() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()).unwrap());
+    drop(open(folder.path()).unwrap());
+    for harm in ["emptied", "removed"] {
+        for name in ["log.db", "log.db-wal", "log.db-shm"] {
+            let _ = fs::remove_file(folder.path().join(name));
+        }
+        if harm == "emptied" {
+            fs::write(folder.path().join("log.db"), "").unwrap();
+        }
+        let error = open(folder.path()).err().expect(harm);
+        assert!(matches!(error, LogError::Lost { .. }), "{harm}: {error}");
+    }
+    // Whoever means it says so.
+    fs::remove_file(folder.path().join("lock")).unwrap();
+    drop(open(folder.path()).unwrap());
+}
+
+#[tokio::test]
+async fn nothing_of_an_erased_session_is_left_in_the_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = open(folder.path()).unwrap();
+    let mut talk = Talk::new(1);
+    let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
+    log.append(talk.batch(turn)).await.unwrap();
+    let mut other = Talk::new(2);
+    let turn = other.turn_of(2, &["something else"]);
+    log.append(other.batch(turn)).await.unwrap();
+    assert!(log.erase(talk.session).await.unwrap());
+    drop(log);
+    for entry in fs::read_dir(folder.path()).unwrap() {
+        let bytes = fs::read(entry.unwrap().path()).unwrap();
+        assert!(!bytes.windows(10).any(|window| window == b"xyzzyplugh"));
+    }
 }

@@ -53,6 +53,8 @@ async fn story(log: Box<dyn Log>, reopen: Reopen<'_>) {
     let log = reopen(log);
     compaction_spares_what_is_not_said_again(&*log).await;
     old_sessions_are_forgotten(&*log).await;
+    a_session_that_is_erased_leaves_nothing_behind(&*log).await;
+    what_a_restart_cut_is_known(&*log).await;
     devices_are_kept(&*log).await;
     let log = reopen(log);
     devices_are_there_after_a_restart(&*log).await;
@@ -134,7 +136,7 @@ async fn sessions_are_listed_filtered_and_paged(log: &dyn Log) {
         let info = talk.info(|info| {
             info.title = format!("Über den Fluß {number}");
             info.updated_at = at(1_000 + number as i64 / 2); // pairs share a moment
-            info.status = if number < 13 { Status::Error } else { Status::Completed };
+            info.status = if number < 13 { Status::Error } else { Status::Idle };
             info.archived = number == 15;
             info.preview = (number == 16).then(|| "it sailed AWAY".into());
             info.project = (number == 17).then(|| "harbour_50%".into());
@@ -155,8 +157,8 @@ async fn sessions_are_listed_filtered_and_paged(log: &dyn Log) {
     assert_eq!(list(SessionFilter { status: Some(Status::Error), ..filter() }).await, [12, 10, 11]);
     assert_eq!(list(SessionFilter { agent: Some("claude".into()), ..filter() }).await, [18]);
     assert_eq!(list(SessionFilter { archived: Some(true), ..filter() }).await, [15]);
-    let kept = SessionFilter { archived: Some(false), status: Some(Status::Completed), ..filter() };
-    assert_eq!(list(kept).await, [18, 19, 16, 17, 14, 13]);
+    let kept = SessionFilter { archived: Some(false), status: Some(Status::Idle), ..filter() };
+    assert_eq!(list(kept).await, [18, 19, 16, 17, 14, 13, 2]);
     for (q, found) in [
         ("über den FLUSS", vec![]),
         ("über den fluß 11", vec![11]),
@@ -565,4 +567,52 @@ async fn what_was_used_is_added_up(log: &dyn Log) {
     assert_eq!((days[0].day.as_str(), days[0].agent.as_str()), (first.as_str(), "codex"));
     assert_eq!((days[0].cached, days[0].output), (30, 7));
     assert_eq!(log.usage(at(begin + 2 * day)).await.unwrap().len(), 1);
+}
+
+async fn a_session_that_is_erased_leaves_nothing_behind(log: &dyn Log) {
+    let mut talk = Talk::new(7_001);
+    let frames = talk.turn_of(7_001, &["a secret called xyzzyplugh"]);
+    let info = Some(talk.info(|info| {
+        info.activity = Activity::Working;
+        info.native = Some("native-7001".to_owned());
+    }));
+    log.append(Batch { info, ..talk.batch(frames) }).await.unwrap();
+    assert_eq!(log.search("xyzzyplugh".to_owned(), 10).await.unwrap().len(), 1);
+    assert!(!log.is_erased("codex".into(), "native-7001".to_owned()).await.unwrap());
+
+    assert!(log.erase(talk.session).await.unwrap(), "whatever it does");
+    assert!(!log.erase(talk.session).await.unwrap(), "it is gone already");
+    assert!(log.search("xyzzyplugh".to_owned(), 10).await.unwrap().is_empty());
+    assert_eq!(log.head(talk.session).await.unwrap(), Seq::ZERO);
+    assert_eq!(log.session(talk.session).await.unwrap(), None);
+    assert!(log.read(talk.session, Seq::ZERO, 10, WithRaw::Yes).await.unwrap().is_empty());
+    assert!(log.is_erased("codex".into(), "native-7001".to_owned()).await.unwrap());
+}
+
+async fn what_a_restart_cut_is_known(log: &dyn Log) {
+    let known = |rows: Vec<longshore_model::info::SessionInfo>, talk: &Talk| {
+        rows.iter().any(|info| info.session_id == talk.session)
+    };
+    let mut talk = Talk::new(7_002);
+    let frames = talk.turn_of(7_002, &["cut"]);
+    let info = Some(talk.info(|info| info.cut_by_restart = true));
+    log.append(Batch { info, ..talk.batch(frames) }).await.unwrap();
+    assert!(known(log.cut().await.unwrap(), &talk));
+    let archived = Some(talk.info(|info| {
+        info.cut_by_restart = true;
+        info.archived = true;
+    }));
+    log.append(Batch { info: archived, ..talk.batch(Vec::new()) }).await.unwrap();
+    assert!(!known(log.cut().await.unwrap(), &talk), "somebody put it away");
+    // A closed one is in the archive, too.
+    let closed = Some(talk.info(|info| {
+        info.status = Status::Completed;
+        info.activity = Activity::Closed;
+    }));
+    log.append(Batch { info: closed, ..talk.batch(Vec::new()) }).await.unwrap();
+    let listed = async |archived| {
+        let filter = SessionFilter { archived: Some(archived), limit: 1_000, ..SessionFilter::default() };
+        known(log.sessions(filter).await.unwrap().sessions, &talk)
+    };
+    assert!(listed(true).await && !listed(false).await);
 }

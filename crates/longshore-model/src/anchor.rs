@@ -199,6 +199,11 @@ pub enum Query {
     },
     /// Which conversations were held elsewhere? Those that are new are told before the answer.
     Past,
+    /// Can an agent work in this folder?
+    WorkTree {
+        /// An absolute path.
+        path: String,
+    },
     /// How much is there of this agent's record of a conversation, now?
     RecordSize {
         /// Which agent.
@@ -254,6 +259,11 @@ pub enum Answer {
         found: u64,
         /// How many of them are yet to be read, or read on.
         unread: u64,
+    },
+    /// To [`Query::WorkTree`].
+    WorkTree {
+        /// Why not, for people; none when it can.
+        fault: Option<String>,
     },
     /// To [`Query::RecordSize`].
     RecordSize {

@@ -251,6 +251,9 @@ pub enum Refusal {
     /// The queue is full.
     #[error("{0} prompts are waiting already; cancel one or wait for the turn to end")]
     QueueFull(usize),
+    /// What waits is too large.
+    #[error("the prompts that wait have {} MiB together already; cancel one or wait for the turn to end", .0 >> 20)]
+    QueueTooLarge(usize),
     /// No prompt of that name waits.
     #[error("no prompt of that name is waiting; it may have been sent already")]
     UnknownPrompt,

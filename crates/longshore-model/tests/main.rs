@@ -1,6 +1,7 @@
 //! The model, held to its promises: the machine, the folds, the public contract.
 #![allow(clippy::unwrap_used, clippy::expect_used, missing_docs)]
 
+mod bounds;
 mod contract;
 mod describe;
 mod elsewhere;

@@ -83,6 +83,11 @@ impl Stage {
         mint(&mut Context { now: self.now, ids: &mut self.ids })
     }
 
+    /// Lets time pass.
+    pub(crate) fn wait(&mut self, millis: i64) {
+        self.now = self.now.plus_millis(millis);
+    }
+
     pub(crate) fn item(&mut self) -> ItemId {
         self.mint(ItemId::mint)
     }

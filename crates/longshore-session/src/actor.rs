@@ -1,5 +1,6 @@
 //! One task per session: machine, then log, then subscribers, then effects. In that order, always.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +10,8 @@ use longshore_model::command::{Command, Reply};
 use longshore_model::event::{Actor as By, Body, Draft, Event, Growth, Raw};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, Seq, SessionId};
-use longshore_model::info::SessionInfo;
-use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep};
+use longshore_model::info::{Activity, SessionInfo};
+use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep, SleepCause};
 use longshore_model::session::{Effect, Input, Outcome, RecordPlace, Session};
 use longshore_model::time::Timestamp;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,10 +28,13 @@ use crate::tail::Tail;
 const AT_ONCE: usize = 64;
 /// How long a session stays in memory with no agent, no listener and nothing to do.
 const LINGER: Duration = Duration::from_secs(300);
-/// The same for one that is held elsewhere.
-const LINGER_ELSEWHERE: Duration = Duration::from_secs(1);
+/// The same for one that is held elsewhere, or is over.
+const LINGER_BRIEFLY: Duration = Duration::from_secs(1);
 /// How many events are read at once when a session is rebuilt from its log.
 const FOLD_PAGE: usize = 4_096;
+
+/// Why an agent was stopped whose words the log did not take.
+const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
 
 /// What a client wants of a session.
 pub(crate) enum FromClient {
@@ -74,6 +78,12 @@ pub(crate) enum FromAgent {
         reason: String,
     },
     Git(GitState),
+    /// A session that works for this one waits for a person, or no longer; so it was when it had so many events.
+    ChildWaits {
+        child: SessionId,
+        waiting: bool,
+        at: Seq,
+    },
     /// What was said elsewhere.
     Past {
         after: u64,
@@ -81,6 +91,8 @@ pub(crate) enum FromAgent {
         drafts: Vec<(Timestamp, Draft)>,
         until: u64,
     },
+    /// It had nothing to do for a while.
+    Idle,
     /// Everything before this has been recorded when it is answered.
     Mark(oneshot::Sender<()>),
 }
@@ -100,6 +112,12 @@ pub(crate) struct Actor {
     /// Whether an agent was started here and has not been reported gone. The log may say otherwise: it was written
     /// before a crash.
     agent: AgentHere,
+    /// The log did not take something, and the session has not been set right since.
+    unrecorded: bool,
+    /// What was last heard of each session that works for this one.
+    children: HashMap<SessionId, Seq>,
+    /// Whether the session that this one works for was told that it waits.
+    waits: bool,
 }
 
 /// Where a session stands after a step.
@@ -125,7 +143,18 @@ impl Actor {
         looked_at: watch::Sender<u64>,
     ) -> Self {
         let ids = Ids::seeded(crate::hub::random_seed());
-        Self { id, hub, tail, looked_at, ids, session: None, agent: AgentHere::No }
+        Self {
+            id,
+            hub,
+            tail,
+            looked_at,
+            ids,
+            session: None,
+            agent: AgentHere::No,
+            unrecorded: false,
+            children: HashMap::new(),
+            waits: false,
+        }
     }
 
     pub(crate) async fn run(
@@ -145,6 +174,9 @@ impl Actor {
                     if self.agent == AgentHere::No && self.hub.registry.remove_if(self.id, quiet) {
                         return;
                     }
+                    if self.may_rest() {
+                        said.push(FromAgent::Idle);
+                    }
                 }
             }
             if wishes.is_empty() && clients.is_closed() {
@@ -162,9 +194,16 @@ impl Actor {
     /// How long to stay awake with nothing to do. Past conversations come by the thousand, so they do not stay.
     fn linger(&self) -> Duration {
         match &self.session {
-            Some(session) if session.is_elsewhere() => LINGER_ELSEWHERE,
+            Some(session) if session.is_elsewhere() || session.is_closed() => LINGER_BRIEFLY,
+            Some(_) if self.may_rest() => self.hub.idle().unwrap_or(LINGER),
             Some(_) | None => LINGER,
         }
+    }
+
+    /// Whether the agent's process could be given back.
+    fn may_rest(&self) -> bool {
+        let idle = self.session.as_ref().is_some_and(Session::is_idle);
+        idle && self.agent == AgentHere::Yes && self.hub.idle().is_some()
     }
 
     /// Takes a handful of messages through the machine, commits what they came to, and only then tells anyone.
@@ -258,8 +297,12 @@ impl Actor {
                     warn!(session = %self.id, %error, "cannot rebuild the session");
                 }
             }
-            FromClient::Info { reply } => match self.awaken(out).await {
-                Ok(_) => owed.push(info_to(reply)),
+            FromClient::Info { reply } => match self.look(out).await {
+                // Looking needs no room on the disk: what cannot be set right is shown as the log has it.
+                Ok(as_recorded) => owed.push(Box::new(move |done| {
+                    let info = done.ok().flatten().map_or(as_recorded, Session::info);
+                    drop(reply.send(Ok(info)));
+                })),
                 Err(error) => drop(reply.send(Err(error))),
             },
             FromClient::RecordPlace { reply } => match self.awaken(out).await {
@@ -289,10 +332,14 @@ impl Actor {
             return;
         }
         if self.agent == AgentHere::Silenced {
-            if matches!(message, FromAgent::Gone { .. }) {
-                self.agent = AgentHere::No;
+            if !matches!(message, FromAgent::Gone { .. }) {
+                return;
             }
-            return;
+            self.agent = AgentHere::No;
+            if self.session.is_none() {
+                // Set right when it is next looked at.
+                return;
+            }
         }
         if matches!(message, FromAgent::Said(_)) {
             self.agent = AgentHere::Yes;
@@ -325,6 +372,16 @@ impl Actor {
             FromAgent::Git(state) => {
                 let _ = self.handle(Input::Git(state), out);
             }
+            FromAgent::Idle => {
+                let _ = self.handle(Input::Idle, out);
+            }
+            FromAgent::ChildWaits { child, waiting, at } => {
+                // They come on tasks of their own, and so in any order.
+                if self.children.get(&child).is_none_or(|known| *known < at) {
+                    self.children.insert(child, at);
+                    let _ = self.handle(Input::ChildWaits { child, waiting }, out);
+                }
+            }
             FromAgent::Past { after, since, drafts, until } => {
                 let _ = self.handle(Input::Past { after, since, drafts, until }, out);
                 self.ask_for_what_is_left_out(until).await;
@@ -356,16 +413,46 @@ impl Actor {
     /// The machine, rebuilt from the log if need be. If the log speaks of an agent that is not here, that agent went
     /// down with an earlier hub, and the session is told so before anything else.
     async fn awaken(&mut self, out: &mut Outcome) -> Result<(), HubError> {
-        if self.session.is_some() {
-            return Ok(());
-        }
-        let session = self.fold().await?;
-        let left = session.left_open().or_else(|| session.is_waiting().then(revive));
-        self.session = Some(session);
-        if let Some(left) = left.filter(|_| self.agent == AgentHere::No) {
-            let _ = self.handle(left, out);
+        if self.session.is_none() {
+            let session = self.fold().await?;
+            self.set_right(session, out);
         }
         Ok(())
+    }
+
+    /// The same, and the session as its log has it.
+    async fn look(&mut self, out: &mut Outcome) -> Result<SessionInfo, HubError> {
+        if let Some(session) = &self.session {
+            return Ok(session.info());
+        }
+        let session = self.fold().await?;
+        let as_recorded = session.info();
+        self.set_right(session, out);
+        Ok(as_recorded)
+    }
+
+    fn set_right(&mut self, session: Session, out: &mut Outcome) {
+        let left = session.left_open();
+        let left_waiting = session.is_waiting();
+        self.session = Some(session);
+        match (self.agent, left) {
+            // What the log did not take is to blame, and no restart.
+            (AgentHere::No, Some(Input::Gone { .. })) if self.unrecorded => {
+                let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
+                let _ = self.handle(Input::Gone { sleep, reason: UNRECORDED.to_owned() }, out);
+            }
+            (AgentHere::No, Some(left)) => {
+                let _ = self.handle(left, out);
+            }
+            // It has been told to stop, and its end is yet to come: until then nothing can be told it.
+            (AgentHere::Silenced, _) => {
+                let _ = self.handle(Input::Silenced { reason: UNRECORDED.to_owned() }, out);
+            }
+            (AgentHere::No, None) if left_waiting => {
+                let _ = self.handle(revive(), out);
+            }
+            (AgentHere::No | AgentHere::Yes, _) => {}
+        }
     }
 
     async fn fold(&self) -> Result<Session, HubError> {
@@ -396,7 +483,7 @@ impl Actor {
     async fn commit(&mut self, events: Vec<(Event, Option<Raw>)>) -> Result<(), LogError> {
         let Some(session) = self.session.as_ref().filter(|_| !events.is_empty()) else { return Ok(()) };
         let only_deltas = events.iter().all(|(event, _)| event.body.growth() == Growth::Delta);
-        let info = (!only_deltas).then(|| Arc::new(session.info()));
+        let info = (!only_deltas).then(|| Arc::new(session.row()));
         let frames = events
             .into_iter()
             .map(|(event, raw)| Frame::encode(event, raw))
@@ -406,7 +493,13 @@ impl Actor {
         self.hub.log.append(batch).await?;
         self.hub.counters.recorded(frames.len());
         self.tail.push(frames);
+        self.unrecorded = false;
         if let Some(info) = info {
+            let waits = info.activity == Activity::Waiting;
+            if info.parent.is_some() && waits != self.waits {
+                self.waits = waits;
+                self.hub.child_waits(&info);
+            }
             self.hub.told(Change::Row(info));
         }
         Ok(())
@@ -416,6 +509,7 @@ impl Actor {
     /// machine believes is thrown away: the log decides where the session stands when it is next looked at.
     async fn fail(&mut self) {
         self.session = None;
+        self.unrecorded = true;
         if self.agent == AgentHere::Yes {
             self.agent = AgentHere::Silenced;
             self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await;

@@ -29,6 +29,7 @@ impl Hub {
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
             | Answer::Past { .. }
+            | Answer::WorkTree { .. }
             | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
@@ -49,6 +50,16 @@ impl Hub {
         }
     }
 
+    /// Refuses a folder that no agent can work in. An anchor that cannot tell is no reason to refuse.
+    pub(crate) async fn check_cwd(&self, cwd: &str) -> Result<(), HubError> {
+        match self.ask(Query::WorkTree { path: cwd.to_owned() }).await {
+            Ok(Answer::WorkTree { fault: Some(fault) }) => {
+                Err(HubError::BadCwd { cwd: cwd.to_owned(), fault })
+            }
+            Ok(_) | Err(_) => Ok(()),
+        }
+    }
+
     /// The models of one agent.
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         self.installed(agent).await?;
@@ -59,6 +70,7 @@ impl Hub {
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
             | Answer::Past { .. }
+            | Answer::WorkTree { .. }
             | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
@@ -73,6 +85,7 @@ impl Hub {
             | Answer::Git { .. }
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
+            | Answer::WorkTree { .. }
             | Answer::Past { .. }
             | Answer::RecordSize { .. } => Err(mismatch()),
         }

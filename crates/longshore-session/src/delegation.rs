@@ -4,7 +4,7 @@
 //! watches over it for as long as the call lasts. A child whose parent's agent is gone is stopped.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use longshore_log::WithRaw;
@@ -15,7 +15,7 @@ use longshore_model::delegation::{ChildNews, DelegateWish, Task};
 use longshore_model::event::{Body, Event};
 use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::TurnOutcome;
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::error::HubError;
@@ -26,6 +26,8 @@ use crate::subscription::Subscription;
 const DEPTH: usize = 3;
 /// How many children of one session may work at once.
 const AT_ONCE: usize = 4;
+/// How many more may wait for one of those to end.
+const WAITING: usize = 32;
 /// How often a parent hears what its child says. A parent that heard every word of every child would have no room left.
 const TELL_EVERY: Duration = Duration::from_millis(200);
 /// How long a child that was stopped may take to come to rest.
@@ -36,6 +38,8 @@ const BY: &str = "delegation";
 /// The calls that run, by the parent and its name for them.
 #[derive(Default)]
 pub(crate) struct Delegations {
+    /// A place for each child of a session that may work at once.
+    places: Mutex<HashMap<SessionId, Weak<Semaphore>>>,
     running: Mutex<HashMap<(SessionId, String), oneshot::Sender<Recalled>>>,
 }
 
@@ -65,11 +69,22 @@ impl Delegations {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// The places of a session's children. They are gone when nobody works or waits any more.
+    fn places(&self, parent: SessionId) -> Arc<Semaphore> {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|_, held| held.strong_count() > 0);
+        places.get(&parent).and_then(Weak::upgrade).unwrap_or_else(|| {
+            let fresh = Arc::new(Semaphore::new(AT_ONCE));
+            places.insert(parent, Arc::downgrade(&fresh));
+            fresh
+        })
+    }
+
     fn begin(&self, parent: SessionId, call: &str) -> Result<oneshot::Receiver<Recalled>, Ended> {
         let mut running = self.lock();
-        if running.keys().filter(|(of, _)| *of == parent).count() >= AT_ONCE {
+        if running.keys().filter(|(of, _)| *of == parent).count() >= AT_ONCE + WAITING {
             return Err(Ended::failed(format!(
-                "{AT_ONCE} delegations are running already; wait for one of them to end"
+                "{AT_ONCE} delegations are running and {WAITING} are waiting already; wait for one of them to end"
             )));
         }
         if running.contains_key(&(parent, call.to_owned())) {
@@ -111,7 +126,7 @@ impl Hub {
         let (ended, told) = match self.inner.delegations.begin(parent, &call) {
             Ok(recalled) => {
                 let mut child = Child { hub: self, parent, call: &call, recalled, why: None };
-                let ended = child.work(task).await.unwrap_or_else(Ended::failed);
+                let ended = child.work_in_turn(task).await;
                 let told = child.why != Some(Recalled::Orphaned);
                 self.inner.delegations.lock().remove(&(parent, call.clone()));
                 (ended, told)
@@ -152,6 +167,22 @@ struct Child<'a> {
 }
 
 impl Child<'_> {
+    /// Works as soon as there is a place for it, unless it is recalled before.
+    async fn work_in_turn(&mut self, task: Task) -> Ended {
+        let places = self.hub.inner.delegations.places(self.parent);
+        let place = tokio::select! {
+            place = Arc::clone(&places).acquire_owned() => place,
+            why = &mut self.recalled => {
+                self.why = Some(why.unwrap_or(Recalled::Orphaned));
+                let text = "it was stopped before its turn came".to_owned();
+                return Ended { outcome: TurnOutcome::Interrupted, text };
+            }
+        };
+        let ended = self.work(task).await.unwrap_or_else(Ended::failed);
+        drop(place);
+        ended
+    }
+
     async fn work(&mut self, task: Task) -> Result<Ended, HubError> {
         if self.hub.depth(self.parent).await? >= DEPTH {
             return Ok(Ended::failed(format!("delegation goes {DEPTH} sessions deep and no further")));

@@ -26,6 +26,14 @@ pub enum HubError {
         /// The command that installs it.
         install: String,
     },
+    /// No agent can work in the folder that was named.
+    #[error("no agent can work in `{cwd}`: {fault}")]
+    BadCwd {
+        /// Which folder.
+        cwd: String,
+        /// Why not.
+        fault: String,
+    },
     /// The session's machine said no.
     #[error(transparent)]
     Refused(#[from] Refusal),

@@ -11,7 +11,7 @@ use longshore_model::command::{Command, Refusal, Reply};
 use longshore_model::event::{Actor as By, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
-use longshore_model::info::SessionInfo;
+use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::{ForkPoint, Opened, Sleep, SleepCause};
 use longshore_model::mcp::{self, McpServer};
 use longshore_model::time::Timestamp;
@@ -51,6 +51,8 @@ pub(crate) struct Inner {
     pub(crate) importing: crate::import::Importing,
     pub(crate) delegations: crate::delegation::Delegations,
     pub(crate) folded: crate::folded::Folded,
+    /// How long an agent may have nothing to do before its process is given back.
+    idle: OnceLock<Duration>,
 }
 
 /// What a new session shall be.
@@ -87,8 +89,14 @@ impl Hub {
             importing: Default::default(),
             delegations: Default::default(),
             folded: Default::default(),
+            idle: OnceLock::new(),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// Has agents that had nothing to do for that long give their processes back. Said once; never unless it is said.
+    pub fn rest_idle_after(&self, idle: Duration) {
+        let _ = self.inner.idle.set(idle);
     }
 
     /// Says which variables sessions may give to servers of tools; none unless said. The first word counts.
@@ -184,6 +192,7 @@ impl Hub {
             .and_then(|()| mcp::check_variables(&mcp_servers, variables))
             .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
+        self.check_cwd(&cwd).await?;
         if effort.is_some() && !known.capabilities.effort {
             let what = "be told how hard to think";
             return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
@@ -260,10 +269,16 @@ impl Hub {
 
     /// A session as it stands.
     pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
-        match self.inner.registry.find(session) {
-            Some(entry) => self.request(&entry, |reply| FromClient::Info { reply }).await,
-            None => self.inner.log.session(session).await?.ok_or(HubError::UnknownSession),
+        if let Some(entry) = self.inner.registry.find(session) {
+            return self.request(&entry, |reply| FromClient::Info { reply }).await;
         }
+        let row = self.inner.log.session(session).await?.ok_or(HubError::UnknownSession)?;
+        // In its row long texts that wait are cut.
+        if row.queue.is_empty() && row.approvals.is_empty() && row.questions.is_empty() {
+            return Ok(row);
+        }
+        let entry = self.entry(session, row.head);
+        self.request(&entry, |reply| FromClient::Info { reply }).await
     }
 
     /// Sessions, newest first.
@@ -405,6 +420,20 @@ impl Hub {
 }
 
 impl Inner {
+    pub(crate) fn idle(&self) -> Option<Duration> {
+        self.idle.get().copied()
+    }
+
+    /// Tells the session that this one works for whether it waits for a person.
+    pub(crate) fn child_waits(self: &Arc<Self>, info: &SessionInfo) {
+        if let Some(entry) = info.parent.and_then(|parent| self.registry.find(parent)) {
+            let (child, at) = (info.session_id, info.head);
+            let waiting = info.activity == Activity::Waiting;
+            // On a task of its own: a child that waited for its parent could keep its own agent from being heard.
+            tokio::spawn(async move { entry.agent.send(FromAgent::ChildWaits { child, waiting, at }).await });
+        }
+    }
+
     pub(crate) fn told(&self, change: Change) {
         // Nobody listening is no fault.
         let _ = self.changes.send(change);

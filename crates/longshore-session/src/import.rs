@@ -96,7 +96,7 @@ impl Hub {
                 Frame::encode(event, raw).map_err(|source| HubError::Unreadable { seq: head, source })?,
             );
         }
-        let info = Arc::new(session.info());
+        let info = Arc::new(session.row());
         let frames: Arc<[Frame]> = frames.into();
         let batch = Batch { session: id, frames: Arc::clone(&frames), info: Some(Arc::clone(&info)) };
         if !frames.is_empty()

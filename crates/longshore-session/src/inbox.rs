@@ -26,7 +26,15 @@ impl Hub {
     /// Everything that waits for a person.
     pub async fn inbox(&self) -> Result<Inbox, HubError> {
         let mut inbox = Inbox::default();
-        for info in self.inner.log.unfinished().await? {
+        for row in self.inner.log.unfinished().await? {
+            if row.approvals.is_empty() && row.questions.is_empty() {
+                continue;
+            }
+            // What a person decides on is whole; rows cut it.
+            let info = match self.session(row.session_id).await {
+                Ok(info) => info,
+                Err(_) => row,
+            };
             inbox.approvals.extend(info.approvals);
             inbox.questions.extend(info.questions);
         }

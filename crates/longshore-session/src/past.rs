@@ -107,6 +107,7 @@ impl Hub {
             | Answer::Git { .. }
             | Answer::Sessions { .. }
             | Answer::Messages { .. }
+            | Answer::WorkTree { .. }
             | Answer::RecordSize { .. }
             | Answer::Folders(_) => Err(mismatch()),
         }
@@ -187,6 +188,7 @@ impl Hub {
         let size = match self.ask(query).await? {
             Answer::RecordSize { size } => size,
             Answer::Agents { .. }
+            | Answer::WorkTree { .. }
             | Answer::Models { .. }
             | Answer::Git { .. }
             | Answer::Sessions { .. }

@@ -148,9 +148,15 @@ async fn no_more_than_four_work_at_once_and_none_too_deep() {
         rig.launched().await;
         rig.told().await;
     }
+    for waiting in 0..32 {
+        delegate(&rig, parent, &format!("w{waiting}"), DelegateWish::Begin(task("codex"))).await;
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+    }
     delegate(&rig, parent, "e", DelegateWish::Begin(task("codex"))).await;
     let refused = news(&mut rig, parent, "e").await;
-    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("4")), "{refused:?}");
+    assert!(matches!(&refused, ChildNews::Ended { text, .. } if text.contains("32")), "{refused:?}");
 }
 
 #[tokio::test]
@@ -163,4 +169,88 @@ async fn a_child_may_do_no_more_than_its_parent() {
         assert_eq!(rig.launched().await.mode, given);
         rig.told().await;
     }
+}
+
+#[tokio::test]
+async fn a_fifth_delegation_waits_for_a_place() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    rig.prompt(parent, "supervise").await.unwrap();
+    rig.command().await;
+    for call in ["c1", "c2", "c3", "c4"] {
+        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+    }
+    let mut children = Vec::new();
+    while children.len() < 4 {
+        if let ToAnchor::Tell { command: AgentCommand::Child { news, .. }, .. } = rig.told().await {
+            let ChildNews::Opened { child, .. } = news else { panic!("instead of a child: {news:?}") };
+            children.push(child);
+        }
+    }
+    delegate(&rig, parent, "c5", DelegateWish::Begin(task("codex"))).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert!(rig.left().is_empty(), "it neither begins nor fails");
+
+    rig.hub.command(children[0], longshore_model::command::Command::Close, "owner".to_owned()).await.unwrap();
+    let fifth = loop {
+        if let ToAnchor::Tell { command: AgentCommand::Child { call, news }, .. } = rig.told().await
+            && call == "c5"
+        {
+            break news;
+        }
+    };
+    assert!(matches!(fifth, ChildNews::Opened { .. }), "{fifth:?}");
+}
+
+#[tokio::test]
+async fn a_delegation_that_is_recalled_before_its_turn_came_ends() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let parent = rig.ready().await;
+    rig.prompt(parent, "supervise").await.unwrap();
+    rig.command().await;
+    for call in ["c1", "c2", "c3", "c4"] {
+        delegate(&rig, parent, call, DelegateWish::Begin(task("codex"))).await;
+    }
+    let mut opened = 0;
+    while opened < 4 {
+        let told = rig.told().await;
+        opened += usize::from(matches!(told, ToAnchor::Tell { command: AgentCommand::Child { .. }, .. }));
+    }
+    delegate(&rig, parent, "c5", DelegateWish::Begin(task("codex"))).await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    delegate(&rig, parent, "c5", DelegateWish::Recall).await;
+    let ended = news(&mut rig, parent, "c5").await;
+    assert!(matches!(ended, ChildNews::Ended { outcome: TurnOutcome::Interrupted, .. }), "{ended:?}");
+}
+
+#[tokio::test]
+async fn a_parent_shows_that_its_child_waits_for_a_person() {
+    use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+    use longshore_model::id::{ApprovalId, Seq};
+    use longshore_model::info::Activity;
+    use longshore_model::lifecycle::Delegation;
+
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    let child = launch.session;
+    let item = rig.item();
+    let delegation = Body::DelegationStarted(Delegation { child, agent: "codex".into() });
+    rig.say(parent, vec![Draft::new(delegation).item(item).text("count the herons")]).await;
+    rig.hub.settle().await;
+    let mut heard = rig.hub.subscribe(parent, Seq(0), longshore_log::WithRaw::No).await.unwrap();
+
+    let approval = ApprovalId::mint(&mut rig.context());
+    let subject = Subject::Command { command: "make".to_owned(), cwd: None, always: Vec::new() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+    rig.say(child, vec![Draft::new(Body::ApprovalRequested(request)).turn(turn)]).await;
+    let waits = |wanted| move |event: &longshore_model::event::Event| matches!(event.body, Body::DelegationWaiting { waiting, .. } if waiting == wanted);
+    crate::rig::until(&mut heard, waits(true)).await;
+    assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Waiting);
+    rig.hub.decide(approval, Decision::AllowOnce, None, None, "owner".to_owned()).await.unwrap();
+    crate::rig::until(&mut heard, waits(false)).await;
+    assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Working);
 }

@@ -174,6 +174,52 @@ async fn a_session_that_cannot_be_recorded_stops_its_agent_and_goes_on_when_it_c
     rig.finish(other, turn, TurnOutcome::Completed).await;
 }
 
+/// The agent says something that the log does not take.
+async fn unrecorded(rig: &mut Rig, log: &Fickle) -> SessionId {
+    let session = rig.ready().await;
+    let turn = rig.prompt(session, "go").await.unwrap();
+    rig.left();
+    log.full.store(true, Ordering::SeqCst);
+    let item = rig.item();
+    rig.say(session, vec![Draft::new(Body::MessageDelta).turn(turn).item(item).text("lost")]).await;
+    assert!(matches!(rig.told().await, ToAnchor::Stop { session: stopped } if stopped == session));
+    session
+}
+
+#[tokio::test]
+async fn a_full_disk_keeps_nobody_from_looking() {
+    let log = Arc::new(Fickle::default());
+    let mut rig = Rig::over(log.clone());
+    let session = unrecorded(&mut rig, &log).await;
+    let info = rig.hub.session(session).await.unwrap();
+    let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
+    assert_eq!(info.head.0, events.len() as u64, "it is shown as the log has it");
+    rig.hub.timeline(session).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_prompt_right_after_the_disk_was_full_waits_for_the_old_agent_to_end_and_is_told() {
+    let log = Arc::new(Fickle::default());
+    let mut rig = Rig::over(log.clone());
+    let session = unrecorded(&mut rig, &log).await;
+    log.full.store(false, Ordering::SeqCst);
+    // The agent has been told to stop, and has not stopped yet.
+    rig.prompt(session, "again").await.unwrap();
+    assert!(rig.left().is_empty(), "an agent that ends is told nothing");
+    let (sleep, reason) = (Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "stopped".to_owned());
+    rig.hub.deliver(FromAnchor::Gone { session, sleep, reason }).await;
+    assert_eq!(rig.launched().await.session, session);
+    rig.is_ready(session).await;
+    let told = rig.command().await;
+    assert!(
+        matches!(&told, longshore_model::command::AgentCommand::Prompt { text, .. } if text == "again"),
+        "{told:?}"
+    );
+    let events = rig.hub.events(session, Seq(0), 1_000, WithRaw::No).await.unwrap();
+    assert!(events.iter().any(|frame| frame.json().contains("the log could not be written")));
+    assert!(!rig.hub.session(session).await.unwrap().cut_by_restart, "no restart was to blame");
+}
+
 #[tokio::test]
 async fn without_an_anchor_nothing_runs_and_it_says_so() {
     let hub = Hub::new(Arc::new(MemoryLog::default()));

@@ -7,6 +7,7 @@ mod delegations;
 mod faults;
 mod folds;
 mod imports;
+mod keeping;
 mod memory;
 mod past;
 mod recovery;

@@ -103,6 +103,8 @@ pub struct Config {
     pub compact_after_hours: u32,
     /// Days after which a session in which nothing happens is forgotten; 0 is never.
     pub retention_days: u32,
+    /// Minutes without anything to do after which an agent's process is given back; 0 is never.
+    pub idle_minutes: u32,
     /// Whether conversations that were held elsewhere are looked for in the agents' own records.
     pub watch_past: bool,
     /// Servers of tools (MCP) that every session's agent is given, by name.
@@ -137,6 +139,7 @@ impl Default for Config {
             durability: Durability::Full,
             compact_after_hours: 24,
             retention_days: 0,
+            idle_minutes: 60,
             watch_past: true,
             mcp: BTreeMap::new(),
             mcp_env: Vec::new(),
@@ -204,6 +207,7 @@ impl Config {
         for (name, value) in [
             ("LONGSHORE_COMPACT_AFTER_HOURS", &mut self.compact_after_hours),
             ("LONGSHORE_RETENTION_DAYS", &mut self.retention_days),
+            ("LONGSHORE_IDLE_MINUTES", &mut self.idle_minutes),
         ] {
             if let Some(text) = env(name) {
                 *value = text.parse().with_context(|| format!("{name} is `{text}`; it must be a number"))?;

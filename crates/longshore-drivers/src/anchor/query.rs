@@ -65,8 +65,12 @@ impl Queries {
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents | Query::Git { .. } | Query::Past | Query::Folders { .. } => return None,
-            Query::RecordSize { .. } => return None,
+            Query::Agents
+            | Query::Git { .. }
+            | Query::Past
+            | Query::WorkTree { .. }
+            | Query::RecordSize { .. }
+            | Query::Folders { .. } => return None,
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
         };
         let known = match query {
@@ -80,6 +84,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => false,
         };
@@ -94,7 +99,7 @@ impl Queries {
             Query::Agents => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
-            Query::Folders { .. } => "the disk".to_owned(),
+            Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
             Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
             }
@@ -123,6 +128,7 @@ impl Queries {
                 return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
+            Query::WorkTree { path } => return (Ok(folders::work_tree(path).await), None),
             Query::RecordSize { agent, native } => {
                 let size = self.watcher.size(agent, native.clone()).await;
                 return (Ok(Answer::RecordSize { size }), None);
@@ -141,6 +147,7 @@ impl Queries {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => None,
         };

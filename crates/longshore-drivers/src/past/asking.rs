@@ -15,10 +15,10 @@ use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
 use super::index::Key;
+use super::outside::OutsideTurns;
 use super::told::millis;
 use super::watch::{
-    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, OutsideTurns, SETTLED_AFTER_MS, Wanted,
-    Watched, lock,
+    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, SETTLED_AFTER_MS, Wanted, Watched, lock,
 };
 use super::{BATCH, LONGEST, Served, Told};
 use crate::clock;

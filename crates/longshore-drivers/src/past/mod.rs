@@ -9,6 +9,7 @@
 //! | `index` | every record that there is; a look at it costs a look at the folders |
 //! | `watch` | the tasks: one looks for records, two read |
 //! | `asking` | one more task for each agent that is asked: when it is, and what for |
+//! | `outside` | how much of a record our own driver did not tell |
 //! | `told` | what agents that are asked have said of their conversations |
 //!
 //! | queue | bound | when it is full |
@@ -29,6 +30,7 @@ pub mod codex;
 mod index;
 mod lines;
 pub mod opencode;
+mod outside;
 mod told;
 mod watch;
 

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use longshore_model::anchor::{FromAnchor, Past};
 use longshore_model::capability::Capabilities;
-use longshore_model::event::{Body, Draft};
+use longshore_model::event::Draft;
 use longshore_model::id::{Ids, SessionId};
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
@@ -18,7 +18,8 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::asking::{Called, Caller, Errand};
 use super::index::{Found, Index, Key, walk};
-use super::told::{Shelf, millis};
+use super::outside::OutsideTurns;
+use super::told::Shelf;
 use super::{BATCH, Reader, RecordLines, Records, Served, Told, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
 use crate::clock;
@@ -45,9 +46,9 @@ const CALLERS: usize = 64;
 
 /// Looks for records and reads them.
 pub(crate) struct Watcher {
-    inner: Arc<Inner>,
+    pub(super) inner: Arc<Inner>,
     /// Where those tasks are called that ask agents.
-    asking: Vec<mpsc::Sender<Caller>>,
+    pub(super) asking: Vec<mpsc::Sender<Caller>>,
     /// The other ends, until the tasks run.
     callers: Mutex<Vec<Called>>,
 }
@@ -65,7 +66,7 @@ pub(super) struct Inner {
     pub(super) watched: Vec<Watched>,
     pub(super) config: WatchPast,
     pub(super) deliver: Deliver,
-    index: Mutex<Index>,
+    pub(super) index: Mutex<Index>,
     pub(super) shelf: Mutex<Shelf>,
     /// Where agents are asked.
     pub(super) errands: mpsc::Sender<Errand>,
@@ -73,7 +74,7 @@ pub(super) struct Inner {
     desk: Mutex<Desk>,
     wake: Notify,
     /// One looks at a time.
-    looking: tokio::sync::Mutex<()>,
+    pub(super) looking: tokio::sync::Mutex<()>,
     /// Held while the hub is told of what was found.
     pub(super) telling: tokio::sync::Mutex<()>,
 }
@@ -81,20 +82,20 @@ pub(super) struct Inner {
 /// An agent that keeps records.
 pub(super) struct Watched {
     pub(super) agent: Agent,
-    kept: Kept,
+    pub(super) kept: Kept,
     pub(super) around: Surroundings,
 }
 
 /// How records are kept.
 #[derive(Clone, Copy)]
-enum Kept {
+pub(super) enum Kept {
     Files(&'static dyn Records),
     Served(&'static dyn Served),
 }
 
 impl Watched {
     /// Its records, if they are files.
-    fn records(&self) -> Option<&'static dyn Records> {
+    pub(super) fn records(&self) -> Option<&'static dyn Records> {
         match self.kept {
             Kept::Files(records) => Some(records),
             Kept::Served(_) => None,
@@ -120,32 +121,6 @@ pub(crate) struct Wanted {
     pub(crate) after: u64,
     /// Only turns that began later.
     pub(crate) since: Option<Timestamp>,
-}
-
-/// Lets through what was told of turns that began after a moment. Everything up to the first of them is left out: our own
-/// driver told it.
-pub(super) struct OutsideTurns {
-    since: Option<Timestamp>,
-}
-
-impl OutsideTurns {
-    pub(super) fn since(since: Option<Timestamp>) -> Self {
-        Self { since }
-    }
-
-    /// Takes what was told before out of what was told last.
-    pub(super) fn sift(&mut self, drafts: &mut Vec<(Timestamp, Draft)>) {
-        if let Some(since) = self.since {
-            let begins = |(at, draft): &(Timestamp, Draft)| {
-                matches!(draft.body, Body::TurnStarted { .. }) && *at > since
-            };
-            let first = drafts.iter().position(begins);
-            drafts.drain(..first.unwrap_or(drafts.len()));
-            if first.is_some() {
-                self.since = None;
-            }
-        }
-    }
 }
 
 /// A reader where it stands.
@@ -249,33 +224,6 @@ impl Watcher {
         (found as u64, (waiting + desk.reading.len()) as u64)
     }
 
-    /// How much there is of a record, now. An agent that has to be asked is asked.
-    pub(crate) async fn size(&self, agent: &str, native: NativeId) -> Option<u64> {
-        let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent)?;
-        let key = Key { agent: place, native };
-        match self.inner.watched.get(place)?.kept {
-            Kept::Files(_) => {
-                let size =
-                    |key: Key| Arc::clone(&self.inner).on_a_thread(move |inner: &Inner| inner.size_now(&key));
-                if let Some(size) = size(key.clone()).await.flatten() {
-                    return Some(size);
-                }
-                // It may have come since somebody last looked. Whoever looks right now tells of it by themselves.
-                drop(self.inner.looking.try_lock().ok()?);
-                self.inner.look(Haste::Now).await;
-                size(key).await.flatten()
-            }
-            Kept::Served(_) => {
-                let asking = self.asking.get(self.inner.served_before(place))?;
-                let (caller, done) = oneshot::channel();
-                asking.send(caller).await.ok()?;
-                // Dropped when it is done.
-                let _ = done.await;
-                lock(&self.inner.shelf).times(&key).map(|(_, updated_at)| millis(updated_at))
-            }
-        }
-    }
-
     /// A session wants to know what comes after a place in a record.
     pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: Wanted) {
         let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent);
@@ -295,7 +243,7 @@ impl Watcher {
 }
 
 impl Inner {
-    async fn look(self: &Arc<Self>, haste: Haste) {
+    pub(super) async fn look(self: &Arc<Self>, haste: Haste) {
         let _alone = self.looking.lock().await;
         let changed = match self.clone().on_a_thread(Self::changed).await {
             Some(changed) if !changed.is_empty() => Arc::new(changed),
@@ -513,17 +461,6 @@ impl Inner {
             return Ok(None);
         }
         Ok(Some(Bookmark { lines, reader, at: told.at }))
-    }
-
-    fn size_now(&self, key: &Key) -> Option<u64> {
-        let records = self.watched.get(key.agent)?.records()?;
-        lock(&self.index).size_now(key, records)
-    }
-
-    /// How many of the agents before this one are asked.
-    fn served_before(&self, agent: usize) -> usize {
-        let before = self.watched.iter().take(agent);
-        before.filter(|watched| matches!(watched.kept, Kept::Served(_))).count()
     }
 
     fn is_at_rest(&self, key: &Key) -> bool {

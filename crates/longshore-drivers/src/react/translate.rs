@@ -75,6 +75,7 @@ impl Driver for React {
                     | Query::Git { .. }
                     | Query::Sessions { .. }
                     | Query::Messages { .. }
+                    | Query::WorkTree { .. }
                     | Query::Folders { .. }
                     | Query::Past
                     | Query::RecordSize { .. },

@@ -67,7 +67,7 @@ impl Served {
         .await;
         // What else it says must go somewhere.
         tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
-        Self { url: format!("http://127.0.0.1:{port}/mcp"), process: process }
+        Self { url: format!("http://127.0.0.1:{port}/mcp"), process }
     }
 
     async fn stop(mut self) {

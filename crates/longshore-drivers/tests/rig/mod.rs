@@ -174,6 +174,7 @@ impl Driver for Parrot {
                     | Query::Agents
                     | Query::Git { .. }
                     | Query::Past
+                    | Query::WorkTree { .. }
                     | Query::RecordSize { .. }
                     | Query::Folders { .. } => {
                         panic!("agents are not asked for this")

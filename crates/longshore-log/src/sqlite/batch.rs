@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::place::place;
 use super::raw_block::{self, Block};
-use super::search;
+use super::{search, sum};
 use crate::list::{haystack, is_cut, is_unfinished};
 use crate::{Batch, LogError, asked, unreadable};
 
@@ -71,7 +71,8 @@ impl Prepared {
     /// Writes all but the row, which is written once per transaction.
     pub(super) fn write(&self, connection: &Connection, key: i64) -> rusqlite::Result<()> {
         let mut insert = connection.prepare_cached(
-            "INSERT INTO events (place, at, growth, findable, item, turn, json) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+            "INSERT INTO events (place, at, growth, findable, item, turn, json, sum) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
         )?;
         for frame in self.frames.iter() {
             // `new` has read every event.
@@ -84,6 +85,7 @@ impl Prepared {
                 event.item.as_ref().map(|item| item.0.as_bytes().as_slice()),
                 event.turn.as_ref().map(|turn| turn.0.as_bytes().as_slice()),
                 frame.json(),
+                sum::of(frame.json()),
             ])?;
         }
         for block in &self.blocks {

@@ -22,8 +22,14 @@ impl Folder {
     pub(super) fn take(path: &Path) -> Result<Self, LogError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| LogError::other("making the data folder", named(path, error)))?;
+        let held = path.join("lock");
+        let used = held.metadata().is_ok_and(|lock| lock.len() > 0);
         let lock = lock(path)?;
         let file: Arc<Path> = path.join("log.db").into();
+        // Whoever held the folder made a log in it at once. A hub that began anew without a word would hide its loss.
+        if used && file.metadata().map_or(0, |log| log.len()) == 0 {
+            return Err(LogError::Lost { path: file.to_path_buf(), lock: held });
+        }
         private(&file).map_err(|error| LogError::other("opening the log", named(&file, error)))?;
         Ok(Self { file, lock })
     }

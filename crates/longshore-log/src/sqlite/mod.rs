@@ -10,6 +10,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `folder`, `schema`, `fault` | the files and their lock; the format; what SQLite's errors mean |
+//! | `sum` | what tells a harmed event from the one that was written |
 //! | `place` | the one integer that is an event's session and seq |
 //! | `batch`, `writer`, `checkpoint` | the way in |
 //! | `raw_block` | the agents' own frames, compressed |
@@ -55,6 +56,7 @@ mod raw_block;
 mod reader;
 mod schema;
 mod search;
+mod sum;
 mod tidy;
 mod writer;
 
@@ -118,6 +120,20 @@ impl SqliteLog {
             tidying: Arc::default(),
             _folder: folder,
         })
+    }
+
+    /// Looks for harm in the log of a folder, also while a hub has it: what is wrong, in the words of SQLite, at most
+    /// `most` findings. Reads the whole file, and blocks.
+    pub fn quick_check(folder: &Path, most: u32) -> Result<Vec<String>, LogError> {
+        let file = folder.join("log.db");
+        let check = || -> Result<Vec<String>, Fault> {
+            let reader = schema::open_reading(&file)?;
+            let mut statement = reader.prepare(&format!("PRAGMA quick_check({most})"))?;
+            let found = statement.query_map([], |row| row.get::<_, String>(0))?;
+            Ok(found.collect::<rusqlite::Result<Vec<_>>>()?)
+        };
+        let found = check().map_err(|fault| fault.at(&file, "checking the log"))?;
+        Ok(found.into_iter().filter(|line| line != "ok").collect())
     }
 
     /// The database.

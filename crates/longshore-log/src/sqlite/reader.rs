@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use super::batch::status_word;
 use super::fault::Fault;
-use super::{place, raw_block, schema};
+use super::{place, raw_block, schema, sum};
 use crate::used::Used;
 use crate::{LogError, SessionFilter, SessionPage, Stats, WithRaw};
 
@@ -56,7 +56,11 @@ impl Readers {
                 held(&idle).push(connection);
                 answer
             };
-            run().map_err(|fault| fault.at(&file, doing))
+            let done = run().map_err(|fault| fault.at(&file, doing));
+            if let Err(error @ LogError::Corrupt { .. }) = &done {
+                tracing::error!(%error, doing, "the log is damaged");
+            }
+            done
         };
         tokio::task::spawn_blocking(read).await.map_err(|error| LogError::other(doing, error))?
     }
@@ -97,15 +101,24 @@ pub(super) fn read(
     let snapshot = connection.unchecked_transaction()?;
     let Some(key) = key_of(&snapshot, session)? else { return Ok(Vec::new()) };
     let mut statement = snapshot.prepare_cached(
-        "SELECT place, json FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
+        "SELECT place, json, sum FROM events WHERE place > ?1 AND place <= ?2 ORDER BY place LIMIT ?3",
     )?;
     let end = *place::all(key).end();
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![place::place(key, after), end, limit], |row| {
         let json: Arc<str> = row.get_ref(1)?.as_str()?.into();
-        Ok((place::seq(row.get(0)?), json))
+        let whole = row.get::<_, Option<i64>>(2)?.is_none_or(|written| written == sum::of(&json));
+        Ok((place::seq(row.get(0)?), json, whole))
     })?;
-    let events = rows.collect::<rusqlite::Result<Vec<_>>>()?;
+    let mut events = Vec::new();
+    for row in rows {
+        let (seq, json, whole) = row?;
+        if !whole {
+            let fault = format!("event {seq} of session {session} is not as it was written");
+            return Err(Fault::Damaged(fault));
+        }
+        events.push((seq, json));
+    }
     let mut raws = match (raw, events.first(), events.last()) {
         (WithRaw::Yes, Some(first), Some(last)) => raws(&snapshot, key, first.0, last.0)?,
         (WithRaw::Yes | WithRaw::No, _, _) => Vec::new(),

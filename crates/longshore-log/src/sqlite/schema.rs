@@ -14,7 +14,7 @@ use crate::LogError;
 const STEPS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_devices.sql"),
-    include_str!("migrations/0003_cut_and_erased.sql"),
+    include_str!("migrations/0003_cut_erased_sums.sql"),
 ];
 
 /// "LONG": tells our file from any other database.
@@ -150,7 +150,9 @@ mod tests {
         let file = folder.path().join("log.db");
         let mut connection = Connection::open(&file).unwrap();
         migrate(&mut connection, &file, STEPS).unwrap();
-        connection.execute("INSERT INTO events VALUES (1, 2, 0, 0, NULL, NULL, '{}')", []).unwrap();
+        connection
+            .execute("INSERT INTO events (place, at, growth, findable, json) VALUES (1, 2, 0, 0, '{}')", [])
+            .unwrap();
 
         let steps: Vec<&str> =
             STEPS.iter().copied().chain(["UPDATE events SET at = at + 40; CREATE TABLE more (x);"]).collect();

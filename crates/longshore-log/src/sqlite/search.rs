@@ -7,7 +7,8 @@ use uuid::Uuid;
 
 use super::fault::Fault;
 use super::place;
-use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words, bounded};
+use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words};
+use crate::snippet::plain;
 
 /// Puts an event that was just written into the index. The text comes through the view, so that what goes in is what
 /// snippets show and what [`unindex`] takes out.
@@ -53,7 +54,7 @@ pub(super) fn find(connection: &Connection, query: &str, limit: usize) -> Result
                 session: SessionId(session),
                 seq: place::seq(row.get(0)?),
                 item: item.map(|item| ItemId(Uuid::from_bytes(item))),
-                snippet: bounded(row.get(4)?),
+                snippet: plain(row.get_ref(4)?.as_str()?),
                 at: Timestamp::from_micros(row.get(3)?),
             })
         },

@@ -15,7 +15,18 @@ impl Session {
         if self.comes_too_late(&draft) {
             draft = kept_raw(draft);
         }
+        if let Some(refused) = self.refuse_surplus(&draft, cx, out) {
+            self.record(refused, cx, out);
+            return;
+        }
         self.begin_first(&draft, cx, out);
+        if let (Body::ToolFinished(outcome), Some(open)) =
+            (&mut draft.body, draft.item.and_then(|item| self.open.get(&item)))
+        {
+            // The time that somebody took to decide is not the tool's.
+            let took = cx.now.millis_since(open.since).saturating_sub(open.waited_ms);
+            outcome.duration_ms.get_or_insert(took);
+        }
         if let Body::ToolFinished(outcome) = &mut draft.body
             && let Some(left_out) = outcome.bound_attachments()
         {

@@ -69,7 +69,12 @@ impl Session {
                 self.approvals.insert(request.approval, open);
             }
             Body::ApprovalDecided { approval, decision } => {
-                self.approvals.remove(approval);
+                let asked = self.approvals.remove(approval);
+                if let Some((asked, item)) = asked.and_then(|asked| Some((asked.requested_at, asked.item?)))
+                    && let Some(open) = self.open.get_mut(&item)
+                {
+                    open.waited_ms += event.at.millis_since(asked);
+                }
                 self.approvals_past.insert(*approval, Asked::Answered(decision.clone()));
             }
             Body::ApprovalExpired { approval } => {
@@ -226,7 +231,8 @@ impl Session {
     /// An item that has ended stays ended: what its agent says of it later is recorded and changes nothing.
     fn begin(&mut self, event: &Event, kind: OpenKind) {
         if let Some(item) = event.item.filter(|item| !self.ended.contains(item)) {
-            let fresh = || OpenItem { turn: event.turn, kind, text: String::new() };
+            let (turn, since) = (event.turn, event.at);
+            let fresh = || OpenItem { turn, kind, text: String::new(), since, waited_ms: 0 };
             self.open.entry(item).or_insert_with(fresh);
         }
     }

@@ -32,6 +32,22 @@ impl Session {
         self.pump(cx, out);
     }
 
+    /// What happened could not be recorded, and the agent was told to stop: nothing more is told it, and what is said
+    /// meanwhile waits for its end.
+    pub(super) fn silenced(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
+        let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
+        self.rest(&sleep, reason, cx, out);
+        self.link = Link::Ending(SleepCause::LogFailed);
+    }
+
+    /// An agent that nobody needs gives its process back.
+    pub(super) fn idle(&mut self, out: &mut Outcome) {
+        if self.is_idle() && !self.closed {
+            self.link = Link::Ending(SleepCause::Idle);
+            out.effects.push(super::Effect::Stop);
+        }
+    }
+
     /// An agent that was told to end did so for the reason that it was told to.
     fn as_it_was_meant(&self, mut sleep: Sleep, reason: String) -> (Sleep, String) {
         let Link::Ending(meant) = self.link else { return (sleep, reason) };
@@ -143,7 +159,7 @@ impl Session {
     fn close_items(&mut self, ends: impl Fn(&OpenItem) -> bool, cx: &mut Context<'_>, out: &mut Outcome) {
         let ending: Vec<(ItemId, OpenItem)> =
             self.open.iter().filter(|(_, open)| ends(open)).map(|(id, open)| (*id, open.clone())).collect();
-        for (item, OpenItem { turn, kind, text }) in ending {
+        for (item, OpenItem { turn, kind, text, .. }) in ending {
             let body = match kind {
                 OpenKind::Message => Body::MessageDone { phase: None, partial: true },
                 OpenKind::Reasoning => Body::ReasoningDone { partial: true },

@@ -12,6 +12,8 @@
 
 mod agent;
 mod apply;
+mod asks;
+mod brief;
 mod close;
 mod handing;
 mod past;
@@ -35,12 +37,15 @@ use crate::usage::Usage;
 
 use past::RecordPiece;
 
+pub use asks::ASKS_LIMIT;
 pub use handing::GO_ON;
 pub use past::RecordPlace;
 pub use row::title_of;
 
 /// How many prompts may wait.
 pub const QUEUE_LIMIT: usize = 100;
+/// How many bytes those that wait may have together. One alone may have more.
+pub const QUEUE_BYTES: usize = 16 << 20;
 /// How much of a growing item is held for the case that the agent never finishes it.
 const OPEN_TEXT_LIMIT: usize = 8 << 20;
 
@@ -76,6 +81,20 @@ pub enum Input {
     },
     /// The work tree was looked at.
     Git(GitState),
+    /// The log did not take what happened, and the agent was told to stop.
+    Silenced {
+        /// Why, for people.
+        reason: String,
+    },
+    /// Nobody has needed the agent for a while.
+    Idle,
+    /// A session that works for this one waits for a person, or no longer.
+    ChildWaits {
+        /// Which one.
+        child: SessionId,
+        /// Whether it waits now.
+        waiting: bool,
+    },
 }
 
 /// What the machine wants done. Events are recorded before any effect is carried out.
@@ -148,6 +167,9 @@ struct OpenItem {
     turn: Option<TurnId>,
     kind: OpenKind,
     text: String,
+    since: Timestamp,
+    /// How long it waited for somebody to decide.
+    waited_ms: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -225,6 +247,8 @@ pub struct Session {
     ended: HashSet<ItemId>,
     approvals: BTreeMap<ApprovalId, OpenApproval>,
     approvals_past: HashMap<ApprovalId, Asked<ApprovalDecision>>,
+    /// Asks are being refused because too many wait, and that was said.
+    refusing: bool,
     questions: BTreeMap<QuestionId, OpenQuestion>,
     questions_past: HashMap<QuestionId, Asked<QuestionAnswer>>,
 
@@ -294,6 +318,7 @@ impl Session {
             ended: HashSet::new(),
             approvals: BTreeMap::new(),
             approvals_past: HashMap::new(),
+            refusing: false,
             questions: BTreeMap::new(),
             questions_past: HashMap::new(),
             usage: Usage::default(),
@@ -322,6 +347,22 @@ impl Session {
             }
             Input::Past { after, since, drafts, until } => {
                 self.past(RecordPiece { after, since, drafts, until }, cx, out);
+                Ok(Reply::Done)
+            }
+            Input::Silenced { reason } => {
+                self.silenced(&reason, cx, out);
+                Ok(Reply::Done)
+            }
+            Input::Idle => {
+                self.idle(out);
+                Ok(Reply::Done)
+            }
+            Input::ChildWaits { child, waiting } => {
+                if let Some(open) = self.delegations.get(&child).filter(|open| open.waiting != waiting) {
+                    let (turn, item) = (open.turn, open.item);
+                    let body = Body::DelegationWaiting { child, waiting };
+                    self.record(Draft::new(body).turn(turn).item(item), cx, out);
+                }
                 Ok(Reply::Done)
             }
             Input::Git(state) => {
@@ -455,6 +496,16 @@ impl Session {
     /// Its agent.
     pub fn agent(&self) -> &AgentName {
         &self.opened.agent
+    }
+
+    /// Whether it is over.
+    pub fn is_closed(&self) -> bool {
+        self.closed
+    }
+
+    /// Whether its agent listens and has nothing to do.
+    pub fn is_idle(&self) -> bool {
+        self.link == Link::Ready && self.turn.is_none() && self.next().is_none()
     }
 
     /// Whether a turn runs.

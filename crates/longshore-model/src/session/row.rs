@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Link, OpenItem, OpenKind, Session};
+use super::{Link, OpenItem, OpenKind, Session, brief};
 use crate::info::{Activity, QueuedPrompt, SessionInfo, Status};
 use crate::lifecycle::TurnOutcome;
 
@@ -12,7 +12,16 @@ const TITLE_CHARS: usize = 80;
 pub(super) const PREVIEW_CHARS: usize = 240;
 
 impl Session {
-    /// The session as lists show it.
+    /// The session as lists and those who look on get it: long texts that wait are cut.
+    pub fn row(&self) -> SessionInfo {
+        let mut row = self.info();
+        row.queue.iter_mut().for_each(brief::prompt);
+        row.approvals.iter_mut().for_each(brief::approval);
+        row.questions.iter_mut().for_each(brief::question);
+        row
+    }
+
+    /// The session as it stands, with all that waits in it whole.
     pub fn info(&self) -> SessionInfo {
         let child_waits = self.delegations.values().any(|open| open.waiting);
         let asks = !self.approvals.is_empty() || !self.questions.is_empty();

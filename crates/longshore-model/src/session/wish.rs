@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Asked, Effect, Link, Outcome, QUEUE_LIMIT, Session};
+use super::{Asked, Effect, Link, Outcome, QUEUE_BYTES, QUEUE_LIMIT, Session};
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, Field, FieldKind, QuestionAnswer};
-use crate::command::{AgentCommand, Command, Prompt, Refusal, Reply, When};
+use crate::command::{AgentCommand, Attachment, Command, Prompt, Refusal, Reply, When};
 use crate::event::{Actor, Body, Draft};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, TurnId};
 use crate::lifecycle::{Sleep, SleepCause};
@@ -125,6 +125,13 @@ impl Session {
         }
         if self.queue.len() >= QUEUE_LIMIT {
             return Err(Refusal::QueueFull(QUEUE_LIMIT));
+        }
+        let bytes = |text: &str, attachments: &[Attachment]| {
+            text.len() + attachments.iter().map(Attachment::bytes).sum::<usize>()
+        };
+        let waiting: usize = self.queue.iter().map(|queued| bytes(&queued.text, &queued.attachments)).sum();
+        if waiting > 0 && waiting + bytes(&text, &attachments) > QUEUE_BYTES {
+            return Err(Refusal::QueueTooLarge(QUEUE_BYTES));
         }
         self.take_over_from_elsewhere(cx, out);
         let prompt = PromptId::mint(cx);

@@ -67,6 +67,9 @@ impl House {
         let tls = listen::tls(places, config, address)?;
         let place = Place::of(address, config, tls.is_some());
         let hub = Hub::new(log);
+        if config.idle_minutes > 0 {
+            hub.rest_idle_after(std::time::Duration::from_secs(u64::from(config.idle_minutes) * 60));
+        }
         hub.allow_variables(config.mcp_env.clone());
         let door = match tls.is_some() {
             true => Some(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),

@@ -53,6 +53,7 @@ impl Acp {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));

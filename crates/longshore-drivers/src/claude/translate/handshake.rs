@@ -185,6 +185,7 @@ impl Claude {
                 Query::Agents
                 | Query::Git { .. }
                 | Query::Past
+                | Query::WorkTree { .. }
                 | Query::RecordSize { .. }
                 | Query::Folders { .. } => Err("this is not for an agent to answer".to_owned()),
             };

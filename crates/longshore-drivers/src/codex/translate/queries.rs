@@ -42,6 +42,7 @@ impl Codex {
             | Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((id, Err("this is not for an agent to answer".to_owned())));

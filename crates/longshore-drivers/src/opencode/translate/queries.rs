@@ -58,6 +58,7 @@ impl OpenCode {
             Query::Agents
             | Query::Git { .. }
             | Query::Past
+            | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => {
                 out.answers.push((query, Err("OpenCode is not asked for this".to_owned())));

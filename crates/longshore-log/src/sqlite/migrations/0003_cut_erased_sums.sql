@@ -8,3 +8,6 @@ CREATE TABLE erased (
     native TEXT NOT NULL,
     PRIMARY KEY (native, agent)
 ) STRICT, WITHOUT ROWID;
+
+-- What json was when it was written, so that harm is noticed; NULL for events from before.
+ALTER TABLE events ADD COLUMN sum INTEGER;

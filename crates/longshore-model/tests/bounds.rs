@@ -1,0 +1,91 @@
+//! What one session may hold: asks, prompts, and the texts of its row.
+
+use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::command::{AgentCommand, Command, Prompt, Refusal};
+use longshore_model::event::{Body, Draft};
+use longshore_model::id::TurnId;
+use longshore_model::item::{ToolCall, ToolOutcome, ToolStatus};
+use longshore_model::session::{ASKS_LIMIT, Effect, QUEUE_BYTES};
+
+use crate::stage::Stage;
+
+fn ask(stage: &mut Stage, turn: TurnId, command: &str) -> longshore_model::id::ApprovalId {
+    let approval = stage.approval();
+    let subject = Subject::Command { command: command.to_owned(), cwd: None, always: Vec::new() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce, Decision::Deny] };
+    stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn).raw(Some("{}".into())));
+    approval
+}
+
+#[test]
+fn an_agent_that_asks_too_much_is_refused_and_it_is_said_once() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let first = ask(&mut stage, turn, "make");
+    for _ in 1..ASKS_LIMIT {
+        ask(&mut stage, turn, "make");
+    }
+    stage.effects.clear();
+    let surplus = ask(&mut stage, turn, "make");
+    ask(&mut stage, turn, "make");
+    assert_eq!(stage.session.info().approvals.len(), ASKS_LIMIT);
+    let refused = |effect: &Effect| {
+        matches!(effect, Effect::Tell(AgentCommand::Decide { approval, decision })
+            if *approval == surplus && decision.decision == Decision::Deny && decision.by == "hub")
+    };
+    assert!(stage.effects.iter().any(refused), "{:?}", stage.effects);
+    let notices = stage.events.iter().filter(|event| matches!(event.body, Body::Notice { .. })).count();
+    assert_eq!(notices, 1);
+
+    // With one answered there is room for another.
+    let yes = Command::Decide { approval: first, decision: Decision::Deny, message: None, input: None };
+    stage.wish(yes).unwrap();
+    let next = ask(&mut stage, turn, "make");
+    assert!(stage.session.info().approvals.iter().any(|open| open.request.approval == next));
+    stage.check();
+}
+
+#[test]
+fn prompts_that_wait_have_a_bound_in_bytes_and_one_alone_has_not() {
+    let mut stage = Stage::ready();
+    stage.prompt("go");
+    let large = || Command::Prompt(Prompt { text: "x".repeat(QUEUE_BYTES), ..Prompt::default() });
+    stage.wish(large()).unwrap();
+    assert_eq!(stage.wish(large()), Err(Refusal::QueueTooLarge(QUEUE_BYTES)));
+}
+
+#[test]
+fn a_row_cuts_long_texts_in_the_middle_and_the_session_itself_has_them_whole() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let command = format!("echo {} && rm -rf /", "x".repeat(100_000));
+    ask(&mut stage, turn, &command);
+    stage.prompt(&"word ".repeat(10_000));
+    let (row, whole) = (stage.session.row(), stage.session.info());
+    let Subject::Command { command: shown, .. } = &row.approvals[0].request.subject else { panic!() };
+    assert!(shown.starts_with("echo x") && shown.ends_with("x && rm -rf /"), "{shown}");
+    assert!(shown.contains("characters left out"));
+    assert!(serde_json::to_string(&row).unwrap().len() < 20_000);
+    let Subject::Command { command: kept, .. } = &whole.approvals[0].request.subject else { panic!() };
+    assert_eq!(*kept, command);
+    assert_eq!(whole.queue[0].text.len(), 50_000);
+}
+
+#[test]
+fn the_time_that_somebody_took_to_decide_is_not_the_tools() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let item = stage.item();
+    stage.said(Draft::new(Body::ToolStarted(ToolCall::unknown())).turn(turn).item(item));
+    let approval = stage.approval();
+    let subject = Subject::Command { command: "make".to_owned(), cwd: None, always: Vec::new() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+    stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item));
+    stage.wait(60_000);
+    let yes = Command::Decide { approval, decision: Decision::AllowOnce, message: None, input: None };
+    stage.wish(yes).unwrap();
+    let outcome = ToolOutcome::of(ToolStatus::Completed);
+    stage.said(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item));
+    let Body::ToolFinished(ended) = &stage.events.last().unwrap().body else { panic!("no end") };
+    assert_eq!(ended.duration_ms, Some(20), "10 ms before it asked and 10 ms after the answer");
+}
