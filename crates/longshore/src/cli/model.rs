@@ -16,6 +16,9 @@ use crate::script::{self, Script};
 
 /// Change the model of a session; or serve a scripted model on loopback, or a gateway to a real one.
 #[derive(Debug, Args)]
+#[command(override_usage = "longshore model <SESSION> [MODEL]
+       longshore model --script <FILE> [--port <PORT>] [--requests <FILE>]
+       longshore model --upstream <URL> [--api <API>] [--key-env <NAME>] [--port <PORT>]")]
 #[command(after_help = "docs/model-script.md describes the script, docs/gateway.md the gateway.")]
 pub(super) struct Model {
     /// The session whose model it is: an id or a part of it; `-` is the latest

@@ -174,7 +174,7 @@ async fn claude_goes_on_planning_after_a_no_and_hears_why() {
     let turn = talk.prompt("plan it").await;
     let asked = talk.until_asked(1).await;
     let no = json!({ "approval": asked[0].request.approval, "decision": "deny", "message": "name the files first" });
-    talk.call("decide", no).await.unwrap();
+    let _: Value = talk.client.call("decide", no).await.unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     assert!(rig.model_heard(&["name the files first"]), "the words of the no reach the model");
     assert_eq!(talk.info().await.mode, Mode::Plan);

@@ -139,6 +139,10 @@ impl Acp {
             let draft = Draft::new(Body::ModeChanged { mode: Mode::AutoEdit }).turn(request.turn);
             out.say(request.session, draft);
             self.settle_mode(&native, Mode::AutoEdit, cx, out);
+            // It may leave that mode for one of its own choice after it has heard of ours.
+            if let Some(talk) = self.talks.get_mut(&native) {
+                talk.answers = Answers::Edits;
+            }
         }
         if decision == Decision::Cancel
             && let Some(turn) = request.turn
