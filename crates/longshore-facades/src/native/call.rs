@@ -7,7 +7,7 @@ use longshore_model::capability::AgentInfo;
 use longshore_model::command::{Command, Reply};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
-use longshore_model::info::SessionInfo;
+use longshore_model::info::{SessionInfo, Status};
 use longshore_session::{
     HandBack, HubError, ImportRequest, ImportedPast, Inbox, OpenRequest, SessionFilter, WithRaw,
 };
@@ -79,7 +79,8 @@ pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Probl
 
 pub(super) async fn sessions(gate: &Gate, params: List) -> Result<Value, Problem> {
     let List { status, agent, q, archived, limit, cursor } = params;
-    let archived = archived.or(Some(false));
+    // Whoever asks for those that are closed means those in the archive, too.
+    let archived = archived.or_else(|| (status != Some(Status::Completed)).then_some(false));
     let filter = SessionFilter { status, agent, q, archived, limit: bounded(limit, SESSIONS), cursor };
     let page = gate.sessions(filter).await?;
     Ok(json!({ "sessions": page.sessions, "next": page.next }))
