@@ -35,8 +35,10 @@ export function keyOf(item: TimelineItem): string | undefined {
       return key.question(item.content.request.question);
     case "user_message":
     case "turn_end":
-    case "notice":
       return undefined;
+    case "notice":
+      // One that goes on is told anew under its name.
+      return item.id ? key.item(item.id) : undefined;
   }
 }
 
