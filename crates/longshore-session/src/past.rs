@@ -23,8 +23,6 @@ use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
 const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(10);
-/// An agent may write the end of a turn into its record so much later than it tells us.
-const WRITTEN_LATE_MS: i64 = 1_000;
 
 /// What looking for conversations that were held elsewhere came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -145,8 +143,8 @@ impl Hub {
                 self.inner.to_anchor(read).await;
             }
             Some(_) => {}
-            // Nobody has written to it since something last happened here.
-            None if written <= session.updated_at.plus_millis(WRITTEN_LATE_MS) => {}
+            // It is as an earlier hub left it: nobody has written to it since something last happened here.
+            None if written < self.inner.started && written <= session.updated_at => {}
             None => self.follow_record(session.session_id).await,
         }
         Ok(())

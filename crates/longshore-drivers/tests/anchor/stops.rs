@@ -160,7 +160,7 @@ async fn what_a_hub_left_that_was_killed_is_ended_by_the_next_and_nobody_else_is
         if marked {
             command.env("LEASH_OF_LONGSHORE", format!("{name}:of-an-agent"));
         }
-        let mut child = command.stdout(Stdio::piped()).process_group(0).kill_on_drop(true).spawn().unwrap();
+        let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         assert_eq!(soon("it is up", lines.next_line()).await.unwrap().as_deref(), Some("up"));
         child

@@ -70,7 +70,7 @@ async fn a_stop_also_ends_what_left_the_group() {
     let bench = Bench::new().await;
     let command = "setsid sh -c 'echo $$ > pid; exec sleep 600' & wait";
     for stop in ["a person", "the time"] {
-        let timeout = if stop == "a person" { 600_000 } else { 1_000 };
+        let timeout = if stop == "a person" { 600_000 } else { 5_000 };
         let running = bench.start(Mode::Full, "shell", json!({ "command": command, "timeout_ms": timeout }));
         let pid: i32 = soon("the pid", async {
             loop {
