@@ -26,6 +26,8 @@ pub(super) struct LeashMemory {
     live: Vec<LeashEntry>,
     /// The marks of those that do not carry them.
     seen: Option<HashMap<ProcessKey, String>>,
+    /// Those that we started, until they are gone: whoever started them waits for them.
+    ours: Vec<ProcessKey>,
     /// Children of ours that had ended when we looked last, and that nobody has taken notice of.
     ended: Vec<ProcessKey>,
     /// How many times we look around soon.
@@ -50,6 +52,7 @@ pub(super) fn begins(mark: &Mark, pid: i32) {
     let Some(seen) = kin::look(pid) else { return };
     let cwd = fs::read_link(format!("/proc/{pid}/cwd")).ok();
     let mut memory = memory();
+    memory.ours.push(seen.who);
     memory.live.push(LeashEntry { mark: mark.clone(), leader: seen.who, cwd });
     BELL.notify_all();
 }
@@ -83,7 +86,15 @@ pub(super) fn wait() {
 
 impl LeashMemory {
     const fn new() -> Self {
-        Self { live: Vec::new(), seen: None, ended: Vec::new(), hurry: 0, record: None, written: Vec::new() }
+        Self {
+            live: Vec::new(),
+            seen: None,
+            ours: Vec::new(),
+            ended: Vec::new(),
+            hurry: 0,
+            record: None,
+            written: Vec::new(),
+        }
     }
 
     fn leads(&self, who: ProcessKey) -> bool {
@@ -167,8 +178,9 @@ impl LeashMemory {
             }
         }
         self.seen = Some(seen);
+        self.ours.retain(|who| by_pid.get(&who.pid).is_some_and(|seen| seen.who == *who));
         let foreign = |seen: &&ProcessEntry| {
-            seen.ended && seen.parent == own && seen.group != group && !self.leads(seen.who)
+            seen.ended && seen.parent == own && seen.group != group && !self.ours.contains(&seen.who)
         };
         let ended: Vec<ProcessKey> = all.iter().filter(foreign).map(|seen| seen.who).collect();
         let twice = ended.iter().filter(|who| self.ended.contains(who)).copied().collect();
