@@ -1,6 +1,6 @@
 // Lists as they were left, what is read without a hub, the way in, what a search leads to.
 import assert from "node:assert/strict";
-import { DESKTOP, prompt, quiet, until, withCommands } from "./browser.mjs";
+import { DESKTOP, prompt, quiet, roomForCode, until, withCommands } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { long, varied, week } from "./scenes.mjs";
 
@@ -103,6 +103,7 @@ scene("whoever pairs on the way to a session arrives there", async ({ open, hub,
 scene("a code for a phone says when no phone can reach it", async ({ open }) => {
   const page = await open({ path: "/machines" });
   await page.getByRole("button", { name: "Pair a device" }).click();
+  await roomForCode();
   await page.getByRole("button", { name: "Show a code" }).click();
   await page.getByText(/No phone reaches this address/).waitFor();
   await page.getByText(/--bind 0\.0\.0\.0/).waitFor();

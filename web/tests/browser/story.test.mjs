@@ -140,7 +140,7 @@ scene("an agent is asked for its models when they are wanted, and given another 
   const { sessionId, model } = await hub.open({ agent: "codex" });
   await page.goto(new URL(`/sessions/${sessionId}`, page.url()).href);
   await page.getByRole("button", { name: "Model" }).or(page.locator("button.pick.one-line")).click();
-  const other = page.getByRole("dialog", { name: "Model" }).getByRole("radio", { checked: false }).first();
+  const other = page.getByRole("radiogroup", { name: "Model" }).getByRole("radio", { checked: false }).first();
   const name = await other.locator("b").innerText();
   await other.click();
   await page.locator(".pick", { hasText: name }).waitFor();
