@@ -8,7 +8,7 @@
 //! | [`STRANGER_WITHIN`] | a body of who is not known that takes longer is refused |
 //! | [`PACE`] | whoever is known brings so many bytes in so long, or ends |
 //!
-//! The first [`UNCOUNTED`] bytes of each are not counted: what is short always finds room.
+//! The first `UNCOUNTED` bytes of each are not counted: what is short always finds room.
 
 use std::collections::HashMap;
 use std::pin::Pin;

@@ -2,7 +2,7 @@
 //!
 //! | who would stay | what ends it |
 //! |---|---|
-//! | the program itself | its process group is signalled ([`Group`]); the system ends it with the thread that holds it ([`hold`]) |
+//! | the program itself | its process group is signalled (`Group`); the system ends it with the thread that holds it (`hold`) |
 //! | what it started, in its group | the group |
 //! | what left the group (`setsid`) | the [`Mark`] that all of them inherit in their environment, and whose child each is (`kin`) |
 //! | what also changed its environment | orphans become our children (`reaper`), and who was seen once is remembered (`memory`) |
