@@ -163,13 +163,15 @@ async fn codex_does_what_was_recorded() {
 
 #[tokio::test]
 async fn an_agent_that_neither_asks_nor_streams_does_the_rest_as_recorded() {
-    let asks = ["streaming", "allowed", "denied", "edit", "interrupt", "cancel", "revive"];
+    let asks =
+        ["streaming", "allowed", "denied", "edit", "change", "auto-edit", "interrupt", "cancel", "revive"];
     is_as_recorded("codex-exec", &asks).await;
 }
 
 #[tokio::test]
 async fn an_agent_over_acp_does_what_was_recorded() {
-    is_as_recorded("codex-acp", &[]).await;
+    // It has no mode in which it plans.
+    is_as_recorded("codex-acp", &["plan", "plan-edit"]).await;
 }
 
 /// A program in the place of Codex.

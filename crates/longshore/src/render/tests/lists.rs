@@ -118,7 +118,7 @@ not installed
     );
     assert_eq!(
         agents_tsv(&agents, &Default::default()),
-        "codex\t1.2\t/bin/codex\tlogged out\tplan ask\tcodex login\nclaude\t\t\tmissing\t\tnpm i claude\n"
+        "codex\t1.2\t/bin/codex\tlogged out\tplan ask\tcodex login\t\nclaude\t\t\tmissing\t\tnpm i claude\t\n"
     );
 }
 
