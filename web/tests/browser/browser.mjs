@@ -7,8 +7,8 @@ export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 820 };
 /** High enough for a whole conversation: then all of a timeline is in the page. */
 export const TALL = { width: 390, height: 6_000 };
-/** How long a page may take for anything: a busy machine is slow, and a test that fails for it tells nothing. */
-const PATIENCE = 60_000;
+/** How long anything may take: a busy machine is slow, and a test that fails for it tells nothing. A wait ends with its condition. */
+const PATIENCE = 180_000;
 
 export function launch() {
   const name = process.env.CHROMIUM ?? "chromium";
@@ -35,6 +35,9 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
   await page.goto(`${stage.url}${path}${signedIn ? `${join}token=${encodeURIComponent(token)}` : ""}`);
   return page;
 }
+
+/** Does something that is answered with words which go away by themselves: whoever looks afterwards may be too late. */
+export const hearing = (words, deed) => Promise.all([words.waitFor(), deed()]);
 
 /** Where a person writes. */
 export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
