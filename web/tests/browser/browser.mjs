@@ -5,6 +5,8 @@ import { chromium } from "playwright-core";
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 820 };
+/** Where a plan and changed files stand beside a timeline. */
+export const WIDE = { width: 1440, height: 900 };
 /** High enough for a whole conversation: then all of a timeline is in the page. */
 export const TALL = { width: 390, height: 6_000 };
 /** How long anything may take: a busy machine is slow, and a test that fails for it tells nothing. A wait ends with its condition. */
@@ -43,9 +45,12 @@ export const hearing = (words, deed) => Promise.all([words.waitFor(), deed()]);
 export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
 
 /** Has an agent know commands: no file may bring them in, so they are put into the rows that a page is told. */
-export const withCommands = (page, commands) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+export const withCommands = (page, commands) => withRows(page, (row) => ({ ...row, commands }));
+
+/** Changes the rows of sessions that a page is told: what no file may bring in, and what takes an agent long to come to. */
+export const withRows = (page, change) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
   const hub = socket.connectToServer();
-  const knowing = (row) => (row?.sessionId && row.capabilities ? { ...row, commands } : row);
+  const knowing = (row) => (row?.sessionId && row.capabilities ? change(row) : row);
   socket.onMessage((message) => hub.send(message));
   hub.onMessage((message) => {
     const told = JSON.parse(message);

@@ -144,6 +144,31 @@ scene("a slash finds commands by any part, and says when there are none", async 
   assert.deepEqual([page.complaints, other.complaints], [[], []]);
 });
 
+scene("an agent that did not tell its models is asked again", async ({ open, stage }) => {
+  const page = await open({ path: "/machines" });
+  let asked = 0;
+  await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const hub = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(message);
+      if (method !== "models" || asked++) return hub.send(message);
+      // As a hub answers whose machine is busy.
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the agent did not answer in time", data: { code: "anchor_silent", status: 504, title: "the agent did not answer in time", retry: true } } }));
+    });
+    hub.onMessage((message) => {
+      const told = JSON.parse(message);
+      // Nobody has asked it before.
+      for (const agent of told.result?.agents ?? []) delete agent.models;
+      socket.send(JSON.stringify(told));
+    });
+  });
+  await page.goto(`${stage.url}/new?agent=codex`);
+  await page.getByText(/The models could not be loaded: the agent did not answer in time/).waitFor();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await until("the models", async () => (await page.getByLabel("Model").locator("option").count()) > 1);
+  assert.deepEqual(page.complaints, []);
+});
+
 scene("archiving can be undone, and rows have a menu on a desktop too", async ({ open, hub, stage }) => {
   const session = await hub.take(varied(`${stage.work}/archived`));
   const page = await open({ size: DESKTOP, path: `/sessions/${session}` });
