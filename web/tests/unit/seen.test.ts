@@ -7,7 +7,7 @@ import { matchingCommands, typedCommand } from "../../src/lib/commands.ts";
 import type { ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
-import { begunAt, callState } from "../../src/lib/calls.ts";
+import { begunAt } from "../../src/lib/calls.ts";
 import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
@@ -191,19 +191,6 @@ test("the first day and the last have their names", () => {
   assert.deepEqual([...tickDays(30, 4)], [0, 10, 19, 29]);
   assert.deepEqual([...tickDays(7, 0)], [0, 6]);
   assert.deepEqual([...tickDays(1, 5)], [0]);
-});
-
-test("of calls that were announced together, those behind the one that is asked about wait, and the others run", () => {
-  const call = (id: string, more: object = {}) => item("tool", { id, turn: "1", text: undefined, content: { call: { name: "shell", kind: "execute" } }, ...more }) as TimelineItem & { kind: "tool" };
-  const [first, asked, behind] = [call("a"), call("b"), call("c")];
-  const talks = call("d", { text: "words" });
-  const elsewhere = call("e", { turn: "2" });
-  const items = [first, asked, behind, talks, elsewhere];
-  const state = (one: TimelineItem & { kind: "tool" }) => callState(one, items, [{ item: "b" }]);
-  assert.deepEqual(items.map(state), ["running", "asked", "waiting", "running", "running"]);
-  assert.deepEqual(items.map((one) => callState(one, items, [])), ["running", "running", "running", "running", "running"], "nobody is asked");
-  const over = { ...asked, content: { ...asked.content, outcome: { status: "completed" } } } as typeof asked;
-  assert.equal(callState(behind, [first, over, behind], [{ item: "z" }]), "running", "the one before it is over");
 });
 
 test("a call runs from when it was allowed", () => {

@@ -1,7 +1,6 @@
 // What a thing on the timeline shows of the things around it.
 import { sumOfTurn } from "../../lib/changes.ts";
-import { callState, type CallState } from "../../lib/calls.ts";
-import type { FileChange, OpenApproval, TimelineItem } from "../../lib/contract.ts";
+import type { FileChange, TimelineItem } from "../../lib/contract.ts";
 import { decisionsByItem } from "../../lib/shown.ts";
 
 export class Around {
@@ -23,10 +22,6 @@ export class Around {
   changesOf(id: string): FileChange[] {
     const item = this.items.find((one) => one.id === id && (one.kind === "tool" || one.kind === "diff"));
     return item?.kind === "tool" ? (item.content.changes ?? []) : item?.kind === "diff" ? item.content.changes : [];
-  }
-
-  stateOf(call: TimelineItem & { kind: "tool" }, approvals: OpenApproval[] = []): CallState {
-    return call.content.outcome ? "running" : callState(call, this.items, approvals);
   }
 
   sumOf(turn: string | null | undefined): FileChange[] {
