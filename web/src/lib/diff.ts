@@ -146,7 +146,16 @@ export function filesOf(diff: string, cwd = ""): FileChange[] {
       const kind = path === "/dev/null" || /^deleted file/m.test(part) ? "delete" : before === "/dev/null" || /^new file/m.test(part) ? "add" : "update";
       const chosen = kind === "delete" ? before : path;
       const found = (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?";
-      // Where a diff was made at the root of the disk, its paths have lost their first sign.
-      return { path: cwd && `/${found}`.startsWith(`${cwd}/`) ? `/${found}` : found, kind, diff: part };
+      return { path: underRoot(found, cwd), kind, diff: part };
     });
+}
+
+/** A diff of a repository names its paths from the repository's root, which may be far above the work tree. One name that both share may be chance; two are none. */
+function underRoot(path: string, cwd: string): string {
+  const names = cwd.split("/").filter(Boolean);
+  for (let from = 0; from <= names.length - 2; from++) {
+    const shared = `${names.slice(from).join("/")}/`;
+    if (path.startsWith(shared)) return `${cwd}/${path.slice(shared.length)}`;
+  }
+  return path;
 }
