@@ -116,8 +116,11 @@ scene("answers and outputs are copied on a phone, and outputs are read on a scre
   await page.getByText("make test").first().scrollIntoViewIfNeeded();
   await page.getByText("exit 3").first().waitFor();
   await page.getByText("make test").first().click();
-  await page.getByRole("button", { name: "Copy output" }).first().click();
-  await until("the output", async () => /PASS.*orange\nline 0 /.test(await copied()));
+  // A card that was just opened may still move under the finger.
+  await until("the output", async () => {
+    await page.getByRole("button", { name: "Copy output" }).first().click();
+    return /PASS.*orange\nline 0 /.test(await copied());
+  });
   await page.getByRole("button", { name: /Show all 81 lines/ }).click();
   const viewer = page.getByRole("dialog");
   await viewer.getByText(/^line 79 /).waitFor();

@@ -95,6 +95,8 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   const session = await hub.take(varied(`${stage.work}/deleted`));
   const [page, other] = [await open({ path: `/sessions/${session}` }), await open({ path: `/sessions/${session}` })];
   for (const one of [page, other]) await one.getByText("The answer of the second turn.").waitFor();
+  // Only a page that is in front draws as it does for a person.
+  await page.bringToFront();
   await page.getByRole("button", { name: "More", exact: true }).click();
   await page.getByRole("button", { name: "Delete…" }).click();
   const sure = page.getByRole("button", { name: "Delete for good" });
