@@ -20,6 +20,9 @@ export function changedFiles(items: TimelineItem[], cwd: string): ChangedFile[] 
   return [...files.values()].sort((a, b) => a.path.localeCompare(b.path));
 }
 
+/** Whether an item can add to the changed files. */
+export const hasChanges = (item: TimelineItem): boolean => item.kind === "turn_diff" || item.kind === "diff" || (item.kind === "tool" && Boolean(item.content.changes?.length));
+
 /** What a turn of several edits came to; nothing where the one edit says it already. */
 export function sumOfTurn(items: readonly TimelineItem[], turn: string | null | undefined): FileChange[] {
   const ofTurn = items.filter((item) => item.turn === turn);

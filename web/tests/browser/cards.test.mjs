@@ -26,14 +26,20 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
   await page.goto(`${stage.url}/sessions/${second}`);
   await page.getByRole("button", { name: "Allow once" }).waitFor();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.press("d");
-  await until("the field is focused", () => page.getByLabel("Message to the agent").evaluate((field) => field === document.activeElement));
+  const field = page.getByLabel("Message to the agent");
+  await until("the field is focused", async () => {
+    if (!(await field.count())) await page.keyboard.press("d");
+    return (await field.count()) > 0 && field.evaluate((one) => one === document.activeElement);
+  });
   await page.keyboard.type("by key");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Back", exact: true }).last().click();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.press("x");
-  await page.getByTitle(/denied by owner/).first().waitFor();
+  // It is heard once the card is in sight, and not before.
+  await until("it is denied", async () => {
+    await page.keyboard.press("x");
+    return (await page.getByTitle(/denied by owner/).count()) > 0;
+  });
   await hub.call("POST", `/sessions/${second}/interrupt`);
 
   // From the top of the page to its content in two keys.

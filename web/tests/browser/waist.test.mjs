@@ -1,6 +1,6 @@
 // What the hub holds, cuts, shows and forgets: a queue after a stop, a restart in the middle of a turn, pictures, deletion.
 import assert from "node:assert/strict";
-import { PHONE, prompt, until } from "./browser.mjs";
+import { hearing, PHONE, prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { pictured, varied } from "./scenes.mjs";
 
@@ -92,8 +92,7 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   const sure = page.getByRole("button", { name: "Delete for good" });
   assert.ok(await sure.isDisabled());
   await page.getByLabel(/to confirm/).fill("delete");
-  await sure.click();
-  await page.getByText("Deleted", { exact: true }).waitFor();
+  await hearing(page.getByText("Deleted", { exact: true }), () => sure.click());
   await other.getByText(/No such session|can't be shown/).first().waitFor();
   await assert.rejects(hub.session(session), /unknown_session/);
   assert.deepEqual(page.complaints, []);

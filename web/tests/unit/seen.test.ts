@@ -14,7 +14,7 @@ import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
 import { marksOf } from "../../src/lib/marks.ts";
 import { retryOf } from "../../src/lib/retry.ts";
 import { dangers } from "../../src/lib/risk.ts";
-import { decisionsByItem, visible } from "../../src/lib/shown.ts";
+import { decisionsByItem, newestPlan, visible } from "../../src/lib/shown.ts";
 import { tickDays } from "../../src/lib/usage.ts";
 
 const END = "rm -rf ../elsewhere";
@@ -75,6 +75,7 @@ test("a reason does not say again what stands beside it", () => {
   const edit: Subject = { kind: "edit", changes: [{ path: "/w/cart.py", kind: "update", diff: "" }] };
   assert.equal(plainReason("cart.py", edit, []), "");
   assert.equal(plainReason("art.py", edit, []), "art.py");
+  assert.equal(plainReason("It changes files.", edit, []), "");
   assert.equal(plainReason("It may change something. (deletes)", { kind: "command", command: "rm x" }, [{ word: "deletes" }]), "It may change something.");
   assert.deepEqual([shortDecision("allow_once"), shortDecision("cancel")], ["allowed", "denied"]);
 });
@@ -100,6 +101,17 @@ test("of the plans of a turn the newest is shown, and one that waits for a yes o
   assert.deepEqual(visible([plan("1"), plan("1"), newest, plan("2")]).map((one) => one.seq), [newest.seq, seq]);
   const asked = item("approval", { turn: "3", endedAt: undefined, content: { request: { approval: "a", options: [], subject: { kind: "plan", plan: "words" } } } });
   assert.deepEqual(visible([plan("3", "words", []), asked]).map((one) => one.kind), ["approval"]);
+});
+
+test("a call that told the plan is seen in the plan, unless it failed", () => {
+  const plan = item("plan", { turn: "1", content: { steps: [{ text: "a", status: "pending" }] } });
+  const call = (turn: string, status: string) => item("tool", { turn, content: { call: { name: "update_plan", kind: "think" }, outcome: { status } } });
+  const other = item("tool", { turn: "1", content: { call: { name: "shell", kind: "execute" } } });
+  assert.deepEqual(visible([plan, call("1", "completed"), other, call("1", "completed")]), [plan, other]);
+  assert.equal(visible([plan, call("1", "failed")]).length, 2);
+  assert.equal(visible([call("2", "completed")]).length, 1, "without a plan the call is all there is");
+  assert.equal(newestPlan([plan, other]), plan);
+  assert.equal(newestPlan([plan, other], "2"), undefined);
 });
 
 test("what was decided stands on the call, and words that went with it on a line", () => {

@@ -212,7 +212,14 @@ impl Live {
         let newest = json!({ "session": self.session, "limit": 50 });
         let Page { items } = self.client.call("timeline", newest).await?;
         for item in items.iter().filter(|item| item.ended_at.is_none()) {
-            if let (Content::Tool { call, .. }, Some(id)) = (&item.content, item.id) {
+            let call = if let Content::Tool { call, .. } = &item.content {
+                Some(call)
+            } else if let Content::Delegation { call, .. } = &item.content {
+                call.as_ref()
+            } else {
+                None
+            };
+            if let (Some(call), Some(id)) = (call, item.id) {
                 // What a tool printed is no part of its name.
                 self.renderer.began_before(id, item.started_at, call, &call.name);
             }
