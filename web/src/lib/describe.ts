@@ -110,7 +110,7 @@ export const modeWord = (mode: Mode): { word: string; means: string } => MODE[mo
 
 export function turnError(end: TurnEnd): { title: string; message: string } | undefined {
   if (!end.error) return undefined;
-  return { title: TURN_ERROR[end.error.code] ?? TURN_ERROR.other, message: end.error.message };
+  return { title: TURN_ERROR[end.error.code] ?? TURN_ERROR.other, message: end.error.code === "hub_restarted" ? "" : end.error.message };
 }
 
 /** The figures under a turn. */

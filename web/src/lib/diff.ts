@@ -135,7 +135,7 @@ export function pairs(rows: Row[]): Pair[] {
 }
 
 /** A diff of many files, as git writes it, file by file. */
-export function filesOf(diff: string): FileChange[] {
+export function filesOf(diff: string, cwd = ""): FileChange[] {
   return diff
     .split(/^(?=diff --git )/m)
     .filter((part) => part.startsWith("diff --git "))
@@ -145,6 +145,8 @@ export function filesOf(diff: string): FileChange[] {
       const named = /^diff --git a\/(.+) b\/(.+)$/m.exec(part);
       const kind = path === "/dev/null" || /^deleted file/m.test(part) ? "delete" : before === "/dev/null" || /^new file/m.test(part) ? "add" : "update";
       const chosen = kind === "delete" ? before : path;
-      return { path: (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?", kind, diff: part };
+      const found = (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?";
+      // Where a diff was made at the root of the disk, its paths have lost their first sign.
+      return { path: cwd && `/${found}`.startsWith(`${cwd}/`) ? `/${found}` : found, kind, diff: part };
     });
 }

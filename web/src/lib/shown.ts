@@ -33,6 +33,9 @@ export function decisionsByItem(items: readonly TimelineItem[]): Map<string, App
   return new Map(decided.map((item) => [item.id as string, item]));
 }
 
+/** A turn that a restart has cut says so already. */
+const saysRestart = (item: TimelineItem, before: TimelineItem | undefined): boolean => item.kind === "notice" && item.text === "the hub was restarted" && before?.kind === "turn_end" && before.content.error?.code === "hub_restarted";
+
 /** All that stands in the list. */
 export function visible(items: readonly TimelineItem[]): TimelineItem[] {
   const newest = new Map(items.filter((item) => item.kind === "plan").map((item) => [item.turn, item.seq]));
@@ -52,5 +55,5 @@ export function visible(items: readonly TimelineItem[]): TimelineItem[] {
     }
     return true;
   });
-  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])));
+  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(item, found[at - 1]));
 }

@@ -66,7 +66,15 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   await hub.call("POST", `/sessions/${ids[0]}/interrupt`).catch(() => {});
   await page.goto(`${stage.url}/sessions`);
   await page.getByText("interrupted", { exact: true }).first().waitFor();
-  await hub.call("POST", `/sessions/${ids[1]}/prompts`, { content: "hail after that" });
+  // The session itself says so once, and goes on from there too.
+  await page.goto(`${stage.url}/sessions/${ids[1]}`);
+  await page.getByText("Interrupted: the hub restarted").first().waitFor();
+  assert.equal(await page.getByText(/the hub (was )?restarted/).count(), 1);
+  await page.getByText("A restart of the hub interrupted this turn.").waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await page.getByText("A restart of the hub interrupted this turn.").waitFor({ state: "detached" });
+  await until("it goes on", async () => !(await hub.session(ids[1])).cutByRestart);
+  await hub.call("POST", `/sessions/${ids[1]}/interrupt`).catch(() => {});
   assert.deepEqual(page.complaints, []);
 });
 

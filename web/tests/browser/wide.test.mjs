@@ -1,6 +1,6 @@
 // Where there is room it is used, and where there is little, rows stay whole.
 import assert from "node:assert/strict";
-import { PHONE, until, WIDE, withRows } from "./browser.mjs";
+import { PHONE, quiet, until, WIDE, withRows } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { varied, week } from "./scenes.mjs";
 
@@ -47,6 +47,24 @@ scene("on a wide screen plan and changed files stand beside the timeline", async
   await page.goto(`${stage.url}/sessions/${session}`);
   await page.getByText("The answer of the second turn.").waitFor();
   assert.equal(await aside.count(), 0);
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("whatever is touched on a phone has room for a thumb", async ({ open, hub, stage }) => {
+  const { sessionId } = await hub.open({ prompt: "write a note for a thumb" });
+  await hub.ask(sessionId);
+  const page = await open();
+  for (const path of ["/", "/sessions", "/new?agent=codex", "/machines", "/usage", `/sessions/${sessionId}`, "/sessions/nonsense"]) {
+    await page.goto(`${stage.url}${path}`);
+    await page.locator("h1").first().waitFor();
+    await quiet(page);
+    // A switch has the whole of its line, and a field the whole of what is around it.
+    const small = await page.evaluate(() => [...document.querySelectorAll("main button, main a, main select, nav a, main input[type=search]")].filter((one) => one.offsetParent && !one.closest(".prose") && one.getBoundingClientRect().height < 43.5).map((one) => `${one.getBoundingClientRect().height} ${one.outerHTML.slice(0, 90)}`));
+    assert.deepEqual(small, [], path);
+  }
+  await page.getByText("No such session").waitFor();
+  assert.equal(await page.getByText(/UUID/).count(), 0);
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
   assert.deepEqual(page.complaints, []);
 });
 

@@ -7,7 +7,8 @@ import { matchingCommands, typedCommand } from "../../src/lib/commands.ts";
 import type { ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, withdrawn } from "../../src/lib/describe.ts";
+import { begunAt } from "../../src/lib/calls.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -190,4 +191,19 @@ test("the first day and the last have their names", () => {
   assert.deepEqual([...tickDays(30, 4)], [0, 10, 19, 29]);
   assert.deepEqual([...tickDays(7, 0)], [0, 6]);
   assert.deepEqual([...tickDays(1, 5)], [0]);
+});
+
+test("a call runs from when it was allowed", () => {
+  const call = item("tool", { id: "i", startedAt: "2026-01-01T00:00:00Z", content: { call: { name: "x", kind: "execute" } } }) as TimelineItem & { kind: "tool" };
+  const decided = item("approval", { endedAt: "2026-01-01T00:05:00Z", content: { request: { approval: "a", options: [], subject: { kind: "command", command: "ls" } }, decision: { decision: "allow_once", by: "x" } } }) as TimelineItem & { kind: "approval" };
+  assert.equal(begunAt(call, undefined), "2026-01-01T00:00:00Z");
+  assert.equal(begunAt(call, decided), "2026-01-01T00:05:00Z");
+});
+
+test("that the hub was restarted is said once", () => {
+  const end = (code: string) => item("turn_end", { content: { outcome: "interrupted", error: { code, message: "the hub was restarted" } } });
+  const notice = () => item("notice", { text: "the hub was restarted", content: { level: "info" } });
+  assert.deepEqual(visible([end("hub_restarted"), notice()]).map((one) => one.kind), ["turn_end"]);
+  assert.deepEqual(visible([end("other"), notice()]).map((one) => one.kind), ["turn_end", "notice"]);
+  assert.deepEqual(turnError({ outcome: "interrupted", error: { code: "hub_restarted", message: "the hub was restarted" } }), { title: "Interrupted: the hub restarted", message: "" });
 });
