@@ -285,11 +285,22 @@ async fn what_is_unfinished_has_a_bound_for_one_and_for_all() {
     let rig = Rig::new().await;
     let (token, _) = rig.device("full").await;
     let much = vec![b' '; LARGE - 1];
+    let (bytes, within) = PACE;
+    let (morsel, morsels) = (vec![b' '; bytes], 60);
     let mut held = Vec::new();
     for _ in 0..HELD_OF_ONE / LARGE {
-        let begun = Unfinished::begin(&rig, "POST /api/v1/sessions", Some(&token), LARGE, &much).await;
-        held.push(begun);
+        let most = &much[..LARGE - 1 - bytes * morsels];
+        held.push(Unfinished::begin(&rig, "POST /api/v1/sessions", Some(&token), LARGE, most).await);
     }
+    // They come at the pace that is asked for, however long the rest takes.
+    let coming = tokio::spawn(async move {
+        for _ in 0..morsels {
+            for begun in &mut held {
+                let _ = begun.0.write_all(&morsel).await;
+            }
+            tokio::time::sleep(within / 5).await;
+        }
+    });
     // Those before may still be on their way through the system's buffers: until they are here, there is room.
     let refused = async {
         loop {
@@ -310,13 +321,16 @@ async fn what_is_unfinished_has_a_bound_for_one_and_for_all() {
         let mut rest = Vec::new();
         let _ = frame.read_to_end(&mut rest).await;
     };
-    soon("frames share the room of bodies", sent).await;
+    // Well before it would be ended for having come to a halt.
+    let ended = tokio::time::timeout(Duration::from_secs(25), sent).await;
+    assert!(ended.is_ok(), "frames share the room of bodies");
     let small = rig.bare("GET", "/api/v1/me").header("authorization", format!("Bearer {token}"));
     small.send().await.ok(200);
     let mut owner = rig.socket().await;
     let large = json!({ "q": "x".repeat(LARGE - 1_000) });
     assert!(owner.call("search", large).await.is_ok(), "the owner has room of his own");
-    drop(held);
+    assert!(!coming.is_finished(), "what was held was still coming");
+    coming.abort();
     let again = async {
         loop {
             let begun = Unfinished::begin(&rig, "POST /api/v1/sessions", Some(&token), LARGE, &much).await;

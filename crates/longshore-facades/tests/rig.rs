@@ -28,7 +28,7 @@ use crate::http::Call;
 use crate::socket::{Socket, allowed, open_over};
 
 /// Longer than anything here takes, so that a fault ends in a message and not in a wait.
-pub(crate) const WITHIN: Duration = Duration::from_secs(60);
+pub(crate) const WITHIN: Duration = Duration::from_secs(120);
 /// The owner's token: with signs that an address has to escape.
 pub(crate) const TOKEN: &str = "s3cret+/=&%";
 
@@ -159,7 +159,6 @@ impl Rig {
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
             outlet: Outlet::Loopback,
             tls,
-            public_url: None,
             web: &[],
         };
         let app = App::open(hub.clone(), setup).await.unwrap();

@@ -15,7 +15,7 @@ use longshore_session::{Hub, HubError, OpenRequest, Subscription};
 use tokio::sync::mpsc;
 
 /// Longer than anything here takes, so that a fault ends in a message and not in a wait.
-const WITHIN: Duration = Duration::from_secs(20);
+const WITHIN: Duration = Duration::from_secs(120);
 
 pub(crate) struct Rig {
     pub(crate) hub: Hub,

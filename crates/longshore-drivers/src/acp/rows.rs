@@ -242,10 +242,11 @@ static ROWS: [Row; 5] = [
 /// What an agent is told beside the protocol when a session opens, by the name that it gives itself: an agent of the
 /// settings may be called anything.
 ///
-/// Claude Code may have a model decide what it may do while it plans, and then asks nobody. Here a person decides.
+/// Claude Code may have a model decide what it may do while it plans, and then asks nobody. Here a person decides. After
+/// each turn it may also ask the model what the person could say next, which costs a request and is shown nowhere here.
 pub(crate) fn aside_for(name: &str) -> Option<Value> {
-    let settings = crate::claude::flag_settings(None);
-    name.contains("claude").then(|| json!({"claudeCode": {"options": {"settings": settings}}}))
+    let options = json!({"settings": crate::claude::flag_settings(None), "promptSuggestions": false});
+    name.contains("claude").then(|| json!({"claudeCode": {"options": options}}))
 }
 
 /// What its counts of tokens are of, by the name that an agent of the settings gives itself.

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::index::Key;
 use super::told::millis;
-use super::watch::{Haste, Inner, Kept, Watcher, lock};
+use super::watch::{Inner, Kept, Watcher, lock};
 
 /// Lets through what was told of turns that began after a moment. Everything up to the first of them is left out: our own
 /// driver told it.
@@ -50,9 +50,9 @@ impl Watcher {
                 if let Some(size) = size(key.clone()).await.flatten() {
                     return Some(size);
                 }
-                // It may have come since somebody last looked. Whoever looks right now tells of it by themselves.
-                drop(self.inner.looking.try_lock().ok()?);
-                self.inner.look(Haste::Now).await;
+                // It may have come since somebody last looked. Whoever tells of all that was found may take long; this
+                // one is only looked for.
+                Arc::clone(&self.inner).on_a_thread(Inner::changed).await?;
                 size(key).await.flatten()
             }
             Kept::Served(_) => {

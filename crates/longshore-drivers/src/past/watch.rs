@@ -123,6 +123,13 @@ pub(crate) struct Wanted {
     pub(crate) since: Option<Timestamp>,
 }
 
+impl Wanted {
+    /// Whether a session of ours wants it, whose next prompt may wait for it.
+    fn is_waited_for(self) -> bool {
+        self.since.is_some()
+    }
+}
+
 /// A reader where it stands.
 struct Bookmark {
     lines: RecordLines,
@@ -235,8 +242,10 @@ impl Watcher {
             return tracing::debug!(agent, session = %wanted.session, "nobody keeps a record of that conversation");
         };
         let mut desk = lock(&self.inner.desk);
-        if desk.wanted.insert(key.clone(), wanted).is_none() {
-            desk.order.push_back(key);
+        match desk.wanted.insert(key.clone(), wanted) {
+            None if wanted.is_waited_for() => desk.order.push_front(key),
+            None => desk.order.push_back(key),
+            Some(_) => {}
         }
         self.inner.wake.notify_one();
     }
@@ -287,7 +296,7 @@ impl Inner {
     }
 
     /// The records that the hub has not been told of as they are.
-    fn changed(&self) -> Vec<Key> {
+    pub(super) fn changed(&self) -> Vec<Key> {
         let mut found: Vec<Found> = Vec::new();
         for (agent, watched) in self.watched.iter().enumerate() {
             let Some(records) = watched.records() else { continue };
@@ -351,7 +360,9 @@ impl Inner {
             // There may be something for the other one too.
             self.wake.notify_one();
             // First all are listed, then they are read: whoever looks for one wants to see that it is there.
-            drop(self.telling.lock().await);
+            if !wanted.is_waited_for() {
+                drop(self.telling.lock().await);
+            }
             let warm = match self.watched.get(key.agent).map(|watched| watched.kept) {
                 Some(Kept::Files(_)) => self.read(&key, wanted).await,
                 Some(Kept::Served(served)) => {

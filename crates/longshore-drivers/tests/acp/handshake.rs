@@ -169,15 +169,16 @@ fn an_agent_that_promises_to_resume_and_does_not_know_how_is_asked_to_load() {
 }
 
 #[test]
-fn one_that_calls_itself_claude_is_told_to_ask_while_it_plans() {
+fn one_that_calls_itself_claude_is_told_to_ask_while_it_plans_and_to_guess_no_prompts() {
     for (name, told) in [("@agentclientprotocol/claude-agent-acp", true), ("qwen-code", false)] {
         let mut desk = Desk::unknown();
         desk.open(Mode::Plan, Start::New);
         let mut greeting = greeting(json!({}));
         greeting["agentInfo"]["name"] = json!(name);
         let out = desk.answer_ok("initialize", greeting);
-        let settings = &only_line(&out)["params"]["_meta"]["claudeCode"]["options"]["settings"];
-        assert_eq!(settings["useAutoModeDuringPlan"] == false, told, "{name}: {out:?}");
+        let options = &only_line(&out)["params"]["_meta"]["claudeCode"]["options"];
+        assert_eq!(options["settings"]["useAutoModeDuringPlan"] == false, told, "{name}: {out:?}");
+        assert_eq!(options["promptSuggestions"] == false, told, "{name}: {out:?}");
     }
 }
 

@@ -27,7 +27,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Notify, mpsc};
 
 /// How long a test waits for anything before it fails. Nothing takes this long when all is well.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The future, or a failed test.
 pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {

@@ -13,12 +13,18 @@ driver = "acp"
 command = ["sh", "-c", "trap '' TERM; sleep 600 & setsid sleep 600 & echo up > rude.txt; while :; do sleep 0.1; done"]
 "#;
 
-/// The run of the hub whose mark a process carries.
-fn run_of(pid: i32) -> String {
-    let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-    let mark = environment.split(|byte| *byte == 0).find_map(|one| one.strip_prefix(b"LEASH_OF_LONGSHORE="));
-    let mark = String::from_utf8(mark.unwrap_or_default().to_vec()).unwrap();
-    mark.split(':').next().unwrap().to_owned()
+/// The run of the hub, from the mark that its agents carry. The shell that waits for the end of the hub carries none.
+fn run_of(rig: &Rig) -> String {
+    let mark = |pid: i32| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let mut words = environment.split(|byte| *byte == 0);
+        let mark = words.find_map(|one| one.strip_prefix(b"LEASH_OF_LONGSHORE="))?;
+        String::from_utf8(mark.to_vec()).ok()
+    };
+    let mark = rig.agents().into_iter().find_map(mark).expect("no agent carries a mark");
+    let run = mark.split(':').next().unwrap();
+    assert_eq!(run.len(), 32, "{mark}");
+    run.to_owned()
 }
 
 /// The processes that carry the mark of a run.
@@ -61,8 +67,7 @@ async fn a_hub_that_is_killed_and_started_again_leaves_no_process_behind() {
         let file = file(name);
         until(name, || file.exists()).await;
     }
-    let run = run_of(rig.agents()[0]);
-    assert_eq!(run.len(), 32, "{run}");
+    let run = run_of(&rig);
     assert!(marked(&run).len() >= 8, "{:?}", marked(&run));
     rig.kill().await;
     rig.start().await;
@@ -78,7 +83,7 @@ async fn a_hub_that_is_killed_and_never_started_again_leaves_no_process_behind()
     rig.open_with("rude", "ask").await;
     let file = rig.work().join("rude.txt");
     until("it runs", || file.exists()).await;
-    let run = run_of(rig.agents()[0]);
+    let run = run_of(&rig);
     assert!(marked(&run).len() >= 3, "{:?}", marked(&run));
     rig.kill().await;
     until("all of it is gone", || marked(&run).is_empty()).await;
