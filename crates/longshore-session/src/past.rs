@@ -145,7 +145,11 @@ impl Hub {
             Some(_) => {}
             // It is as an earlier hub left it: nobody has written to it since something last happened here.
             None if written < self.inner.started && written <= session.updated_at => {}
-            None => self.follow_record(session.session_id).await,
+            // Not waited for: whoever tells of what was found is asked for the size of this record, too.
+            None => {
+                let hub = self.clone();
+                tokio::spawn(async move { hub.follow_record(session.session_id).await });
+            }
         }
         Ok(())
     }

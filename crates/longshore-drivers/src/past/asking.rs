@@ -14,11 +14,12 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
+use super::desk::Wanted;
 use super::index::Key;
 use super::outside::OutsideTurns;
 use super::told::millis;
 use super::watch::{
-    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, SETTLED_AFTER_MS, Wanted, Watched, lock,
+    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, SETTLED_AFTER_MS, Watched, lock,
 };
 use super::{BATCH, LONGEST, Served, Told};
 use crate::clock;

@@ -27,6 +27,7 @@
 mod asking;
 pub mod claude;
 pub mod codex;
+mod desk;
 mod index;
 mod lines;
 pub mod opencode;
@@ -47,8 +48,9 @@ use longshore_model::time::Timestamp;
 use crate::discover::Surroundings;
 
 pub(crate) use asking::Errand;
+pub(crate) use desk::Wanted;
 pub use lines::{Part, RecordLine, RecordLines};
-pub(crate) use watch::{Wanted, Watcher};
+pub(crate) use watch::Watcher;
 
 /// How many records are known at once.
 pub const RECORDS: usize = 200_000;

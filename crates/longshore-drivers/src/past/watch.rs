@@ -1,6 +1,5 @@
 //! The tasks: one looks for records, two read.
 
-use std::collections::{HashMap, HashSet, VecDeque};
 use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -9,7 +8,7 @@ use std::time::Duration;
 use longshore_model::anchor::{FromAnchor, Past};
 use longshore_model::capability::Capabilities;
 use longshore_model::event::Draft;
-use longshore_model::id::{Ids, SessionId};
+use longshore_model::id::Ids;
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 use tokio::sync::{Notify, mpsc, oneshot};
@@ -17,6 +16,7 @@ use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
 use super::asking::{Called, Caller, Errand};
+use super::desk::{Bookmark, Desk, Wanted};
 use super::index::{Found, Index, Key, walk};
 use super::outside::OutsideTurns;
 use super::told::Shelf;
@@ -34,8 +34,6 @@ const READ_AT_ONCE: usize = 2;
 pub(super) const BATCHES: usize = 2;
 /// How many bytes of lines a batch has at most, unless a single line has more.
 pub(super) const BATCH_BYTES: usize = 4 << 20;
-/// How many readers are kept where they stand, for records that go on.
-const WARM: usize = 16;
 /// A conversation that began just now may be one of ours of which the hub has not heard yet.
 pub(super) const SETTLED_AFTER_MS: i64 = 3_000;
 /// A record to which nobody has written for so long is one in which nothing happens any more.
@@ -101,40 +99,6 @@ impl Watched {
             Kept::Served(_) => None,
         }
     }
-}
-
-/// What is to be read, and by whom.
-#[derive(Default)]
-struct Desk {
-    /// In the order in which it was asked for.
-    order: VecDeque<Key>,
-    wanted: HashMap<Key, Wanted>,
-    reading: HashSet<Key>,
-    warm: VecDeque<(Key, Bookmark)>,
-}
-
-/// What a session wants to know of a record.
-#[derive(Clone, Copy)]
-pub(crate) struct Wanted {
-    pub(crate) session: SessionId,
-    /// What comes after this place.
-    pub(crate) after: u64,
-    /// Only turns that began later.
-    pub(crate) since: Option<Timestamp>,
-}
-
-impl Wanted {
-    /// Whether a session of ours wants it, whose next prompt may wait for it.
-    fn is_waited_for(self) -> bool {
-        self.since.is_some()
-    }
-}
-
-/// A reader where it stands.
-struct Bookmark {
-    lines: RecordLines,
-    reader: Box<dyn Reader>,
-    at: Timestamp,
 }
 
 /// What was read at once.
@@ -226,9 +190,7 @@ impl Watcher {
     /// How many conversations are known, and how many of them are yet to be read.
     pub(crate) fn count(&self) -> (u64, u64) {
         let found = lock(&self.inner.index).count() + lock(&self.inner.shelf).count();
-        let desk = lock(&self.inner.desk);
-        let waiting = desk.wanted.keys().filter(|key| !desk.reading.contains(key)).count();
-        (found as u64, (waiting + desk.reading.len()) as u64)
+        (found as u64, lock(&self.inner.desk).count() as u64)
     }
 
     /// A session wants to know what comes after a place in a record.
@@ -241,12 +203,7 @@ impl Watcher {
         let Some(key) = key.filter(is_known) else {
             return tracing::debug!(agent, session = %wanted.session, "nobody keeps a record of that conversation");
         };
-        let mut desk = lock(&self.inner.desk);
-        match desk.wanted.insert(key.clone(), wanted) {
-            None if wanted.is_waited_for() => desk.order.push_front(key),
-            None => desk.order.push_back(key),
-            Some(_) => {}
-        }
+        lock(&self.inner.desk).want(key, wanted);
         self.inner.wake.notify_one();
     }
 }
@@ -371,11 +328,7 @@ impl Inner {
                 }
                 None => None,
             };
-            let mut desk = lock(&self.desk);
-            desk.reading.remove(&key);
-            if let Some(warm) = warm {
-                desk.keep(key, warm);
-            }
+            lock(&self.desk).done(key, warm);
         }
     }
 
@@ -477,31 +430,6 @@ impl Inner {
     fn is_at_rest(&self, key: &Key) -> bool {
         let written = lock(&self.index).get(key).map(|known| known.written);
         written.is_some_and(|written| written.plus_millis(AT_REST_AFTER_MS) < clock::now())
-    }
-}
-
-impl Desk {
-    /// What is to be read next: the first that nobody reads already.
-    fn next(&mut self) -> Option<(Key, Wanted)> {
-        let place = self.order.iter().position(|key| !self.reading.contains(key))?;
-        let key = self.order.remove(place)?;
-        let wanted = self.wanted.remove(&key)?;
-        self.reading.insert(key.clone());
-        Some((key, wanted))
-    }
-
-    /// The reader that stands at that place.
-    fn take_warm(&mut self, key: &Key, after: u64) -> Option<Bookmark> {
-        let place = self.warm.iter().position(|(of, _)| of == key)?;
-        let (_, warm) = self.warm.remove(place)?;
-        (warm.lines.place() == after).then_some(warm)
-    }
-
-    fn keep(&mut self, key: Key, warm: Bookmark) {
-        if self.warm.len() >= WARM {
-            self.warm.pop_front();
-        }
-        self.warm.push_back((key, warm));
     }
 }
 
