@@ -12,8 +12,8 @@ use std::io::Read;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::sync::{OnceLock, mpsc};
+use std::time::Duration;
 
 /// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
 const WITHIN: Duration = Duration::from_secs(3);
@@ -196,19 +196,17 @@ pub(super) fn answer(git: &mut Command) -> Option<Vec<OsString>> {
     // Where there is no git, nothing is set.
     let Ok(mut git) = git else { return Some(Vec::new()) };
     let mut said = git.stdout.take()?.take(LENGTH);
-    let listening = std::thread::spawn(move || {
+    let (heard, hearing) = mpsc::channel();
+    std::thread::spawn(move || {
         let mut text = Vec::new();
-        said.read_to_end(&mut text).map(|_| text)
+        // Nobody may listen any more.
+        let _ = heard.send(said.read_to_end(&mut text).map(|_| text));
     });
-    let deadline = Instant::now() + WITHIN;
-    while !listening.is_finished() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    let ended = listening.is_finished();
-    // It has said all, or nobody listens any more.
+    let text = hearing.recv_timeout(WITHIN);
+    // It has said all, or is not waited for.
     let _ = git.kill();
     let _ = git.wait();
-    let text = listening.join().ok()?.ok().filter(|_| ended)?;
+    let text = text.ok()?.ok()?;
     Some(text.split(|byte| *byte == 0).map(|line| OsString::from_vec(line.to_vec())).collect())
 }
 

@@ -20,7 +20,7 @@ use super::desk::{Bookmark, Desk, Wanted};
 use super::index::{Found, Index, Key, walk};
 use super::outside::OutsideTurns;
 use super::told::Shelf;
-use super::{BATCH, Reader, RecordLines, Records, Served, Told, WatchPast};
+use super::{BATCH, RecordLines, Records, Served, Told, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
 use crate::clock;
 use crate::discover::Surroundings;
