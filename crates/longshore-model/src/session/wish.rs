@@ -176,7 +176,7 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
-        let Some(open) = self.approvals.get(&approval) else {
+        let Some(open) = self.approvals.get(&approval).map(|ask| &ask.whole) else {
             return Err(match self.approvals_past.get(&approval) {
                 Some(Asked::Answered(first)) => Refusal::AlreadyDecided(first.clone()),
                 Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),
@@ -205,7 +205,7 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
-        let Some(open) = self.questions.get(&question) else {
+        let Some(open) = self.questions.get(&question).map(|ask| &ask.whole) else {
             return Err(match self.questions_past.get(&question) {
                 Some(Asked::Answered(first)) => Refusal::AlreadyAnswered(first.clone()),
                 Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),

@@ -203,7 +203,8 @@ fn whoever_has_a_process_group_of_its_own_is_on_the_leash() {
     let starts = |file: &String| !file.contains("/leash/") && read(file).contains(".process_group(0)");
     let starting: Vec<String> = in_drivers.filter(starts).collect();
     assert!(starting.len() >= 3, "{starting:?}");
-    let is_loose = |file: &String| !["leash::hold(", "Group::new("].iter().all(|word| read(file).contains(word));
+    let is_loose =
+        |file: &String| !["leash::hold(", "Group::new("].iter().all(|word| read(file).contains(word));
     let loose = starting.into_iter().filter(is_loose).collect();
     none(loose, "Nothing outlives the hub: hold what you start with `leash::hold`, and end it as a `Group`.");
 }
