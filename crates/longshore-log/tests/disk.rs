@@ -7,6 +7,7 @@ use std::path::Path;
 use longshore_log::{Batch, Durability, Log, LogError, Settings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
+use longshore_model::time::Timestamp;
 
 use crate::sample::{Talk, all, at, parts};
 
@@ -267,6 +268,33 @@ fn a_log_that_is_gone_or_empty_is_not_begun_anew_without_a_word() {
     // Whoever means it says so.
     fs::remove_file(folder.path().join("lock")).unwrap();
     drop(open(folder.path()).unwrap());
+}
+
+#[tokio::test]
+async fn the_copy_of_an_older_log_goes_with_a_session_that_is_erased_and_with_retention() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = open(folder.path()).unwrap();
+    let copy = folder.path().join("log.db.format-1");
+    let mut talk = Talk::new(1);
+    let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
+    log.append(talk.batch(turn)).await.unwrap();
+
+    fs::write(&copy, "it has the key xyzzyplugh").unwrap();
+    log.forget(Timestamp::from_micros(1)).await.unwrap();
+    assert!(copy.exists(), "it is younger than what retention drops");
+    let long_ago = std::time::UNIX_EPOCH + std::time::Duration::from_secs(60);
+    fs::File::options().write(true).open(&copy).unwrap().set_modified(long_ago).unwrap();
+    log.forget(at(0)).await.unwrap();
+    assert!(!copy.exists(), "retention came to it");
+
+    let mut talk = Talk::new(2);
+    let turn = talk.turn_of(2, &["the key is xyzzyplugh"]);
+    log.append(talk.batch(turn)).await.unwrap();
+    fs::write(&copy, "it has the key xyzzyplugh").unwrap();
+    assert!(!log.erase(Talk::new(3).session).await.unwrap());
+    assert!(copy.exists(), "nothing was erased");
+    assert!(log.erase(talk.session).await.unwrap());
+    assert!(!copy.exists(), "what is erased is in no copy either");
 }
 
 #[tokio::test]

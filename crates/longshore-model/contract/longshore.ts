@@ -999,10 +999,16 @@ export type TimelineItem = (
 }
   | {
   content: {
+    /** The call by which the agent handed it on; none where the agent tells of none. */
+    call?: (ToolCall | null);
     /** To which. */
     delegation: Delegation;
     /** How it ended. */
     end?: (DelegationEnd | null);
+    /** How that call ended. It may end long before the work does. */
+    outcome?: (ToolOutcome | null);
+    /** What it shall do. */
+    task?: string;
   };
   kind: "delegation";
 }

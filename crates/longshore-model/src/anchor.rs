@@ -127,6 +127,9 @@ pub struct Launch {
     /// How hard it shall think, in the agent's words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub effort: Option<String>,
+    /// Delegation goes no deeper than this session: what it handed on would be refused.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deepest: bool,
     /// The servers of tools that it is given.
     pub mcp_servers: Vec<McpServer>,
     /// Where it starts from.

@@ -128,13 +128,22 @@ pub enum Content {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         expired: Option<String>,
     },
-    /// What the agent handed to another session.
+    /// What the agent handed to another session. The text is what that one said, and at last its result.
     Delegation {
         /// To which.
         delegation: Delegation,
+        /// What it shall do.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        task: String,
         /// How it ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         end: Option<DelegationEnd>,
+        /// The call by which the agent handed it on; none where the agent tells of none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        call: Option<ToolCall>,
+        /// How that call ended. It may end long before the work does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        outcome: Option<ToolOutcome>,
     },
     /// The end of a turn.
     TurnEnd(TurnEnd),
@@ -149,7 +158,6 @@ pub enum Content {
 enum Key {
     Item(ItemId),
     TurnDiff(TurnId),
-    Delegation(ItemId),
     Approval(ApprovalId),
     Question(QuestionId),
 }
@@ -235,13 +243,7 @@ impl Timeline {
                 });
             }
 
-            Body::DelegationStarted(delegation) => {
-                let content = Content::Delegation { delegation: delegation.clone(), end: None };
-                match event.item {
-                    Some(item) => self.upsert(Key::Delegation(item), event, content),
-                    None => self.push(event, content),
-                }
-            }
+            Body::DelegationStarted(delegation) => self.delegation_started(event, delegation),
             Body::DelegationFinished(ended) => self.delegation_finished(event, ended),
             Body::TurnFinished(end) => self.push(event, Content::TurnEnd(end.clone())),
 
@@ -300,28 +302,12 @@ impl Timeline {
             | Content::Delegation { .. }
             | Content::TurnEnd(_) => event.text().to_owned(),
         };
-        self.items.push(Item {
-            seq: event.seq,
-            id: event.item,
-            turn: event.turn,
-            started_at: event.at,
-            ended_at: Some(event.at),
-            text,
-            content,
-        });
+        self.items.push(Item { ended_at: Some(event.at), text, ..begun(event, content) });
     }
 
     fn entry(&mut self, key: Key, event: &Event, content: impl FnOnce() -> Content) -> &mut Item {
         let at = *self.index.entry(key).or_insert_with(|| {
-            self.items.push(Item {
-                seq: event.seq,
-                id: event.item,
-                turn: event.turn,
-                started_at: event.at,
-                ended_at: None,
-                text: String::new(),
-                content: content(),
-            });
+            self.items.push(begun(event, content()));
             self.items.len() - 1
         });
         &mut self.items[at]
@@ -331,7 +317,9 @@ impl Timeline {
     fn grow(&mut self, event: &Event, content: impl FnOnce() -> Content) {
         let Some(id) = event.item else { return };
         let item = self.entry(Key::Item(id), event, content);
-        if item.ended_at.is_none() {
+        // The call of a delegation may end before the work; after that nothing grows until the result is there.
+        let called = matches!(item.content, Content::Delegation { outcome: Some(_), .. });
+        if item.ended_at.is_none() && !called {
             item.text.push_str(event.text());
         }
     }
@@ -369,14 +357,25 @@ impl Timeline {
     fn tool(&mut self, event: &Event, newest: &ToolCall) {
         let Some(id) = event.item else { return };
         let fresh = || Content::Tool { call: newest.clone(), outcome: None, changes: Vec::new() };
-        if let Content::Tool { call, .. } = &mut self.entry(Key::Item(id), event, fresh).content {
+        let content = &mut self.entry(Key::Item(id), event, fresh).content;
+        if let Content::Tool { call, .. } = content {
             *call = newest.clone();
+        } else if let Content::Delegation { call, .. } = content {
+            *call = Some(newest.clone());
         }
     }
 
     fn tool_finished(&mut self, event: &Event, ended: &ToolOutcome) {
         let Some(id) = event.item else { return };
         let item = self.entry(Key::Item(id), event, unknown_tool);
+        if let Content::Delegation { outcome, end, .. } = &mut item.content {
+            *outcome = Some(ended.clone());
+            // The result is the last word; what the call said of it stands in until then.
+            if end.is_none() || item.text.is_empty() {
+                item.text = event.text().to_owned();
+            }
+            return;
+        }
         if let Content::Tool { outcome, .. } = &mut item.content {
             *outcome = Some(ended.clone());
         }
@@ -412,6 +411,28 @@ impl Timeline {
         }
     }
 
+    /// A delegation on a tool's item takes its place: they are one thing.
+    fn delegation_started(&mut self, event: &Event, begun_now: &Delegation) {
+        let of = |call, outcome| Content::Delegation {
+            delegation: begun_now.clone(),
+            task: event.text().to_owned(),
+            end: None,
+            call,
+            outcome,
+        };
+        let Some(id) = event.item else { return self.items.push(begun(event, of(None, None))) };
+        let item = self.entry(Key::Item(id), event, || of(None, None));
+        let (call, outcome) = if let Content::Tool { call, outcome, .. } = &mut item.content {
+            (Some(call.clone()), outcome.take())
+        } else if let Content::Delegation { call, outcome, .. } = &mut item.content {
+            (call.take(), outcome.take())
+        } else {
+            (None, None)
+        };
+        item.content = of(call, outcome);
+        item.ended_at = None;
+    }
+
     fn delegation_finished(&mut self, event: &Event, ended: &DelegationEnd) {
         let of = |item: &&mut Item| matches!(&item.content, Content::Delegation { delegation, .. } if delegation.child == ended.child);
         if let Some(item) = self.items.iter_mut().rev().find(of) {
@@ -421,6 +442,19 @@ impl Timeline {
             item.text = event.text().to_owned();
             item.ended_at = Some(event.at);
         }
+    }
+}
+
+/// A thing as it begins.
+fn begun(event: &Event, content: Content) -> Item {
+    Item {
+        seq: event.seq,
+        id: event.item,
+        turn: event.turn,
+        started_at: event.at,
+        ended_at: None,
+        text: String::new(),
+        content,
     }
 }
 

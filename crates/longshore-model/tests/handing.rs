@@ -7,7 +7,9 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::id::{SessionId, TurnId};
 use longshore_model::info::{Activity, Status};
 use longshore_model::item::{MOST_ATTACHED, ToolOutcome, ToolStatus};
-use longshore_model::lifecycle::{Delegation, DelegationEnd, Sleep, SleepCause, TurnErrorCode, TurnOutcome};
+use longshore_model::lifecycle::{
+    Delegation, DelegationEnd, FaultCode, SessionFault, Sleep, SleepCause, TurnErrorCode, TurnOutcome,
+};
 use longshore_model::session::{Effect, GO_ON};
 
 use crate::stage::{Stage, everything};
@@ -264,5 +266,65 @@ fn an_agent_that_is_put_to_sleep_does_not_make_its_session_the_latest() {
     stage.wait(3_600_000);
     stage.gone(Sleep { cause: SleepCause::Idle, ..Sleep::default() }, "stopped, since nobody needed it");
     assert_eq!(stage.session.info().updated_at, last);
+
+/// A session whose agent has forgotten, noticed it when it was prompted, and is started again.
+fn forgetful() -> (Stage, TurnId) {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("hello");
+    stage.finish(turn, TurnOutcome::Completed);
+    let turn = stage.prompt("and now?");
+    stage.effects.clear();
+    let fault = SessionFault { code: FaultCode::ResumeFailed };
+    stage.said(Draft::new(Body::SessionError(fault)).text("no rollout found"));
+    stage.gone(Sleep { cause: SleepCause::Exited, ..Sleep::default() }, "no rollout found");
+    (stage, turn)
+}
+
+#[test]
+fn an_agent_that_notices_only_when_it_is_prompted_that_it_has_forgotten_is_prompted_again() {
+    let (mut stage, turn) = forgetful();
+    assert!(matches!(&stage.effects[..], [Effect::LaunchFromLog(_)]), "{:?}", stage.effects);
+    assert_eq!(stage.session.info().turn, Some(turn), "the turn goes on");
+    stage.check();
+    let from = stage.events.len();
+    stage.effects.clear();
+    stage.is_ready();
+    assert_eq!(stage.kinds(from), ["session_ready", "session_revived"], "nothing is said twice");
+    let told = stage.effects.iter().find_map(|effect| match effect {
+        Effect::Tell(AgentCommand::Prompt { turn, text, .. }) => Some((*turn, text.clone())),
+        _ => None,
+    });
+    assert_eq!(told, Some((turn, "and now?".to_owned())));
+    stage.finish(turn, TurnOutcome::Completed);
+    stage.check();
+}
+
+#[test]
+fn an_agent_that_forgot_too_late_and_does_not_start_fails_that_turn_and_no_other() {
+    let (mut stage, turn) = forgetful();
+    let behind = stage.prompt("and then?");
+    let from = stage.events.len();
+    stage.effects.clear();
+    stage.gone(Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() }, "it does not start at all");
+    let ends: Vec<_> =
+        stage.events[from..].iter().filter(|event| matches!(event.body, Body::TurnFinished(_))).collect();
+    assert_eq!(ends.iter().map(|end| end.turn).collect::<Vec<_>>(), [Some(turn)]);
+    assert!(
+        stage.session.info().queue.iter().any(|waiting| waiting.turn == behind),
+        "that one is tried anew"
+    );
+    stage.check();
+}
+
+#[test]
+fn a_turn_that_waits_for_an_agent_that_forgot_can_be_stopped() {
+    let (mut stage, turn) = forgetful();
+    stage.wish(Command::Interrupt).unwrap();
+    let end = stage.events.iter().rfind(|event| matches!(event.body, Body::TurnFinished(_))).unwrap();
+    assert!(matches!(&end.body, Body::TurnFinished(end) if end.outcome == TurnOutcome::Interrupted));
+    assert_eq!(end.turn, Some(turn));
+    stage.effects.clear();
+    stage.is_ready();
+    assert!(!stage.effects.iter().any(|effect| matches!(effect, Effect::Tell(_))), "{:?}", stage.effects);
     stage.check();
 }

@@ -188,11 +188,12 @@ fn edited() -> Stage {
     stage
 }
 
-/// Work handed on, and the lines between things.
+/// Work handed on, which is one thing with the call that hands it on, and the lines between things.
 fn shared() -> Stage {
     use longshore_model::command::Command;
     use longshore_model::event::{Body, Draft, NoticeLevel};
     use longshore_model::id::SessionId;
+    use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
     use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
 
     let mut stage = Stage::ready();
@@ -206,6 +207,37 @@ fn shared() -> Stage {
         let end = DelegationEnd { child, outcome: TurnOutcome::Completed };
         stage.said(Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text("found it"));
     }
+    // By a call that waits for the work, and by one that does not. One child says something on the way.
+    for waits in [true, false] {
+        let (item, child) = (stage.item(), stage.mint(SessionId::mint));
+        let call = ToolCall {
+            name: "delegate_to_helper".to_owned(),
+            kind: ToolKind::Delegate,
+            ..ToolCall::unknown()
+        };
+        let delegation = Delegation { child, agent: "helper".into() };
+        let end = DelegationEnd { child, outcome: TurnOutcome::Completed };
+        let returns =
+            Draft::new(Body::ToolFinished(ToolOutcome::of(ToolStatus::Completed))).turn(turn).item(item);
+        let ends = Draft::new(Body::DelegationFinished(end)).turn(turn).item(item).text("found it");
+        stage.said(Draft::new(Body::ToolStarted(call)).turn(turn).item(item));
+        stage
+            .said(Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item).text("look into it"));
+        stage.said(Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text("I look"));
+        if waits {
+            stage.said(ends);
+            stage.said(returns.text("found it"));
+        } else {
+            stage.said(returns.text("it works in the background"));
+            stage.said(Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text("too late"));
+            stage.said(ends);
+        }
+    }
+    // One that still works when the session is closed.
+    let (item, child) = (stage.item(), stage.mint(SessionId::mint));
+    let delegation = Delegation { child, agent: "helper".into() };
+    stage.said(Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item).text("look again"));
+    stage.said(Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text("I look"));
     for level in [NoticeLevel::Info, NoticeLevel::Warning, NoticeLevel::Error] {
         stage.said(Draft::new(Body::Notice { level }).turn(turn).text("a word on the way"));
     }
@@ -213,4 +245,22 @@ fn shared() -> Stage {
     stage.wish(Command::Rename("Shared".to_owned())).unwrap();
     stage.wish(Command::Close).unwrap();
     stage
+}
+
+#[test]
+fn a_delegation_and_the_call_that_makes_it_are_one_thing() {
+    use longshore_model::timeline::Content;
+
+    let timeline = Timeline::of(&shared().events);
+    let mut ids: Vec<_> = timeline.items.iter().filter_map(|item| item.id).collect();
+    let told = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!(ids.len(), told, "no two things have one id: {:#?}", timeline.items);
+    let called = timeline.items.iter().filter(|item| {
+        matches!(&item.content, Content::Delegation { call: Some(_), outcome: Some(_), end: Some(_), task, .. }
+            if task == "look into it" && item.text == "found it" && item.ended_at.is_some())
+    });
+    assert_eq!(called.count(), 2, "{:#?}", timeline.items);
+    assert!(!timeline.items.iter().any(|item| matches!(item.content, Content::Tool { .. })));
 }

@@ -8,7 +8,8 @@
 //! | approvals and questions | with names of their own, once it is known how they ended: none is open |
 //! | attachments that lie in files or elsewhere | left out: they would be read here |
 //! | work that other sessions did | kept as raw events: sessions of this hub are nobody's children in a file |
-//! | what went on around it: modes, models, the agent's own name for the conversation, prompts that waited | kept as raw events, which mean nothing |
+//! | what went on around it: modes, models, prompts that waited | kept as raw events, which mean nothing |
+//! | the agent's own name for the conversation | the same; people are told if a session here has that name |
 //! | lines of an agent whose memory is the log | left out: they would be its memory, with all that was ever allowed |
 
 // What is not named here is not let in: that is the safe side for whatever kind of event there will be.
@@ -19,8 +20,8 @@ use std::collections::HashMap;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::event::{Actor, AgentName, Body, Event, NoticeLevel, Raw};
-use longshore_model::id::{ApprovalId, QuestionId, SessionId};
-use longshore_model::lifecycle::{Opened, TurnErrorCode};
+use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
+use longshore_model::lifecycle::{NativeId, Opened, TurnErrorCode};
 use longshore_model::time::Timestamp;
 
 /// How many bytes of a title are taken over.
@@ -41,6 +42,10 @@ pub(crate) struct Customs {
     now: Timestamp,
     /// Approvals and questions of which it is not known yet how they ended.
     waiting: HashMap<uuid::Uuid, Told>,
+    /// The agent's name for the conversation, as the file says. Nothing is done by it; people are told of a namesake.
+    native: Option<NativeId>,
+    /// That name was looked for.
+    looked_for: bool,
 }
 
 impl Customs {
@@ -81,13 +86,13 @@ impl Customs {
             from_file: true,
             ..opened
         };
-        let customs = Self { session: event.session, agent, remembers_lines, now, waiting: HashMap::new() };
+        let waiting = HashMap::new();
+        let (session, native, looked_for) = (event.session, None, false);
+        let customs = Self { session, agent, remembers_lines, now, waiting, native, looked_for };
         event.body = Body::SessionOpened(Box::new(opened));
         (event.turn, event.item, event.parent) = (None, None, None);
-        let said = |(level, text): (NoticeLevel, String)| {
-            let notice = Event { body: Body::Notice { level }, text: Some(text), ..event.clone() };
-            (customs.dated(notice), None)
-        };
+        let at = event.at;
+        let said = |(level, text): (NoticeLevel, String)| customs.remark(level, text, at);
         let mut told: Vec<Told> = notices.into_iter().map(said).collect();
         told.insert(0, (customs.dated(event), None));
         (customs, told)
@@ -153,10 +158,52 @@ impl Customs {
             | Body::UsageUpdated(_)
             | Body::UsageLimited(_)
             | Body::Raw { .. } => {}
+            Body::SessionReady(ready) => {
+                self.native = self.native.take().or(ready.native.take());
+                event.body = kept_raw();
+            }
             body if body.kind().conversation => {}
             _ => event.body = kept_raw(),
         }
         vec![(event, raw)]
+    }
+
+    /// Whose conversation it is.
+    pub(crate) fn agent(&self) -> AgentName {
+        self.agent.clone()
+    }
+
+    /// The agent's name for the conversation, once, when the file has said it.
+    pub(crate) fn take_native(&mut self) -> Option<NativeId> {
+        let native = self.native.clone().filter(|_| !self.looked_for);
+        self.looked_for |= native.is_some();
+        native
+    }
+
+    /// Tells people that the conversation is here already, as a session that knows it from the agent itself.
+    ///
+    /// The two stay apart: whoever wrote the file could name any conversation of this machine, and would speak in it.
+    pub(crate) fn namesake(&self, known: SessionId) -> Told {
+        let text = format!(
+            "the file names a conversation that is here already: {known}. The two stay apart, since a file could name any \
+             conversation; what the agent itself remembers goes on in {known}, what the file says goes on here"
+        );
+        self.remark(NoticeLevel::Warning, text, self.now)
+    }
+
+    fn remark(&self, level: NoticeLevel, text: String, at: Timestamp) -> Told {
+        let notice = Event {
+            seq: Seq::ZERO,
+            session: self.session,
+            agent: self.agent.clone(),
+            at,
+            turn: None,
+            item: None,
+            parent: None,
+            text: Some(text),
+            body: Body::Notice { level },
+        };
+        (self.dated(notice), None)
     }
 
     /// Of this session and its agent, and not from the future, where it would stand before everything else for long.

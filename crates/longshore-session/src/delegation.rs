@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::error::HubError;
-use crate::hub::{Hub, OpenRequest};
+use crate::hub::{Hub, Inner, OpenRequest};
 use crate::subscription::Subscription;
 
 /// How deep delegation may go: the child of a child of a child delegates no further.
@@ -143,14 +143,21 @@ impl Hub {
         let command = AgentCommand::Child { call: call.to_owned(), news };
         self.inner.to_anchor(ToAnchor::Tell { session: parent, command }).await;
     }
+}
 
-    /// How many sessions stand above this one.
-    async fn depth(&self, session: SessionId) -> Result<usize, HubError> {
-        let mut above = self.session(session).await?.parent;
-        let mut depth = 0;
+impl Inner {
+    /// Whether a session of this parent stands as deep as delegation goes. One that cannot be told is told it when it
+    /// delegates.
+    pub(crate) async fn is_deepest(&self, parent: Option<SessionId>) -> bool {
+        self.depth_under(parent).await.is_ok_and(|depth| depth >= DEPTH)
+    }
+
+    /// How many sessions stand above one of this parent, as far as it matters.
+    async fn depth_under(&self, parent: Option<SessionId>) -> Result<usize, HubError> {
+        let (mut above, mut depth) = (parent, 0);
         while let Some(session) = above.filter(|_| depth < DEPTH) {
             depth += 1;
-            above = self.inner.log.session(session).await?.and_then(|info| info.parent);
+            above = self.log.session(session).await?.and_then(|info| info.parent);
         }
         Ok(depth)
     }
@@ -184,10 +191,10 @@ impl Child<'_> {
     }
 
     async fn work(&mut self, task: Task) -> Result<Ended, HubError> {
-        if self.hub.depth(self.parent).await? >= DEPTH {
+        let parent = self.hub.session(self.parent).await?;
+        if self.hub.inner.depth_under(parent.parent).await? >= DEPTH {
             return Ok(Ended::failed(format!("delegation goes {DEPTH} sessions deep and no further")));
         }
-        let parent = self.hub.session(self.parent).await?;
         let Task { agent, task, cwd, mode, model } = task;
         let request = OpenRequest {
             agent: agent.to_string(),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_model::anchor::{Start, ToAnchor};
+use longshore_model::anchor::{Launch, Start, ToAnchor};
 use longshore_model::session::Effect;
 use tracing::warn;
 
@@ -14,26 +14,22 @@ use crate::story::story_of;
 impl Actor {
     pub(crate) async fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Launch(launch) => {
-                self.agent = AgentHere::Yes;
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
-            }
+            Effect::Launch(launch) => self.launch(launch).await,
             Effect::LaunchFromLog(mut launch) => {
-                self.agent = AgentHere::Yes;
-                match story_of(&*self.hub.log, self.id).await {
+                let running = self.session.as_ref().and_then(|session| session.turn());
+                match story_of(&*self.hub.log, self.id, running).await {
                     Ok(story) => launch.start = story.map_or(Start::New, |story| Start::Told { story }),
                     Err(error) => warn!(session = %self.id, %error, "cannot read the story back"),
                 }
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+                self.launch(launch).await;
             }
             Effect::LaunchFromLines(mut launch) => {
-                self.agent = AgentHere::Yes;
                 match lines_of(&*self.hub.log, self.id).await {
                     Ok(lines) if lines.is_empty() => launch.start = Start::New,
                     Ok(lines) => launch.start = Start::Lines { lines },
                     Err(error) => warn!(session = %self.id, %error, "cannot read the lines back"),
                 }
-                self.hub.to_anchor(ToAnchor::Open(launch)).await;
+                self.launch(launch).await;
             }
             Effect::Tell(command) => self.hub.to_anchor(ToAnchor::Tell { session: self.id, command }).await,
             Effect::Stop => self.hub.to_anchor(ToAnchor::Stop { session: self.id }).await,
@@ -49,5 +45,12 @@ impl Actor {
                 }
             }
         }
+    }
+
+    async fn launch(&mut self, mut launch: Launch) {
+        self.agent = AgentHere::Yes;
+        let parent = self.session.as_ref().and_then(|session| session.parent());
+        launch.deepest = self.hub.is_deepest(parent).await;
+        self.hub.to_anchor(ToAnchor::Open(launch)).await;
     }
 }

@@ -86,6 +86,11 @@ impl Hub {
             *last = event.0.seq;
             told.extend(customs.pass(event));
         }
+        if let Some(native) = customs.take_native()
+            && let Some(known) = self.inner.log.native(customs.agent(), native).await?
+        {
+            told.push(customs.namesake(known.session_id));
+        }
         let mut frames = Vec::new();
         let mut head = self.inner.log.head(id).await?;
         for (mut event, raw) in told {

@@ -1,7 +1,7 @@
 //! The story of a session: its timeline, and its timeline in words for an agent that no longer remembers.
 
 use longshore_log::{Log, WithRaw};
-use longshore_model::id::{Seq, SessionId};
+use longshore_model::id::{Seq, SessionId, TurnId};
 use longshore_model::timeline::{Content, Item, Timeline};
 
 use crate::error::HubError;
@@ -31,10 +31,15 @@ pub(crate) async fn fold_on(
     }
 }
 
-/// None when there is nothing to tell.
-pub(crate) async fn story_of(log: &dyn Log, session: SessionId) -> Result<Option<String>, HubError> {
+/// None when there is nothing to tell. The turn that runs is no part of it: the agent is prompted with that.
+pub(crate) async fn story_of(
+    log: &dyn Log,
+    session: SessionId,
+    running: Option<TurnId>,
+) -> Result<Option<String>, HubError> {
     let timeline = fold_on(log, session, Timeline::default()).await?;
-    let told: Vec<String> = timeline.items.iter().filter_map(tell).collect();
+    let before = timeline.items.iter().filter(|item| running.is_none() || item.turn != running);
+    let told: Vec<String> = before.filter_map(tell).collect();
     if told.is_empty() {
         return Ok(None);
     }
@@ -58,6 +63,9 @@ fn tell(item: &Item) -> Option<String> {
             let what = call.command.clone().unwrap_or_else(|| call.input.to_string());
             Some(format!("You ran {} `{what}`:\n{}", call.name, cut(text)))
         }
+        Content::Delegation { delegation, task, .. } => {
+            Some(format!("You handed to {} `{}`:\n{}", delegation.agent, cut(task), cut(text)))
+        }
         Content::Diff { changes, .. } => {
             let files: Vec<String> =
                 changes.iter().map(|change| format!("{}\n{}", change.path, cut(&change.diff))).collect();
@@ -71,7 +79,6 @@ fn tell(item: &Item) -> Option<String> {
         | Content::TurnDiff
         | Content::Approval { .. }
         | Content::Question { .. }
-        | Content::Delegation { .. }
         | Content::TurnEnd(_)
         | Content::Notice { .. } => None,
     }

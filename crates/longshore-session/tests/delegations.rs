@@ -131,9 +131,11 @@ async fn what_cannot_be_done_is_told_to_the_parent() {
 async fn no_more_than_four_work_at_once_and_none_too_deep() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let mut parent = rig.ready().await;
-    for _ in 0..3 {
+    for deepest in [false, false, true] {
         delegate(&rig, parent, "deeper", DelegateWish::Begin(task("codex"))).await;
-        parent = rig.launched().await.session;
+        let launch = rig.launched().await;
+        assert_eq!(launch.deepest, deepest, "it is told whether it may delegate");
+        parent = launch.session;
         let opened = rig.told().await;
         assert!(matches!(opened, ToAnchor::Tell { .. }), "{opened:?}");
     }

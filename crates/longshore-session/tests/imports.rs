@@ -166,6 +166,25 @@ async fn an_export_can_be_imported_elsewhere_once() {
 }
 
 #[tokio::test]
+async fn a_conversation_that_is_here_already_is_named_and_left_alone() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let known = rig.ready().await;
+    let before = rig.hub.session(known).await.unwrap();
+    let native = before.native.clone().unwrap();
+    let mut forgery = Forgery::of("codex");
+    for _ in 0..2 {
+        forgery.add(ready(&native), None);
+    }
+    let imported = rig.hub.import(request(forgery.events)).await.unwrap();
+    assert_ne!(imported.session_id, known);
+    assert_eq!(imported.native, None, "it does not speak in that conversation");
+    assert_eq!(rig.hub.session(known).await.unwrap().head, before.head, "which is left alone");
+    let timeline = rig.hub.timeline(imported.session_id).await.unwrap();
+    let named = timeline.items.iter().filter(|item| item.text.contains(&known.to_string()));
+    assert_eq!(named.count(), 1, "people are told once where it is");
+}
+
+#[tokio::test]
 async fn a_folder_that_is_known_here_is_taken_over() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));
     let mut forgery = Forgery::of("codex");

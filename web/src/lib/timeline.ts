@@ -11,7 +11,6 @@ type Draft = TimelineItem & { content?: Record<string, unknown> };
 const key = {
   item: (id: string) => `item ${id}`,
   turnDiff: (turn: string) => `turn-diff ${turn}`,
-  delegation: (item: string) => `delegation ${item}`,
   approval: (id: string) => `approval ${id}`,
   question: (id: string) => `question ${id}`,
 };
@@ -24,11 +23,10 @@ export function keyOf(item: TimelineItem): string | undefined {
     case "plan":
     case "tool":
     case "diff":
+    case "delegation":
       return item.id ? key.item(item.id) : undefined;
     case "turn_diff":
       return item.turn ? key.turnDiff(item.turn) : undefined;
-    case "delegation":
-      return item.id ? key.delegation(item.id) : undefined;
     case "approval":
       return key.approval(item.content.request.approval);
     case "question":
@@ -182,10 +180,8 @@ export class Timeline {
       case "question_expired":
         return this.answered(key.question(event.payload.question), event, { expired: event.text ?? "" });
 
-      case "delegation_started": {
-        const content: Content = { kind: "delegation", content: { delegation: event.payload } };
-        return event.item ? this.upsert(key.delegation(event.item), event, content) : this.push(event, content);
-      }
+      case "delegation_started":
+        return this.delegationStarted(event);
       case "delegation_finished":
         return this.delegationFinished(event);
       case "turn_finished":
@@ -253,7 +249,9 @@ export class Timeline {
   private grow(event: Event, fresh: Content): void {
     if (!event.item) return;
     this.entry(key.item(event.item), event, fresh, (item) => {
-      if (!item.endedAt) say(item, (item.text ?? "") + (event.text ?? ""));
+      // The call of a delegation may end before the work; after that nothing grows until the result is there.
+      const called = item.kind === "delegation" && item.content.outcome;
+      if (!item.endedAt && !called) say(item, (item.text ?? "") + (event.text ?? ""));
     });
   }
 
@@ -290,13 +288,19 @@ export class Timeline {
   private tool(event: Event, call: ToolCall): void {
     if (!event.item) return;
     this.entry(key.item(event.item), event, { kind: "tool", content: { call } }, (item) => {
-      if (item.kind === "tool") item.content = { ...item.content, call };
+      if (item.kind === "tool" || item.kind === "delegation") item.content = { ...item.content, call };
     });
   }
 
   private toolFinished(event: Event & { type: "tool_finished" }): void {
     if (!event.item) return;
     this.entry(key.item(event.item), event, unknownTool(), (item) => {
+      if (item.kind === "delegation") {
+        item.content = { ...item.content, outcome: event.payload };
+        // The result is the last word; what the call said of it stands in until then.
+        if (!item.content.end || !item.text) say(item, event.text);
+        return;
+      }
       if (item.kind === "tool") item.content = { ...item.content, outcome: event.payload };
       say(item, event.text);
       item.endedAt = event.timestamp;
@@ -316,6 +320,21 @@ export class Timeline {
         if (status === "running") delete item.endedAt;
         else item.endedAt = event.timestamp;
       }
+    });
+  }
+
+  /** A delegation on a tool's item takes its place: they are one thing. */
+  private delegationStarted(event: Event & { type: "delegation_started" }): void {
+    const begun = { delegation: event.payload, ...(event.text && { task: event.text }) };
+    const fresh: Content = { kind: "delegation", content: begun };
+    if (!event.item) {
+      this.items.push(this.begin(event, fresh));
+      return;
+    }
+    this.entry(key.item(event.item), event, fresh, (item) => {
+      const { call, outcome } = item.kind === "tool" || item.kind === "delegation" ? item.content : {};
+      Object.assign(item, { kind: "delegation", content: { ...begun, ...(call && { call }), ...(outcome && { outcome }) } });
+      delete item.endedAt;
     });
   }
 
@@ -356,9 +375,6 @@ function toldOf(event: Event): string {
       return key.question(event.payload.question);
     case "turn_diff":
       return key.turnDiff(event.turn ?? "");
-    case "delegation_started":
-    case "delegation_finished":
-      return key.delegation(event.item ?? "");
     default:
       return key.item(event.item ?? "");
   }

@@ -71,6 +71,7 @@ pub(crate) fn translate(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
         mode: Mode::Ask,
         model: None,
         effort: None,
+        deepest: false,
         mcp_servers: Vec::new(),
         start: Start::New,
     }));

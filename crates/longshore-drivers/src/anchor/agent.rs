@@ -19,7 +19,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
-use super::ending::{Cause, Ending};
+use super::ending::{self, Cause, Ending};
 use super::home::Home;
 use super::interrupts::{Interrupts, UnheededInterrupt};
 use super::job::{Job, Purpose, Started};
@@ -370,7 +370,10 @@ impl Agent {
     }
 
     /// Something is said in a session. What was run for a turn that was interrupted ends with it.
-    fn say(&mut self, session: SessionId, draft: Draft) {
+    fn say(&mut self, session: SessionId, mut draft: Draft) {
+        if matches!(self.cause, Some(Cause::Shutdown)) && !self.interrupts.is_told(session) {
+            draft = ending::without_end_of_turn(draft);
+        }
         self.interrupts.said(session, draft.turn, &draft.body);
         if let Body::TurnFinished(end) = &draft.body {
             self.workshop.turn_ends(session, end.outcome == TurnOutcome::Interrupted);

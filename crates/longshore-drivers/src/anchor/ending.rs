@@ -3,7 +3,8 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use longshore_model::lifecycle::{Sleep, SleepCause};
+use longshore_model::event::{Body, Draft};
+use longshore_model::lifecycle::{Sleep, SleepCause, TurnOutcome};
 use rustix::process::Signal;
 
 use crate::transport::Ended;
@@ -211,11 +212,39 @@ fn complaint(stderr: &str) -> Option<String> {
     Some(lines[begin..=end].join("\n").trim().to_owned())
 }
 
+/// What an agent says while the hub stops. One that says that its turn broke off says so because it is being stopped:
+/// the turn ends with the agent, for that reason, so that it can be resumed; and what waits behind it is not sent to an
+/// agent that is going.
+pub(crate) fn without_end_of_turn(draft: Draft) -> Draft {
+    let Body::TurnFinished(end) = &draft.body else { return draft };
+    match end.outcome {
+        TurnOutcome::Completed => draft,
+        TurnOutcome::Interrupted | TurnOutcome::Failed => {
+            Draft { body: Body::Raw { kind: "stopped".to_owned(), fault: None }, ..draft }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::ExitStatus;
 
+    use longshore_model::event::Raw;
+    use longshore_model::lifecycle::TurnEnd;
+
     use super::*;
+
+    #[test]
+    fn a_turn_that_breaks_off_since_the_hub_stops_ends_with_its_agent() {
+        for (outcome, stays) in
+            [(TurnOutcome::Completed, true), (TurnOutcome::Interrupted, false), (TurnOutcome::Failed, false)]
+        {
+            let said = Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).raw(Raw::from("{}"));
+            let left = without_end_of_turn(said.clone());
+            assert_eq!(left == said, stays, "{left:?}");
+            assert_eq!(left.raw, said.raw, "its line is kept");
+        }
+    }
 
     fn ended(raw: i32, signalled: Option<Signal>) -> Ended {
         Ended {

@@ -82,6 +82,11 @@ impl Interrupts {
         }
     }
 
+    /// Whether a turn of the session was interrupted and has not ended.
+    pub(crate) fn is_told(&self, session: SessionId) -> bool {
+        self.told.contains_key(&session)
+    }
+
     /// The session is not hosted any more.
     pub(crate) fn forget(&mut self, session: SessionId) {
         self.running.remove(&session);

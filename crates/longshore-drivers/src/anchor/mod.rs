@@ -242,6 +242,7 @@ mod tests {
             mode: Mode::Ask,
             model: None,
             effort: None,
+            deepest: false,
             mcp_servers: vec![
                 server("files", "of the session"),
                 server("a", "${FILES_KEY}"),

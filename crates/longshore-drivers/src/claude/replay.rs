@@ -89,6 +89,7 @@ impl Play for Player {
             mode,
             model: after("--model"),
             effort: None,
+            deepest: false,
             mcp_servers: Vec::new(),
             start,
         };

@@ -244,6 +244,7 @@ impl Player {
             mode,
             model: params["model"].as_str().map(str::to_owned),
             effort: None,
+            deepest: false,
             mcp_servers: Vec::new(),
             start,
         };

@@ -48,7 +48,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full],
         models: true,
-        effort: false,
+        effort: true,
         memory_in_log: false,
         own_record: true,
         custom: BTreeMap::new(),

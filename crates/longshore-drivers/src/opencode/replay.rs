@@ -191,6 +191,7 @@ impl Player {
             mode: Mode::Ask,
             model: None,
             effort: None,
+            deepest: false,
             mcp_servers: Vec::new(),
             start,
         };

@@ -66,7 +66,17 @@ impl<D: Driver> Desk<D> {
 
     pub(crate) fn launch(&self, mode: Mode, start: Start) -> Launch {
         let (session, agent, cwd) = (self.session, self.agent.clone(), "/w".to_owned());
-        Launch { session, agent, cwd, mode, model: None, effort: None, mcp_servers: Vec::new(), start }
+        Launch {
+            session,
+            agent,
+            cwd,
+            mode,
+            model: None,
+            effort: None,
+            deepest: false,
+            mcp_servers: Vec::new(),
+            start,
+        }
     }
 
     pub(crate) fn open(&mut self, mode: Mode, start: Start) -> Output {

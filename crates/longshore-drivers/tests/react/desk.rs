@@ -51,6 +51,15 @@ impl Desk {
     }
 
     pub(super) fn with(settings: Settings, lines: Vec<Raw>) -> Self {
+        Self::launched(settings, lines, false)
+    }
+
+    /// In a session that nothing is delegated from.
+    pub(super) fn deepest() -> Self {
+        Self::launched(settings(), Vec::new(), true)
+    }
+
+    fn launched(settings: Settings, lines: Vec<Raw>, deepest: bool) -> Self {
         let mut ids = Ids::seeded(5);
         let session = SessionId::mint(&mut Context { now: Timestamp::from_micros(1), ids: &mut ids });
         let machine = Machine::new(settings);
@@ -63,6 +72,7 @@ impl Desk {
             mode: Mode::Ask,
             model: None,
             effort: None,
+            deepest,
             mcp_servers: Vec::new(),
             start: Start::New,
         };

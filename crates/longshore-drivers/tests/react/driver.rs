@@ -25,6 +25,7 @@ fn launch(start: Start) -> Launch {
         mode: Mode::Ask,
         model: None,
         effort: None,
+        deepest: false,
         mcp_servers: Vec::new(),
         start,
     }

@@ -175,6 +175,25 @@ fn an_agent_that_is_not_there_is_an_error_that_names_those_that_are() {
 }
 
 #[test]
+fn nothing_is_offered_to_delegate_with_where_it_would_be_refused() {
+    let offered = |desk: &Desk| -> Vec<String> {
+        let request = desk.asked().expect("the model was not asked").1;
+        request.tools.iter().map(|tool| tool.name.clone()).collect()
+    };
+    let delegates = |name: &String| name.starts_with("delegate_to_");
+    let (mut above, mut desk) = (Desk::new(), Desk::deepest());
+    above.prompt("go");
+    desk.prompt("go");
+    assert!(offered(&above).iter().any(delegates) && !offered(&desk).iter().any(delegates));
+    assert!(offered(&desk).contains(&"ask_user".to_owned()));
+    // A model may call what it is not offered.
+    desk.answer(vec![text("x"), call("a", "delegate_to_codex", r#"{"task":"x"}"#), ended()]);
+    let heard = format!("{:?}", desk.heard().last());
+    assert!(heard.contains("no deeper") && !heard.contains("delegate_to_claude"), "{heard}");
+    assert!(!desk.said.iter().any(|said| said.delegate.is_some()));
+}
+
+#[test]
 fn tools_that_a_server_gets_later_are_offered_from_then_on() {
     let offered = |desk: &Desk| -> Vec<String> {
         let request = desk.asked().expect("the model was not asked").1;

@@ -340,6 +340,7 @@ impl Rig {
             mode: Mode::Ask,
             model: None,
             effort: None,
+            deepest: false,
             mcp_servers: Vec::new(),
             start: Start::New,
         }

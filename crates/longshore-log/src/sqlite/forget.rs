@@ -1,6 +1,7 @@
 //! Retention: whole sessions go, at once for everybody who looks, and piece by piece on disk.
 
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
@@ -9,28 +10,39 @@ use rusqlite::{Connection, params};
 use super::fault::Fault;
 use super::tidy::Tidy;
 use super::{Settings, place, schema, search};
+use crate::LogError;
 
 /// How many events go in one piece.
 const PIECE: i64 = 1_000;
 
-pub(super) fn run(tidy: &Tidy, updated_before: Timestamp) -> Result<u64, Fault> {
+pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result<u64, Fault> {
     let forgotten = tidy.change(move |writer| part_with(writer, updated_before))?;
     drop_all(tidy)?;
+    let micros = u64::try_from(updated_before.micros()).unwrap_or_default();
+    drop_copies(file, Some(SystemTime::UNIX_EPOCH + Duration::from_micros(micros)))?;
     Ok(forgotten)
 }
 
 /// One session, so that nothing of it can be read any more: what it leaves in the file is overwritten, also in the index
-/// and in the write-ahead log.
+/// and in the write-ahead log. Copies of the log in an older format may hold it, and go as a whole.
 pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, Fault> {
     let found = tidy.change(move |writer| part_with_one(writer, session))? > 0;
     tidy.change(|writer| overwrite(writer, true))?;
     let dropped = drop_all(tidy);
     tidy.change(|writer| overwrite(writer, false))?;
     dropped?;
+    if found {
+        drop_copies(file, None)?;
+    }
     let beside = schema::open_beside(file, &Settings::default())?;
     // Somebody who reads right now keeps it from being emptied; then the next checkpoint does it.
     beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
     Ok(found)
+}
+
+fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), Fault> {
+    let failed = |error: std::io::Error| LogError::other("deleting the copy of an older log", error);
+    schema::drop_copies(file, made_before).map_err(|error| failed(error).into())
 }
 
 /// Whether what goes is overwritten. It costs writes, so it is done only where somebody wants it gone.

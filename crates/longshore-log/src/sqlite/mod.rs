@@ -251,7 +251,8 @@ impl Log for SqliteLog {
     }
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
-        Box::pin(self.tidy(move |tidy| forget::run(tidy, updated_before)))
+        let file = self.file.clone();
+        Box::pin(self.tidy(move |tidy| forget::run(tidy, &file, updated_before)))
     }
 
     fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {

@@ -1,7 +1,7 @@
 //! The database: how connections are set up, and how an old format becomes the new one.
 
-use std::path::Path;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
@@ -126,9 +126,9 @@ fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(
     Ok(())
 }
 
-/// Keeps a whole copy of the old format beside the database: `log.db.format-1`.
+/// Keeps a whole copy of the old format beside the database, until somebody erases a session, or retention comes to it.
 fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), Fault> {
-    let copy = file.with_extension(format!("db.format-{found}"));
+    let copy = copy_of(file, found);
     let failed = |error: std::io::Error| LogError::other("backing up the log", error);
     match std::fs::remove_file(&copy) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(failed(error).into()),
@@ -138,6 +138,27 @@ fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), Fault
     connection.execute("VACUUM INTO ?1", [copy.to_string_lossy()])?;
     tracing::info!(copy = %copy.display(), "log backed up");
     Ok(())
+}
+
+/// Drops the copies of old formats, which hold all that was in the log then; with a moment, those that were made before it.
+pub(super) fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> std::io::Result<()> {
+    for format in 1..STEPS.len() {
+        let copy = copy_of(file, format as i64);
+        let made = match std::fs::metadata(&copy) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            found => found?.modified()?,
+        };
+        if made_before.is_none_or(|moment| made < moment) {
+            std::fs::remove_file(&copy)?;
+            tracing::info!(copy = %copy.display(), "copy of an older log deleted");
+        }
+    }
+    Ok(())
+}
+
+/// `log.db.format-1`
+fn copy_of(file: &Path, format: i64) -> PathBuf {
+    file.with_extension(format!("db.format-{format}"))
 }
 
 #[cfg(test)]

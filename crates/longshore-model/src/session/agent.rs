@@ -54,9 +54,13 @@ impl Session {
             (matches!(draft.body, Body::TurnFinished(_)), matches!(draft.body, Body::SessionReady(_)));
         let from_log = self.forgotten || self.opened.capabilities.memory_in_log;
         let revives = self.woken && self.link != Link::Ready;
+        let again = readies && matches!(self.link, Link::Starting { .. });
         self.record(draft, cx, out);
         if readies && revives {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);
+        }
+        if let Some(turn) = self.turn.filter(|_| again) {
+            out.effects.extend(self.unheard_prompt(turn.id).map(Effect::Tell));
         }
         if finishes || (readies && self.git.is_none()) {
             out.effects.push(Effect::LookAtGit);

@@ -15,9 +15,14 @@ impl Session {
         }
         // An agent that was to remember, and has forgotten, is told what the log holds, for the same prompt.
         let forgot = self.link == Link::Starting { from_log: false } && self.forgotten;
-        let was_starting = matches!(self.link, Link::Starting { .. });
+        let was_starting = matches!(self.link, Link::Starting { .. }) && self.turn.is_none();
+        let again = self.noticed_too_late(&sleep);
         let (sleep, reason) = self.as_it_was_meant(sleep, reason);
         let cuts = self.turn.is_some() && sleep.cause == SleepCause::HubRestarted;
+        if again {
+            self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason), cx, out);
+            return self.launch(out);
+        }
         self.rest(&sleep, &reason, cx, out);
         self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
         if self.opened.capabilities.own_record && self.native.is_some() && !self.is_elsewhere() {
@@ -30,6 +35,21 @@ impl Session {
             self.hold("the hub was restarted in the middle of a turn", cx, out);
         }
         self.pump(cx, out);
+    }
+
+    /// Whether an agent went because it has forgotten, noticed it only when it was prompted, and did nothing about the
+    /// prompt: its turn stays, and it is told the prompt again once it was told what the log holds.
+    fn noticed_too_late(&self, sleep: &Sleep) -> bool {
+        let by_itself = match sleep.cause {
+            SleepCause::Exited | SleepCause::FailedToStart => true,
+            SleepCause::Stopped
+            | SleepCause::HubRestarted
+            | SleepCause::LogFailed
+            | SleepCause::Released
+            | SleepCause::Idle => false,
+        };
+        let unheard = self.turn.is_some() && !self.reacted && !self.unheard.is_empty();
+        by_itself && unheard && self.forgotten && self.link == Link::Ready
     }
 
     /// What happened could not be recorded, and the agent was told to stop: nothing more is told it, and what is said

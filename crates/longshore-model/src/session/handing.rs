@@ -12,9 +12,9 @@
 //!    they keep their `key`.
 
 use super::{Input, Link, Outcome, Session, Unheard};
-use crate::command::{Prompt, Refusal, Reply, When};
+use crate::command::{AgentCommand, Prompt, Refusal, Reply, When};
 use crate::event::{Actor, Body, Category, Draft, Event};
-use crate::id::Context;
+use crate::id::{Context, TurnId};
 use crate::lifecycle::{Sleep, SleepCause, TurnOutcome};
 
 /// What an agent is told that shall go on.
@@ -70,6 +70,17 @@ impl Session {
             }
         }
         prompt
+    }
+
+    /// What was said in the running turn, for an agent that has not heard it.
+    pub(super) fn unheard_prompt(&self, turn: TurnId) -> Option<AgentCommand> {
+        let texts: Vec<&str> = self.unheard.iter().map(|unheard| unheard.text.as_str()).collect();
+        Some(AgentCommand::Prompt {
+            turn,
+            prompt: self.unheard.first()?.prompt,
+            text: texts.join("\n\n"),
+            attachments: self.unheard.iter().flat_map(|said| said.attachments.clone()).collect(),
+        })
     }
 
     /// Hands the conversation back.

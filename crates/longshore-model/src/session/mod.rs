@@ -31,7 +31,7 @@ use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
 use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
-use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId};
+use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
 use crate::time::Timestamp;
@@ -369,6 +369,8 @@ impl Session {
             mode: self.opened.mode,
             model: self.model.clone(),
             effort: self.effort.clone(),
+            // The hub knows who stands above it.
+            deepest: false,
             mcp_servers: self.opened.mcp_servers.clone(),
             start,
         }
@@ -387,6 +389,11 @@ impl Session {
     /// The agent's name for the conversation.
     pub fn native(&self) -> Option<&NativeId> {
         self.native.as_ref()
+    }
+
+    /// The session that delegated to it.
+    pub fn parent(&self) -> Option<SessionId> {
+        self.opened.parent
     }
 
     /// The work tree.
@@ -441,6 +448,11 @@ impl Session {
     /// Whether its agent listens and has nothing to do.
     pub fn is_idle(&self) -> bool {
         self.link == Link::Ready && self.turn.is_none() && self.next().is_none()
+    }
+
+    /// The turn that runs.
+    pub fn turn(&self) -> Option<TurnId> {
+        self.turn.map(|turn| turn.id)
     }
 
     /// Whether a turn runs.

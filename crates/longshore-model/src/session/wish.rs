@@ -9,7 +9,7 @@ use crate::approval::{AnswerAction, ApprovalDecision, Decision, Field, FieldKind
 use crate::command::{AgentCommand, Attachment, Command, Prompt, Refusal, Reply, When};
 use crate::event::{Actor, Body, Draft};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, TurnId};
-use crate::lifecycle::{Sleep, SleepCause};
+use crate::lifecycle::{Sleep, SleepCause, TurnOutcome};
 
 impl Session {
     pub(super) fn wish(
@@ -50,10 +50,10 @@ impl Session {
             Command::SendQueued { all } => self.send_held(all, cx, out),
             Command::DiscardQueue => self.discard_queue(cx, out),
             Command::Interrupt => {
-                self.interrupt(out)?;
+                self.interrupt(cx, out)?;
                 self.hold(&format!("{by} stopped the turn"), cx, out);
             }
-            Command::Recall => self.interrupt(out)?,
+            Command::Recall => self.interrupt(cx, out)?,
             Command::SetMode(mode) => {
                 if !self.opened.capabilities.modes.contains(&mode) {
                     return Err(self.not_supported("work in that mode"));
@@ -157,14 +157,19 @@ impl Session {
             self.record(Draft::new(said).turn(turn).item(item).text(text.clone()), cx, out);
             self.tell(AgentCommand::Steer { turn, prompt, text, attachments }, out);
         } else if when == When::Interrupt && self.turn.is_some() {
-            self.interrupt(out)?;
+            self.interrupt(cx, out)?;
         }
         self.pump(cx, out);
         Ok(Reply::Prompted { prompt, turn, seq })
     }
 
-    fn interrupt(&mut self, out: &mut Outcome) -> Result<(), Refusal> {
+    fn interrupt(&mut self, cx: &mut Context<'_>, out: &mut Outcome) -> Result<(), Refusal> {
         let turn = self.turn.ok_or(Refusal::NoTurn)?;
+        if let Link::Starting { .. } = self.link {
+            // It waits for an agent that starts anew, and that one has not heard of it.
+            self.finish_unsaid(turn.id, TurnOutcome::Interrupted, None, cx, out);
+            return Ok(());
+        }
         self.tell(AgentCommand::Interrupt { turn: turn.id }, out);
         Ok(())
     }

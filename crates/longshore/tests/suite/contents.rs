@@ -6,7 +6,7 @@ use longshore_model::timeline::Content;
 use serde_json::{Value, json};
 
 use super::rig::Rig;
-use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, Cast, steps};
+use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, Cast, OPENCODE, steps};
 
 /// A picture of one dot.
 const DOT: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\xfc\xcf\xc0\x50\x0f\x00\x04\x85\x01\x80\x84\xa9\x8c\x21\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
@@ -85,4 +85,27 @@ async fn claude_over_acp_thinks_as_hard_as_it_is_told() {
 #[tokio::test]
 async fn codex_thinks_as_hard_as_it_is_told() {
     thinks_as_hard_as_it_is_told(&CODEX, |body| body["reasoning"]["effort"].as_str()).await;
+}
+
+#[tokio::test]
+async fn opencode_thinks_as_hard_as_it_is_told() {
+    thinks_as_hard_as_it_is_told(&OPENCODE, |body| body["reasoning_effort"].as_str()).await;
+}
+
+#[tokio::test]
+async fn opencode_lists_how_hard_its_models_can_think() {
+    let rig = Rig::with(json!([])).await;
+    let mut client = rig.client().await;
+    // On a busy machine it takes longer to start than a question may take.
+    let mut tries = 0;
+    let listed: Value = loop {
+        tries += 1;
+        match client.call("models", json!({ "agent": OPENCODE.name })).await {
+            Ok(listed) => break listed,
+            Err(error) => assert!(tries < 8, "{error}"),
+        }
+    };
+    let models = listed["models"].as_array().or(listed.as_array()).unwrap();
+    let scripted = models.iter().find(|model| model["id"] == "scripted/scripted").unwrap();
+    assert_eq!(scripted["efforts"], json!(["low", "medium", "high"]), "{listed}");
 }

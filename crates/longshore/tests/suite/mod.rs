@@ -30,6 +30,7 @@ mod script_apis;
 mod script_routes;
 mod script_server;
 mod slow;
+mod stopped;
 mod story;
 mod tidy;
 mod tidy_texts;

@@ -136,6 +136,6 @@ async fn a_child_that_fails_returns_its_error() {
     let turn = talk.prompt("Supervise").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     let (text, status) = talk.tools().remove(0);
-    assert_eq!((text.as_str(), status), ("it failed: bad key", Some(ToolStatus::Failed)));
+    assert_eq!((text.as_str(), status), ("bad key", Some(ToolStatus::Failed)));
     assert!(rig.last_heard_by_model().contains("it failed: bad key"));
 }

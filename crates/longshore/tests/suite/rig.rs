@@ -440,7 +440,7 @@ impl Talk {
     /// The output of every tool so far, and how it ended.
     pub(crate) fn tools(&self) -> Vec<(String, Option<ToolStatus>)> {
         let tool = |item: &Item| match &item.content {
-            Content::Tool { outcome, .. } => {
+            Content::Tool { outcome, .. } | Content::Delegation { call: Some(_), outcome, .. } => {
                 Some((item.text.clone(), outcome.as_ref().map(|outcome| outcome.status)))
             }
             _ => None,

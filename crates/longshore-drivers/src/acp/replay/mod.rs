@@ -266,6 +266,7 @@ impl Player {
             mode: self.mode_ahead(&request["id"], ahead),
             model: None,
             effort: None,
+            deepest: false,
             mcp_servers: Vec::new(),
             start,
         };

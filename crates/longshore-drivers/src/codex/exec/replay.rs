@@ -121,6 +121,7 @@ impl Play for Player {
             mode,
             model,
             effort: None,
+            deepest: false,
             mcp_servers,
             start,
         }));

@@ -19,6 +19,8 @@ pub(super) struct Chat {
     pub mode: Mode,
     /// The model asked for, as `provider/model`.
     pub model: Option<String>,
+    /// How hard it shall think: a variant of that model.
+    pub effort: Option<String>,
     /// The model that it says it uses.
     pub uses: Option<String>,
     /// The title that it has, as far as we told it or were told.
@@ -196,6 +198,7 @@ impl Chat {
             directory,
             mode,
             model,
+            effort: None,
             uses: None,
             title: None,
             planning: false,

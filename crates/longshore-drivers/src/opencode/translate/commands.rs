@@ -78,7 +78,7 @@ impl OpenCode {
                 let ask = Ask::patch(path, &chat.directory, json!({"title": title})).of(session);
                 self.calls.send(ask, Call::Tell { vital: false }, out);
             }
-            AgentCommand::SetEffort(_) => {}
+            AgentCommand::SetEffort(effort) => chat.effort = Some(effort),
             AgentCommand::Archive(archived) => {
                 // Taken out again is put away at no time.
                 let at = if archived { cx.now.micros() / 1_000 } else { 0 };
@@ -107,6 +107,9 @@ impl OpenCode {
             body["agent"] = json!("plan");
         } else if std::mem::take(&mut chat.planning) {
             body["agent"] = json!("build");
+        }
+        if let Some(effort) = &chat.effort {
+            body["variant"] = json!(effort);
         }
         let model = chat.model.as_deref().and_then(modes::split);
         let command = command_of(chat, text);

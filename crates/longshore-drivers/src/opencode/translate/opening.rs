@@ -69,6 +69,7 @@ impl OpenCode {
         let native = theirs.id.clone();
         let directory = theirs.directory.clone().unwrap_or(launch.cwd);
         let mut chat = Chat::new(session, directory.clone(), launch.mode, launch.model);
+        chat.effort = launch.effort;
         chat.uses = theirs.model.as_ref().and_then(model_of);
         chat.title.clone_from(&theirs.title);
         chat.planning = theirs.agent.as_deref() == Some("plan");

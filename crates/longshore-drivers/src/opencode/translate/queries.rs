@@ -9,8 +9,8 @@ use longshore_model::driver::{Method, Output};
 use longshore_model::event::Raw;
 use longshore_model::id::QueryId;
 use longshore_model::time::Timestamp;
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 
 use super::OpenCode;
 use super::calls::{Ask, Call, escaped};
@@ -20,6 +20,8 @@ use crate::transport::http::base64;
 
 /// How many messages a page has.
 const MESSAGES: usize = 100;
+/// Words for how hard a model thinks, from the least to the most. OpenCode has the names of variants in any order.
+const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
 
 impl OpenCode {
     pub(super) fn ask(&mut self, query: QueryId, question: Query, out: &mut Output) {
@@ -111,12 +113,21 @@ impl OpenCode {
                     title,
                     description: provider.name.clone(),
                     default,
-                    efforts: Vec::new(),
+                    efforts: efforts_of(&model.variants),
                 });
             }
         }
         models
     }
+}
+
+/// The variants of a model, from the least effort to the most.
+fn efforts_of(variants: &Value) -> Vec<String> {
+    let rank = |name: &String| EFFORTS.iter().position(|known| known == name).unwrap_or(EFFORTS.len());
+    let mut efforts: Vec<String> =
+        variants.as_object().into_iter().flat_map(|all| all.keys().cloned()).collect();
+    efforts.sort_by_key(rank);
+    efforts
 }
 
 fn page_of(sessions: Vec<Session>, limit: u32) -> Answer {

@@ -331,4 +331,7 @@ pub struct ProvidedModel {
     pub name: String,
     #[serde(default)]
     pub limit: Value,
+    /// Other settings of the same model by their names, which are words for how hard it thinks. An object, where there are any.
+    #[serde(default)]
+    pub variants: Value,
 }

@@ -212,7 +212,8 @@ struct Home {
     describe: Describe,
     cwd: String,
     advice: Option<String>,
-    agents: Vec<String>,
+    /// The agents that it may delegate to; none where delegation goes no deeper.
+    agents: Option<Vec<String>>,
     /// This agent's own name, for sub-agents of its kind.
     name: String,
 }
@@ -233,7 +234,7 @@ impl Home {
 
     /// From now on the model is told of these tools, and of the machine's own.
     fn offer(&mut self, mut tools: Vec<Definition>) {
-        tools.extend(own::definitions(&self.agents));
+        tools.extend(own::definitions(self.agents.as_deref()));
         self.tools = tools.into();
     }
 }
@@ -334,7 +335,7 @@ impl Machine {
             describe,
             cwd: launch.cwd,
             advice,
-            agents,
+            agents: (!launch.deepest).then_some(agents),
             name: launch.agent.to_string(),
         };
         home.offer(tools);

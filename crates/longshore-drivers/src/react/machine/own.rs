@@ -26,8 +26,8 @@ const THINK_EXECUTE: &str = "think_execute";
 /// How many other sessions may work for one at a time; the hub takes no more.
 const AT_ONCE: usize = 4;
 
-/// The tools, as the model is told of them.
-pub(super) fn definitions(agents: &[String]) -> Vec<Definition> {
+/// The tools, as the model is told of them. Without agents there is nobody to hand a task to.
+pub(super) fn definitions(agents: Option<&[String]>) -> Vec<Definition> {
     let status = json!({ "type": "string", "enum": ["pending", "in_progress", "completed"] });
     let text = |what: &str| json!({ "type": "string", "description": what });
     let tool = |name: &str, description: &str, parameters: Value| Definition {
@@ -82,6 +82,7 @@ pub(super) fn definitions(agents: &[String]) -> Vec<Definition> {
             ),
         ),
     ];
+    let Some(agents) = agents else { return tools };
     let others = agents.iter().map(|agent| {
         let what = format!(
             "Hand a task to the agent {agent}, which works in the same folder with tools of its own. It knows nothing \
@@ -272,11 +273,15 @@ impl Machine {
 
     fn delegate(&mut self, call: &Call, agent: &str, out: &mut Effects) -> Result<Option<String>, String> {
         let Some(home) = &self.home else { return Ok(None) };
+        let Some(agents) = &home.agents else {
+            let why = "delegation goes no deeper than this conversation; do the task yourself";
+            return Err(why.to_owned());
+        };
         let agent = match agent {
             THINK_EXECUTE => home.name.clone(),
-            known if home.agents.iter().any(|name| name == known) => known.to_owned(),
+            known if agents.iter().any(|name| name == known) => known.to_owned(),
             unknown => {
-                let known = home.agents.join(", ");
+                let known = agents.join(", ");
                 return Err(format!("there is no agent called {unknown}; there is {known}, {THINK_EXECUTE}"));
             }
         };

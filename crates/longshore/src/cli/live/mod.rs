@@ -62,8 +62,18 @@ impl Watched {
 struct Said {
     prompt: PromptId,
     turn: TurnId,
-    /// Whether the screen shows it as it was typed, right where its turn begins.
-    shown: bool,
+    echo: Echo,
+}
+
+/// Where the screen shows a prompt as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Echo {
+    /// Right where its turn begins.
+    InPlace,
+    /// Above what came since.
+    Above,
+    /// Nowhere: the key that sent it took it out of the line.
+    Nowhere,
 }
 
 pub(super) struct Live {
@@ -212,7 +222,14 @@ impl Live {
         let newest = json!({ "session": self.session, "limit": 50 });
         let Page { items } = self.client.call("timeline", newest).await?;
         for item in items.iter().filter(|item| item.ended_at.is_none()) {
-            if let (Content::Tool { call, .. }, Some(id)) = (&item.content, item.id) {
+            let call = if let Content::Tool { call, .. } = &item.content {
+                Some(call)
+            } else if let Content::Delegation { call, .. } = &item.content {
+                call.as_ref()
+            } else {
+                None
+            };
+            if let (Some(call), Some(id)) = (call, item.id) {
                 // What a tool printed is no part of its name.
                 self.renderer.began_before(id, item.started_at, call, &call.name);
             }
@@ -270,29 +287,29 @@ impl Live {
 
     /// What an event adds to the screen.
     fn shown(&mut self, event: &Event) -> String {
-        let of_ours = |said: &&Said| Some(said.turn) == event.turn;
-        let mine = self.said.iter().find(of_ours).map(|said| said.shown);
+        let echo = |prompt: PromptId| {
+            self.said.iter().find(|said| said.prompt == prompt).map_or(Echo::Nowhere, |said| said.echo)
+        };
         match &event.body {
             Body::ApprovalRequested(request) if is_settled(event, &self.before) => {
                 self.renderer.decided_since(event, request);
                 String::new()
             }
             // It stands there as it was typed.
-            Body::UserMessage { .. } if mine == Some(true) => {
+            Body::UserMessage { prompt: Some(prompt), .. } if echo(*prompt) == Echo::InPlace => {
                 drop(self.renderer.event(event));
                 String::new()
             }
-            Body::PromptQueued { prompt, .. } if self.is_typed_here(*prompt) => match self.turn {
-                Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
-                None => String::new(),
-            },
+            // The agent hears it in the turn that runs; the message itself comes next.
+            Body::PromptQueued { turn_id, .. } if self.turn == Some(*turn_id) => String::new(),
+            Body::PromptQueued { prompt, .. } if self.screen.has_line() && echo(*prompt) != Echo::Nowhere => {
+                match self.turn {
+                    Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
+                    None => String::new(),
+                }
+            }
             _ => self.renderer.event(event),
         }
-    }
-
-    /// Whether the screen shows this prompt as somebody typed it.
-    fn is_typed_here(&self, prompt: PromptId) -> bool {
-        self.screen.has_line() && self.said.iter().any(|said| said.prompt == prompt)
     }
 
     /// Keeps in mind where the session stands.
@@ -354,7 +371,7 @@ impl Live {
     async fn typed(&mut self, typed: Typed) -> Result<bool> {
         match typed {
             Typed::Line(line) => return self.line(&line).await,
-            Typed::Steer(words) => self.say(&words, "steer", false).await?,
+            Typed::Steer(words) => self.say(&words, "steer", Echo::Nowhere).await?,
             Typed::Stop => self.stop().await?,
             Typed::Break if self.turn.is_none() => {
                 return Ok(std::mem::replace(&mut self.interrupted, true));

@@ -148,16 +148,19 @@ impl Talk {
         if !running.over {
             let began = running.named;
             let text = running.untold.unwrap_or_else(|| if began { reason } else { refusal(sleep, reason) });
+            let forgot = !began && NOT_FOUND.iter().any(|words| sleep.stderr.contains(words));
+            if forgot && !running.halted {
+                // Its turn stays: it is prompted again once it was told what the log holds.
+                let fault = Body::SessionError(SessionFault { code: FaultCode::ResumeFailed });
+                out.say(session, Draft::new(fault).text(text.clone()));
+                out.finished = Some(text);
+                return;
+            }
             let end = if running.halted {
                 Draft::new(Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted)))
             } else if began {
                 failed(TurnErrorCode::AgentGone, &text)
             } else {
-                if NOT_FOUND.iter().any(|words| sleep.stderr.contains(words)) {
-                    let fault = Body::SessionError(SessionFault { code: FaultCode::ResumeFailed });
-                    out.say(session, Draft::new(fault).text(text.clone()));
-                    out.finished = Some(text.clone());
-                }
                 failed(TurnErrorCode::AgentUnavailable, &text)
             };
             out.say(session, end.turn(running.turn));
