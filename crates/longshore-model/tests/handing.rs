@@ -266,6 +266,8 @@ fn an_agent_that_is_put_to_sleep_does_not_make_its_session_the_latest() {
     stage.wait(3_600_000);
     stage.gone(Sleep { cause: SleepCause::Idle, ..Sleep::default() }, "stopped, since nobody needed it");
     assert_eq!(stage.session.info().updated_at, last);
+    stage.check();
+}
 
 /// A session whose agent has forgotten, noticed it when it was prompted, and is started again.
 fn forgetful() -> (Stage, TurnId) {

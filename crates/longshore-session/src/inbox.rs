@@ -1,5 +1,7 @@
 //! The inbox: everything that waits for a person, over all sessions, oldest first.
 
+use std::time::Duration;
+
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::command::{Command, Reply};
 use longshore_model::event::Actor as By;
@@ -7,13 +9,15 @@ use longshore_model::id::{ApprovalId, QuestionId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::time::Timestamp;
 use serde_json::Value;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::error::HubError;
 use crate::hub::Hub;
 
 /// How many bytes of asks are told whole. Of what else waits beginning and end are told, as in rows: each session has it whole.
 const WHOLE_BYTES: usize = 8 << 20;
+/// How long it may take to set right what a crash left open.
+const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Everything that waits for a person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,6 +33,7 @@ pub struct Inbox {
 impl Hub {
     /// Everything that waits for a person.
     pub async fn inbox(&self) -> Result<Inbox, HubError> {
+        self.until_recovered().await;
         let mut inbox = Inbox::default();
         let mut room = WHOLE_BYTES;
         let mut rows = self.inner.log.unfinished().await?;
@@ -58,6 +63,7 @@ impl Hub {
 
     /// Resumes every session of which a restart of the hub cut a turn: which ones went on.
     pub async fn resume_all(&self, by: By) -> Result<Vec<SessionId>, HubError> {
+        self.until_recovered().await;
         let mut resumed = Vec::new();
         for info in self.inner.log.cut().await? {
             match self.command(info.session_id, Command::Resume, by.clone()).await {
@@ -67,6 +73,15 @@ impl Hub {
             }
         }
         Ok(resumed)
+    }
+
+    /// Waits until what a crash left open is set right: until then nobody knows which turns were cut, and which asks are void.
+    async fn until_recovered(&self) {
+        let mut recovered = self.inner.recovered.subscribe();
+        let waiting = recovered.wait_for(|recovered| *recovered);
+        if tokio::time::timeout(RECOVERED_WITHIN, waiting).await.is_err() {
+            warn!("what a crash left open is not set right yet; the inbox may lack some of it");
+        }
     }
 
     /// Answers an approval, whichever session it belongs to.

@@ -12,6 +12,9 @@ use super::tidy::Tidy;
 use super::{Settings, place, schema, search};
 use crate::LogError;
 
+/// How often the write-ahead log is tried to be emptied, and the pause between.
+const EMPTIED_TRIES: usize = 50;
+const EMPTIED_PACE: Duration = Duration::from_millis(20);
 /// How many events go in one piece.
 const PIECE: i64 = 1_000;
 
@@ -26,17 +29,25 @@ pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result
 /// One session, so that nothing of it can be read any more: what it leaves in the file is overwritten, also in the index
 /// and in the write-ahead log. Copies of the log in an older format may hold it, and go as a whole.
 pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, Fault> {
-    let found = tidy.change(move |writer| part_with_one(writer, session))? > 0;
     tidy.change(|writer| overwrite(writer, true))?;
+    let found = tidy.change(move |writer| part_with_one(writer, session)).map(|parted| parted > 0);
     let dropped = drop_all(tidy);
     tidy.change(|writer| overwrite(writer, false))?;
+    let found = found?;
     dropped?;
     if found {
         drop_copies(file, None)?;
     }
     let beside = schema::open_beside(file, &Settings::default())?;
-    // Somebody who reads right now keeps it from being emptied; then the next checkpoint does it.
-    beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    // Somebody who reads right now keeps it from being emptied. Whoever reads for longer than we wait leaves it to the next
+    // checkpoint.
+    for _ in 0..EMPTIED_TRIES {
+        let is_busy: bool = beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !is_busy {
+            break;
+        }
+        std::thread::park_timeout(EMPTIED_PACE);
+    }
     Ok(found)
 }
 
@@ -47,7 +58,8 @@ fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), Fault
 
 /// Whether what goes is overwritten. It costs writes, so it is done only where somebody wants it gone.
 fn overwrite(writer: &Connection, yes: bool) -> Result<u64, Fault> {
-    writer.pragma_update(None, "secure_delete", yes)?;
+    let how = if yes { "on" } else { schema::OVERWRITES };
+    writer.pragma_update_and_check(None, "secure_delete", how, |_| Ok(()))?;
     writer.execute("INSERT INTO search (search, rank) VALUES ('secure-delete', ?1)", [yes])?;
     Ok(0)
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use longshore_drivers::discover::{Surroundings, Versions};
 use longshore_drivers::table;
+use longshore_log::Unsound;
 use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -106,7 +107,13 @@ fn data(places: &Places) -> Finding {
         Ok(data) if data.permissions().mode() & 0o077 != 0 => {
             fault(format!("data folder: others can look into {path}"), format!("chmod 700 {path}"))
         }
-        Ok(_) => good(format!("data folder: {path}")),
+        Ok(_) => match rustix::fs::access(&places.data, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => good(format!("data folder: {path}")),
+            Err(error) => fault(
+                format!("data folder: {path} cannot be written: {error}"),
+                "make it writable for you, or name another one with LONGSHORE_HOME",
+            ),
+        },
     }
 }
 
@@ -127,8 +134,11 @@ fn log(places: &Places) -> Finding {
     match longshore_log::quick_check(&places.data) {
         Ok(()) if !places.data.join("log.db").exists() => good("log: none yet"),
         Ok(()) => good("log: sound"),
-        Err(error) => fault(
-            format!("log: damaged ({error})"),
+        Err(error @ Unsound::OutOfReach(_)) => {
+            fault(format!("log: {error}"), "see to the data folder, and look again")
+        }
+        Err(error @ Unsound::Damaged(_)) => fault(
+            format!("log: {error}"),
             format!(
                 "stop the hub, move {} away, and put a backup there; `longshore import FILE` takes exports in",
                 places.data.join("log.db").display()
@@ -285,6 +295,16 @@ mod tests {
         assert!(sick(&here, "Claude Code did not answer within 15 s").ok, "a slow one may be well");
         let wrong = agent(&info(json!({ "remark": "CLAUDE_PATH names no program" })));
         assert!(!wrong.ok);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_opened_is_not_called_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        std::fs::create_dir(folder.path().join("log.db")).unwrap();
+        let closed = log(&places);
+        assert!(!closed.ok && closed.what.contains("cannot be looked at"), "{}", closed.what);
+        assert!(!closed.fix.unwrap().contains("backup"));
     }
 
     #[test]

@@ -137,7 +137,10 @@ async fn started(client: &mut Client) -> String {
 pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Client> {
     let places = Places::find()?;
     places.make_data()?;
-    let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log())?;
+    let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log());
+    let log = log.with_context(|| {
+        format!("no hub runs, and none can be started: cannot write {}", places.hub_log().display())
+    })?;
     let said_before = log.metadata()?.len();
     let mut hub = std::process::Command::new(std::env::current_exe()?)
         .args(words)

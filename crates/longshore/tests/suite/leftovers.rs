@@ -89,6 +89,72 @@ async fn a_hub_that_is_killed_and_never_started_again_leaves_no_process_behind()
     until("all of it is gone", || marked(&run).is_empty()).await;
 }
 
+/// Two agents that each start something that leaves its group, its parent and its environment behind.
+const SECRETIVE: &str = r#"
+[agents.one]
+driver = "acp"
+command = ["sh", "-c", "(setsid env -i sleep 7101 &); echo up > one.txt; while :; do sleep 0.1; done"]
+[agents.two]
+driver = "acp"
+command = ["sh", "-c", "(setsid env -i sleep 7102 &); echo up > two.txt; while :; do sleep 0.1; done"]
+"#;
+
+/// The processes that one of these started and nobody can tell by their looks, but for where they run.
+fn secret(rig: &Rig) -> Vec<i32> {
+    let work = rig.work();
+    processes(|at| {
+        let environment = std::fs::read(at.join("environ")).unwrap_or_default();
+        let command = std::fs::read(at.join("cmdline")).unwrap_or_default();
+        let here = std::fs::read_link(at.join("cwd")).is_ok_and(|cwd| cwd == work);
+        here && environment.is_empty() && command.starts_with(b"sleep")
+    })
+}
+
+#[tokio::test]
+async fn what_left_all_behind_ends_with_a_hub_that_is_killed() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), SECRETIVE).unwrap();
+    let leashes = rig.folder.path().join("longshore/data/leashes");
+    let written = || {
+        let files = std::fs::read_dir(&leashes).into_iter().flatten().flatten();
+        files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect::<String>()
+    };
+    for again in ["by the next hub", "by the shell that waits for its end"] {
+        rig.start().await;
+        for agent in ["one", "two"] {
+            let file = rig.work().join(format!("{agent}.txt"));
+            drop(std::fs::remove_file(&file));
+            rig.open_with(agent, "ask").await;
+            until(agent, || file.exists()).await;
+        }
+        until("both run", || secret(&rig).len() == 2).await;
+        let pids = secret(&rig);
+        until("both are written down", || pids.iter().all(|pid| written().contains(&format!("\n{pid} "))))
+            .await;
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&leashes), 0o700);
+        for file in std::fs::read_dir(&leashes).unwrap().flatten() {
+            assert_eq!(mode(&file.path()), 0o600);
+        }
+        rig.kill().await;
+        if again == "by the next hub" {
+            rig.start().await;
+            until(again, || secret(&rig).is_empty()).await;
+            rig.kill().await;
+        }
+        until(again, || secret(&rig).is_empty()).await;
+    }
+    rig.start().await;
+    rig.open_with("one", "ask").await;
+    rig.open_with("two", "ask").await;
+    until("both run", || secret(&rig).len() == 2).await;
+    assert!(rig.longshore().arg("down").status().await.unwrap().success());
+    rig.gone().await;
+    assert_eq!(secret(&rig), Vec::<i32>::new(), "whosever they are, they are the hub's");
+}
+
 #[tokio::test]
 async fn what_a_killed_agent_ran_is_gone_with_it() {
     let rig = Rig::with(json!([])).await;

@@ -310,6 +310,69 @@ async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes_on() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let rig = Rig::with(json!([{ "do": [slow] }])).await;
+    let mut talk = rig.open("full").await;
+    let first = talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
+    let id = talk.session.to_string();
+    let queued = |event: &Event| matches!(event.body, Body::PromptQueued { .. });
+    let prompt = async |words: &'static str| {
+        let mut command = rig.longshore();
+        command.args(["prompt", &id, words]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ended = async |running: tokio::process::Child| {
+        tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
+    };
+    let mine = prompt("mine").await;
+    talk.until_event("mine waits", queued).await;
+    // It has to listen to signals before it is sent one.
+    talk.until("mine waits", |talk| talk.events.iter().filter(|event| queued(event)).count() == 2).await;
+    let pid = rustix::process::Pid::from_raw(mine.id().unwrap() as i32).unwrap();
+    until_it_catches(mine.id().unwrap()).await;
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mine = ended(mine).await;
+    assert!(
+        mine.status.code() == Some(130) && err(&mine).contains("taken back"),
+        "{}{}",
+        out(&mine),
+        err(&mine)
+    );
+    let held = prompt("held").await;
+    talk.until("held waits", |talk| talk.events.iter().filter(|event| queued(event)).count() == 3).await;
+    assert_eq!(talk.end_of(first), None, "the turn of others goes on: {}", talk.story());
+    talk.call("interrupt", json!({})).await.unwrap();
+    let held = ended(held).await;
+    assert!(
+        held.status.code() == Some(130) && out(&held).contains("queue send"),
+        "{}{}",
+        out(&held),
+        err(&held)
+    );
+}
+
+/// Waits until a process catches SIGINT.
+async fn until_it_catches(pid: u32) {
+    let catches = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mask =
+            status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim().to_owned();
+        u64::from_str_radix(&mask, 16).is_ok_and(|mask| mask & 0b10 != 0)
+    };
+    super::rig::until("it listens to signals", catches).await;
+}
+
+#[tokio::test]
+async fn a_doctor_blames_no_agent_for_what_it_cannot_be_asked() {
+    let rig = Rig::with(json!([])).await;
+    let told = out(&longshore(&rig, &["doctor"]).await);
+    assert!(told.contains("✓ Codex (headless): "), "{told}");
+    assert!(!told.contains("does not start"), "{told}");
+}
+
+#[tokio::test]
 async fn a_doctor_names_the_agent_that_its_own_settings_keep_from_starting() {
     let rig = Rig::with_config(json!([]), "\nthis is no setting\n").await;
     let doctor = longshore(&rig, &["doctor"]).await;
@@ -336,6 +399,12 @@ async fn a_question_is_answered_by_a_choice_its_number_or_not_at_all() {
     assert!(inbox.starts_with("answer\t") && inbox.contains("Which colour?"), "{inbox}");
     let wrong = longshore(&rig, &["answer", "ffffffff", "Red"]).await;
     assert_eq!(wrong.status.code(), Some(3), "{}", err(&wrong));
+    let unsaid = longshore(&rig, &["answer"]).await;
+    assert!(
+        err(&unsaid).contains("Which colour?") || err(&unsaid).contains("Colour"),
+        "the only one that waits is meant: {}",
+        err(&unsaid)
+    );
     let many = longshore(&rig, &["answer", "-", "Red", "Blue"]).await;
     assert_eq!(many.status.code(), Some(2), "{}", err(&many));
     let answered = longshore(&rig, &["answer", &open.request.question.to_string(), "2"]).await;
