@@ -195,7 +195,13 @@ async fn hub(places: &Places) -> Vec<Finding> {
     }];
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(Known { agents }) => {
-            let tried = futures_util::future::join_all(agents.iter().map(tried)).await;
+            // One program that is driven in several ways is tried once.
+            let is_first = |at: usize| agents[..at].iter().all(|other| other.path != agents[at].path);
+            let tried = agents.iter().enumerate().map(async |(at, agent)| match is_first(at) {
+                true => tried(agent).await,
+                false => None,
+            });
+            let tried = futures_util::future::join_all(tried).await;
             findings.extend(agents.iter().zip(tried).map(|(info, sick)| sick.unwrap_or_else(|| agent(info))));
         }
         Err(error) => {
