@@ -35,6 +35,8 @@ pub struct AgentSettings {
     pub command: Vec<String>,
     /// Its name for people, for an agent that is not built in.
     pub title: Option<String>,
+    /// What its environment has when it is tried on a scripted model, which listens where `${MODEL_URL}` stands.
+    pub verify_env: BTreeMap<String, String>,
     /// What only some agents have; those that know nothing of it refuse it.
     #[serde(flatten)]
     pub more: BTreeMap<String, serde_json::Value>,
@@ -179,6 +181,10 @@ impl Versions {
         let logged_in = agent.account().filter(|_| is_there).and_then(|account| account.logged_in(&around));
         let of_version = || if is_there { remark_on(&**agent, version.as_deref()) } else { None };
         let remark = found.remark.or_else(of_version);
+        let mut capabilities = agent.capabilities();
+        if !is_there {
+            capabilities.forget_guesses();
+        }
         AgentInfo {
             name: agent.name().into(),
             title: agent.title().to_owned(),
@@ -189,7 +195,7 @@ impl Versions {
             logged_in,
             resume: resume(&**agent, settings),
             remark,
-            capabilities: agent.capabilities(),
+            capabilities,
             models: Vec::new(),
         }
     }
@@ -234,15 +240,16 @@ fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
     Some(homes.collect::<String>() + command)
 }
 
+/// How a remark says that a version is newer than any that was tested.
+pub const NEWER_THAN: &str = " is newer than ";
+
 /// What there is to know of a version before one relies on it.
 fn remark_on(agent: &dyn AgentSpec, version: Option<&str>) -> Option<String> {
     let Some(version) = version else {
         return Some("it does not say its version; it may be broken".to_owned());
     };
     let tested = agent.tested().filter(|tested| is_newer(version, tested))?;
-    Some(format!(
-        "{version} is newer than {tested}, which Longshore was tested with; it may behave differently"
-    ))
+    Some(format!("{version}{NEWER_THAN}{tested}, which Longshore was tested with; it may behave differently"))
 }
 
 /// Whether one version comes after another. Of what is no number only the beginning counts: `1.2.3-beta` is `1.2.3`.
@@ -288,6 +295,21 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn modes_that_are_only_guessed_are_not_claimed_by_an_agent_that_is_not_here() {
+        let (driver, command) = (Some("acp".to_owned()), vec!["/no/such/agent".to_owned()]);
+        let settings = AgentSettings { driver, command, ..AgentSettings::default() };
+        let agents = crate::table::all(&[("mine".to_owned(), settings.clone())].into()).unwrap();
+        let around = Surroundings::default();
+        for agent in agents {
+            let own = agent.name() == "mine";
+            let set = if own { settings.clone() } else { AgentSettings::default() };
+            let info = Versions::default().describe(&agent, &set, &around).await;
+            let claims = !info.capabilities.modes.is_empty();
+            assert!(info.path.is_none() && claims != own, "{info:?}");
+        }
+    }
 
     #[test]
     fn versions_are_compared_by_their_numbers() {

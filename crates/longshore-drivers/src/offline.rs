@@ -40,8 +40,40 @@ pub struct Offline {
 pub struct Calls {
     /// Run this command.
     pub run: fn(&str) -> Value,
+    /// Run this command outside of the sandbox, where it has one.
+    pub leave: fn(&str) -> Value,
     /// Make a file of this path with this line in it.
     pub write: fn(&str, &str) -> Value,
+    /// Look at a file, where it changes only what it has looked at.
+    pub read: fn(&str) -> Option<Value>,
+    /// Change a line of a file.
+    pub edit: fn(&LineEdit<'_>) -> Value,
+}
+
+/// A change of a line: models name as little of it as says which one is meant.
+#[derive(Clone, Copy, Debug)]
+pub struct LineEdit<'a> {
+    /// The file.
+    pub path: &'a str,
+    /// The words to be replaced.
+    pub old: &'a str,
+    /// The words that take their place.
+    pub new: &'a str,
+    /// The line that they are in.
+    pub line: &'a str,
+}
+
+impl LineEdit<'_> {
+    /// The line afterwards.
+    pub fn line_after(&self) -> String {
+        self.line.replace(self.old, self.new)
+    }
+
+    /// The change as a patch of the kind that Codex made known.
+    pub fn patch(&self) -> String {
+        let (path, line, after) = (self.path, self.line, self.line_after());
+        format!("*** Begin Patch\n*** Update File: {path}\n@@\n-{line}\n+{after}\n*** End Patch\n")
+    }
 }
 
 /// An environment, from what is written down.

@@ -277,7 +277,7 @@ fn base_of(app: &App, headers: &HeaderMap) -> String {
         (Some(origin), _) => (guard::host_of(origin), origin.to_owned()),
         (None, host) => (host, format!("{scheme}://{host}")),
     };
-    match &app.public_url {
+    match app.addresses.first() {
         Some(public) if guard::is_loopback(host) => public.clone(),
         Some(_) | None => base,
     }

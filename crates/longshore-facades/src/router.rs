@@ -39,8 +39,6 @@ pub struct Setup {
     pub outlet: Outlet,
     /// The TLS that it is served with; none for plain HTTP.
     pub tls: Option<Tls>,
-    /// The address under which others reach it, when that is not the one they ask at.
-    pub public_url: Option<String>,
     /// The web app.
     pub web: &'static [web::File],
 }
@@ -68,7 +66,7 @@ pub struct App {
     pub(crate) presence: Arc<Presence>,
     pub(crate) push: Arc<Push>,
     pub(crate) tls: Option<Tls>,
-    pub(crate) public_url: Option<String>,
+    pub(crate) addresses: Arc<[String]>,
     pub(crate) web: &'static [web::File],
     pub(crate) callbacks: Arc<dyn Callbacks>,
 }
@@ -76,7 +74,7 @@ pub struct App {
 impl App {
     /// An app over a hub, for whoever has a token.
     pub async fn open(hub: Hub, setup: Setup) -> Result<Self, SetupError> {
-        let Setup { owner, names, vapid, outlet, tls, public_url, web } = setup;
+        let Setup { owner, names, vapid, outlet, tls, web } = setup;
         let keys = Keys::load(hub.clone(), owner).await?;
         let presence = Arc::<Presence>::default();
         let push = Push::start(hub.clone(), Arc::clone(&keys), Arc::clone(&presence), vapid, outlet)?;
@@ -90,10 +88,16 @@ impl App {
             presence,
             push,
             tls,
-            public_url,
+            addresses: Arc::default(),
             web,
             callbacks: Arc::new(callback::Nobody),
         })
+    }
+
+    /// At these addresses others reach it, the best one first. Without, it serves this machine alone.
+    #[must_use]
+    pub fn reached_at(self, addresses: Vec<String>) -> Self {
+        Self { addresses: addresses.into(), ..self }
     }
 
     /// With programs that call back.

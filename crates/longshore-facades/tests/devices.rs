@@ -39,6 +39,27 @@ fn cookie_of(reply: &Reply) -> String {
 }
 
 #[tokio::test]
+async fn a_code_comes_with_the_addresses_at_which_a_phone_reaches_the_hub() {
+    let alone = Rig::new().await.call("POST", "/admin/pair/new").send().await.ok(200);
+    assert_eq!(alone["addresses"], json!([]), "on loopback there are none");
+
+    let addresses = ["https://192.168.1.5:8790", "https://100.64.0.7:8790"];
+    let rig = Rig::with(|app| app.reached_at(addresses.map(str::to_owned).to_vec())).await;
+    let made = rig.call("POST", "/admin/pair/new").send().await.ok(200);
+    assert_eq!(made["addresses"], json!(addresses));
+    assert!(made["pairUrl"].as_str().unwrap().starts_with("https://192.168.1.5:8790/pair#"), "{made}");
+
+    let code = made["code"].as_str().unwrap();
+    let drawn = |more: &str| rig.get(format!("/admin/pair/qr.svg?code={code}{more}"));
+    let usual = drawn("").await;
+    assert_eq!(drawn("&address=https://192.168.1.5:8790").await.text(), usual.text());
+    let other = drawn("&address=https://100.64.0.7:8790").await;
+    assert!(other.status == 200 && other.text() != usual.text());
+    let foreign = drawn("&address=https://elsewhere.example").await;
+    assert_eq!(foreign.problem().0, 400, "a picture leads to this hub and nowhere else");
+}
+
+#[tokio::test]
 async fn a_phone_is_paired_and_comes_in_with_its_token_and_with_its_cookie() {
     let rig = Rig::new().await;
     let asked = json!({ "mode": "approve", "label": "Ada's phone" });

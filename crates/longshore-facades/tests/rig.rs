@@ -165,7 +165,6 @@ impl Rig {
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
             outlet: Outlet::Loopback,
             tls,
-            public_url: None,
             web: &[],
         };
         let app = App::open(hub.clone(), setup).await.unwrap();

@@ -309,6 +309,11 @@ async fn nothing_of_an_erased_session_is_left_in_the_files() {
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
     log.append(talk.batch(turn)).await.unwrap();
+    // Its row is written anew again and again, each time with another length.
+    for number in 0..40 {
+        let info = talk.info(|info| info.title = format!("xyzzyplugh {}", "x".repeat(number * 7 % 50)));
+        log.append(Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
+    }
     let mut other = Talk::new(2);
     let turn = other.turn_of(2, &["something else"]);
     log.append(other.batch(turn)).await.unwrap();

@@ -75,6 +75,18 @@ pub struct Capabilities {
     pub custom: BTreeMap<String, Value>,
 }
 
+impl Capabilities {
+    /// In `custom`: the modes are those that such an agent mostly has. Which of them it has is known once it has run.
+    pub const GUESSED_MODES: &str = "guessedModes";
+
+    /// Takes back what was only guessed, of an agent that is not here or does not start.
+    pub fn forget_guesses(&mut self) {
+        if self.custom.remove(Self::GUESSED_MODES).is_some() {
+            self.modes.clear();
+        }
+    }
+}
+
 /// One agent as a machine knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

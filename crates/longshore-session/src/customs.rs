@@ -7,6 +7,7 @@
 //! | what was said and done | as it is; who did it is said to be so in the file |
 //! | approvals and questions | with names of their own, once it is known how they ended: none is open |
 //! | attachments that lie in files or elsewhere | left out: they would be read here |
+//! | notices | marked as imported: this hub did not say them |
 //! | work that other sessions did | kept as raw events: sessions of this hub are nobody's children in a file |
 //! | what went on around it: modes, models, prompts that waited | kept as raw events, which mean nothing |
 //! | the agent's own name for the conversation | the same; people are told if a session here has that name |
@@ -137,7 +138,12 @@ impl Customs {
             }
             Body::UserMessage { attachments, by, .. } => {
                 attachments.retain(is_here);
-                *by = by.as_deref().map(as_told);
+                *by = Some(as_told(by.as_deref().unwrap_or("somebody")));
+            }
+            Body::ToolFinished(outcome) => outcome.attachments.retain(is_here),
+            // What this hub says of itself stands in notices.
+            Body::Notice { .. } => {
+                event.text = event.text.as_deref().map(|text| format!("{text} (imported)"))
             }
             // Nothing of it was cut off here, so that there is nothing to resume.
             Body::TurnFinished(end) => {
@@ -154,7 +160,6 @@ impl Customs {
             Body::TitleChanged => event.text = event.text.as_deref().map(tidy),
             Body::ArchiveChanged { .. }
             | Body::SessionClosed
-            | Body::Notice { .. }
             | Body::UsageUpdated(_)
             | Body::UsageLimited(_)
             | Body::Raw { .. } => {}

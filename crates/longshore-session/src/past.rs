@@ -22,7 +22,7 @@ use crate::registry::Entry;
 use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
-const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(10);
+const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(30);
 /// How long after its last word an agent writes into its own record.
 const WRITES_WITHIN_MS: i64 = 10_000;
 

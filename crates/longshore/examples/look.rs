@@ -83,7 +83,8 @@ fn lists(style: &Style) {
          "capabilities": {}},
         {"name": "opencode", "title": "OpenCode", "install": "npm install -g opencode-ai", "capabilities": {}},
     ]);
-    println!("{}", agents_table(&serde_json::from_value::<Vec<_>>(agents).unwrap(), style));
+    let agents: Vec<_> = serde_json::from_value(agents).unwrap();
+    println!("{}", agents_table(&agents, &Default::default(), style));
     let session: SessionId = SESSION.parse().unwrap();
     let hit = |seq, snippet| Hit {
         session,

@@ -66,6 +66,11 @@ impl Places {
         self.data.join("hub.json")
     }
 
+    /// What `verify` found, agent by agent.
+    pub fn verified(&self) -> PathBuf {
+        self.data.join("verified.json")
+    }
+
     /// What was typed into `attach`.
     pub fn history(&self) -> PathBuf {
         self.data.join("history")

@@ -26,7 +26,8 @@ export type HandBack = { cwd: string; command: string[]; line: string } | null;
 export type When = "queue" | "steer" | "interrupt";
 
 export type Me = { role: "owner" | "device"; device?: Device | null; mode: DeviceMode };
-export type PairCode = { code: string; expiresAt: string; pairUrl: string };
+/** `addresses`: where others reach the hub, the best one first. */
+export type PairCode = { code: string; expiresAt: string; pairUrl: string; addresses?: string[] };
 export type Machine = { name: string; agents: AgentInfo[] };
 /** Where a work tree could be, and where some were. */
 export type Folders = Found & { recent: string[] };

@@ -1,26 +1,21 @@
-// What things are called on screen. The only place that turns the hub's words into sentences.
-import type { Activity, Decision, Field, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, ToolStatus, TurnEnd, TurnErrorCode, FileChange } from "./contract.ts";
+// What things are called on screen. The only place that turns the hub's words into sentences; single values have theirs in words.ts.
+import type { Activity, Decision, Field, FileChange, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, TurnEnd } from "./contract.ts";
+import { permissionWords } from "./permissions.ts";
 import { toolSaid, type Said } from "./tools.ts";
 import { cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
+import { ACTIVITY, DECISION, MODE, PLAN_DECISION, plainName, STATUS, titled, TOOL_STATUS, toolName, TURN_ERROR, TURN_OUTCOME } from "./words.ts";
 
 /** How a session stands, in one word and one tone. */
 export type Standing = { word: string; tone: "live" | "wait" | "calm" | "rest" | "bad" };
 
 export function standing(session: Pick<Session, "activity" | "status" | "cutByRestart">): Standing {
-  const byActivity: Record<Activity, Standing | undefined> = {
-    starting: { word: "starting", tone: "live" },
-    working: { word: "working", tone: "live" },
-    waiting: { word: "needs you", tone: "wait" },
-    closed: { word: "ended", tone: "rest" },
-    idle: undefined,
-    sleeping: undefined,
-  };
-  const now = byActivity[session.activity];
-  if (now) return now;
+  const byActivity: Record<Activity, Standing["tone"] | undefined> = { starting: "live", working: "live", waiting: "wait", closed: "rest", idle: undefined, sleeping: undefined };
+  const tone = byActivity[session.activity];
+  if (tone) return { word: ACTIVITY[session.activity], tone };
   if (session.cutByRestart) return { word: "interrupted", tone: "wait" };
-  if (session.status === "error") return { word: "failed", tone: "bad" };
-  if (session.activity === "sleeping") return { word: "sleeping", tone: "rest" };
-  return { word: session.status === "interrupted" ? "stopped" : "idle", tone: "calm" };
+  if (session.status === "error") return { word: STATUS.error, tone: "bad" };
+  if (session.activity === "sleeping") return { word: ACTIVITY.sleeping, tone: "rest" };
+  return { word: session.status === "active" ? ACTIVITY.idle : STATUS[session.status], tone: "calm" };
 }
 
 /** A shell around the command is the agent's way of calling it, not what is called. */
@@ -43,51 +38,20 @@ export function toolLine(call: ToolCall, changes: FileChange[], over: boolean, c
 /** Where it stands before names of files, `Edited files` says it twice. */
 const verbAlone = (verb: string): string => verb.replace(/ (a file|files)$/, "");
 
-export const toolStatusWord: Record<ToolStatus, string> = {
-  running: "running",
-  completed: "done",
-  failed: "failed",
-  declined: "declined",
-  cancelled: "stopped",
-};
-
 /** How a call ended that did not end well: its code says more than that it failed. */
-export const exitWord = (outcome: ToolOutcome): string => (outcome.status === "failed" && outcome.exitCode ? `exit ${outcome.exitCode}` : toolStatusWord[outcome.status]);
+export const exitWord = (outcome: ToolOutcome): string => (outcome.status === "failed" && outcome.exitCode ? `exit ${outcome.exitCode}` : TOOL_STATUS[outcome.status]);
 
-/** What a button says. A plan is gone ahead with, not allowed. */
-export function decisionWord(decision: Decision, subject?: Subject): string {
-  const words: Record<Decision, string> = {
-    allow_once: "Allow once",
-    allow_session: "Allow for this session",
-    allow_always: "Always allow",
-    deny: "Deny",
-    cancel: "Deny and stop",
-  };
-  const ofPlan: Partial<Record<Decision, string>> = { allow_once: "Go ahead", allow_session: "Go ahead, edit without asking", deny: "Keep planning…" };
-  return (subject?.kind === "plan" ? ofPlan[decision] : undefined) ?? words[decision] ?? decision;
-}
+/** What a button says. */
+export const decisionWord = (decision: Decision, subject?: Subject): string => ((subject?.kind === "plan" && PLAN_DECISION[decision]) || DECISION[decision])?.button ?? titled(decision);
 
 /** The words around the message that goes with a no. */
 export const denialWords = (subject: Subject): { hint: string; send: string } =>
   subject.kind === "plan" ? { hint: "What should the plan do differently?", send: "Keep planning" } : { hint: "What should the agent do instead?", send: "Deny and send" };
 
-export function decidedWord(decision: Decision, subject?: Subject): string {
-  const words: Record<Decision, string> = {
-    allow_once: "allowed once",
-    allow_session: "allowed for this session",
-    allow_always: "always allowed",
-    deny: "denied",
-    cancel: "denied, turn stopped",
-  };
-  const ofPlan: Partial<Record<Decision, string>> = { allow_once: "plan approved", allow_session: "plan approved, edits without asking", deny: "asked to keep planning" };
-  return (subject?.kind === "plan" ? ofPlan[decision] : undefined) ?? words[decision] ?? decision;
-}
+export const decidedWord = (decision: Decision, subject?: Subject): string => ((subject?.kind === "plan" && PLAN_DECISION[decision]) || DECISION[decision])?.decided ?? plainName(decision);
 
 /** The same on a chip, where the rest is a touch away. */
-export function shortDecision(decision: Decision): string {
-  const words: Record<Decision, string> = { allow_once: "allowed", allow_session: "allowed for session", allow_always: "always allowed", deny: "denied", cancel: "denied" };
-  return words[decision] ?? decision;
-}
+export const shortDecision = (decision: Decision): string => DECISION[decision]?.chip ?? plainName(decision);
 
 export const allows = (decision: Decision): boolean => decision.startsWith("allow");
 
@@ -99,7 +63,7 @@ export function approvalTitle(subject: Subject): string {
     case "edit":
       return subject.changes.length > 1 ? `Change ${subject.changes.length} files?` : "Change this file?";
     case "tool":
-      return `Use ${subject.name}?`;
+      return `Use ${toolName(subject.name)}?`;
     case "plan":
       return "Go ahead with this plan?";
     case "permissions":
@@ -107,11 +71,14 @@ export function approvalTitle(subject: Subject): string {
   }
 }
 
+/** What is asked about says these already. */
+const SAID_ALREADY = new Set(["It changes files.", "It runs a command that may change something."]);
+
 /** The agent's reason, without what is said beside it already: the file that a change names, the risks that have marks. */
 export function plainReason(reason: string | null | undefined, subject: Subject, marks: { word: string }[]): string {
   const bare = marks.reduce((words, { word }) => words.replace(` (${word})`, ""), reason?.trim() ?? "");
   const named = subject.kind === "edit" && subject.changes.some((change) => change.path === bare || change.path.endsWith(`/${bare}`));
-  return named ? "" : bare;
+  return named || SAID_ALREADY.has(bare) ? "" : bare;
 }
 
 /** One line of what would happen. */
@@ -122,43 +89,28 @@ export function approvalLine(subject: Subject, cwd: string): string {
     case "edit":
       return subject.changes.map((change) => within(change.path, cwd)).join(", ") || "the changes above";
     case "tool":
-      return toolLine({ name: subject.name, kind: "other", input: subject.input }, [], false, cwd).about || subject.name;
+      return toolLine({ name: subject.name, kind: "other", input: subject.input }, [], false, cwd).about || toolName(subject.name);
     case "plan":
       return lastLine(subject.plan.split("\n").find((line) => line.trim()) ?? "") || "the plan";
     case "permissions":
-      return JSON.stringify(subject.permissions);
+      return permissionLine(subject.permissions);
   }
+}
+
+/** What would be let, in one line. */
+function permissionLine(permissions: unknown): string {
+  const { lines, rest } = permissionWords(permissions);
+  return [...lines, ...(rest === undefined ? [] : [JSON.stringify(rest)])].join(", ");
 }
 
 export const fieldText = (field: Field): string => field.text || field.label || field.id;
 
-export function modeWord(mode: Mode): { word: string; means: string } {
-  const words: Record<Mode, { word: string; means: string }> = {
-    plan: { word: "Plan", means: "reads and plans, changes nothing" },
-    ask: { word: "Ask", means: "asks before running commands or editing files" },
-    "auto-edit": { word: "Auto-edit", means: "edits files without asking, asks for the rest" },
-    full: { word: "Full access", means: "never asks" },
-  };
-  return words[mode] ?? { word: mode, means: "" };
-}
-
-const TURN_ERRORS: Record<TurnErrorCode, string> = {
-  usage_limit: "Usage limit reached",
-  rate_limited: "Rate limited by the model provider",
-  overloaded: "The model provider is overloaded",
-  context_window: "Context window is full",
-  unauthorized: "The agent is not logged in",
-  network: "The agent can't reach its model",
-  timeout: "It took too long",
-  agent_gone: "The agent exited during the turn",
-  agent_unavailable: "The agent could not be started",
-  hub_restarted: "Interrupted: the hub restarted",
-  other: "The turn failed",
-};
+/** What a hub newer than this page tells is called by its name. */
+export const modeWord = (mode: Mode): { word: string; means: string } => MODE[mode] ?? { word: titled(mode), means: "" };
 
 export function turnError(end: TurnEnd): { title: string; message: string } | undefined {
   if (!end.error) return undefined;
-  return { title: TURN_ERRORS[end.error.code] ?? TURN_ERRORS.other, message: end.error.message };
+  return { title: TURN_ERROR[end.error.code] ?? TURN_ERROR.other, message: end.error.code === "hub_restarted" ? "" : end.error.message };
 }
 
 /** The figures under a turn. */
@@ -171,9 +123,7 @@ export function turnFigures(end: TurnEnd): string[] {
   return figures.filter(Boolean);
 }
 
-export function turnWord(end: TurnEnd): string {
-  return { completed: "Done", failed: "Failed", interrupted: "Stopped" }[end.outcome];
-}
+export const turnWord = (end: TurnEnd): string => TURN_OUTCOME[end.outcome];
 
 /** A reason of the hub, where it stands alone on the timeline. */
 export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
@@ -198,6 +148,3 @@ export function modelTitle(model: string | null | undefined, models: ModelInfo[]
   const known = models?.find((one) => one.id === model)?.title;
   return known ?? model.replace(/\[[^\]]*\]$/, "").replace(/^gpt-/i, "GPT-");
 }
-
-/** What happens to a file, as one letter and one word. */
-export const changeWord = { add: ["A", "new"], update: ["M", "changed"], delete: ["D", "deleted"] } as const;

@@ -1,4 +1,5 @@
 // What a device calls itself when it is paired: whoever reads "allowed by …" later must know which one that was.
+import type { PairCode } from "./contract.ts";
 
 /** What browsers that hide their model in the user agent tell when they are asked. */
 type Hints = { getHighEntropyValues?(hints: string[]): Promise<{ model?: string; platform?: string }> };
@@ -36,4 +37,11 @@ export function isLoopback(address: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** The links with which a phone pairs: the usual one, and the same at the hub's other addresses. */
+export function pairLinks({ pairUrl, addresses = [] }: PairCode, here: string): { address?: string; link: string; host: string }[] {
+  const usual = new URL(pairUrl, here);
+  const others = addresses.map((address) => ({ address, at: new URL(address) })).filter(({ at }) => at.origin !== usual.origin);
+  return [{ link: usual.href, host: usual.host }, ...others.map(({ address, at }) => ({ address, link: `${address}${usual.pathname}${usual.search}${usual.hash}`, host: at.host }))];
 }

@@ -135,7 +135,7 @@ export function pairs(rows: Row[]): Pair[] {
 }
 
 /** A diff of many files, as git writes it, file by file. */
-export function filesOf(diff: string): FileChange[] {
+export function filesOf(diff: string, cwd = ""): FileChange[] {
   return diff
     .split(/^(?=diff --git )/m)
     .filter((part) => part.startsWith("diff --git "))
@@ -145,6 +145,17 @@ export function filesOf(diff: string): FileChange[] {
       const named = /^diff --git a\/(.+) b\/(.+)$/m.exec(part);
       const kind = path === "/dev/null" || /^deleted file/m.test(part) ? "delete" : before === "/dev/null" || /^new file/m.test(part) ? "add" : "update";
       const chosen = kind === "delete" ? before : path;
-      return { path: (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?", kind, diff: part };
+      const found = (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?";
+      return { path: underRoot(found, cwd), kind, diff: part };
     });
+}
+
+/** A diff of a repository names its paths from the repository's root, which may be far above the work tree. One name that both share may be chance; two are none. */
+function underRoot(path: string, cwd: string): string {
+  const names = cwd.split("/").filter(Boolean);
+  for (let from = 0; from <= names.length - 2; from++) {
+    const shared = `${names.slice(from).join("/")}/`;
+    if (path.startsWith(shared)) return `${cwd}/${path.slice(shared.length)}`;
+  }
+  return path;
 }

@@ -86,8 +86,12 @@ export function reveal(text: string): string {
   });
 }
 
+const bare = (line: string): string => line.replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/, "").replace(/\*\*|__|~~|`+/g, "").replace(/\s*\|\s*/g, " ").trim();
+
 /** The last line of a text that says something, without the marks of its markdown. */
 export function lastLine(text: string): string {
-  const bare = (line: string) => line.replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/, "").replace(/\*\*|__|~~|`+/g, "").replace(/\s*\|\s*/g, " ").trim();
   return text.split("\n").map(bare).findLast((line) => /[\p{L}\p{N}]/u.test(line)) ?? "";
 }
+
+/** All of a text in one line, without the marks of its markdown. */
+export const inOneLine = (text: string): string => text.split("\n").map(bare).filter(Boolean).join(" ");

@@ -45,6 +45,31 @@ export function listRows(sessions: Iterable<Session>, filter: SessionFilter, arc
   return rows;
 }
 
+export type BoardColumn = { id: "waiting" | "working" | "done" | "earlier"; word: string; none: string; sessions: Session[] };
+const DAY = 86_400_000;
+/** So many of what was done long ago; the list has the rest. */
+const EARLIER = 24;
+
+/** Sessions by how they stand. Whoever was delegated to stands with who delegated, unless it waits itself. */
+export function board(sessions: Iterable<Session>, now: number): BoardColumn[] {
+  const all = [...sessions].filter((session) => !putAway(session)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+  const known = new Set(all.map((session) => session.sessionId));
+  const shown = all.filter((session) => matches(session, "waiting") || !(session.parent && known.has(session.parent)));
+  const place = (session: Session): BoardColumn["id"] => {
+    if (matches(session, "waiting")) return "waiting";
+    if (session.status === "active" || session.activity === "starting") return "working";
+    return now - Date.parse(session.updatedAt) < DAY ? "done" : "earlier";
+  };
+  const of = (id: BoardColumn["id"]) => shown.filter((session) => place(session) === id);
+  return [
+    // Who waits longest comes first.
+    { id: "waiting", word: "Needs you", none: "You're all caught up.", sessions: of("waiting").reverse() },
+    { id: "working", word: "Working", none: "No agent is working.", sessions: of("working") },
+    { id: "done", word: "Done", none: "Nothing in the last 24 hours.", sessions: of("done") },
+    { id: "earlier", word: "Earlier", none: "Nothing older.", sessions: of("earlier").slice(0, EARLIER) },
+  ];
+}
+
 export type Ask = { kind: "approval"; key: string; at: string; session: string; approvals: OpenApproval[] } | { kind: "question"; key: string; at: string; session: string; question: OpenQuestion };
 
 /** All that waits for a person, oldest first; approvals of the same thing in the same session are one. */

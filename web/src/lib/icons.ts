@@ -1,6 +1,7 @@
 // Line drawings on a grid of 24, as path data.
 export const ICONS = {
   inbox: "M3 13l3-8h12l3 8v6H3zM3 13h5l1.5 3h5L16 13h5",
+  board: "M4 5h4.5v14H4zM10 5h4.5v9H10zM16 5h4v11h-4z",
   sessions: "M4 5h16v11H9l-5 4z",
   plus: "M12 5v14M5 12h14",
   machines: "M4 5h16v10H4zM9 19h6M12 15v4",

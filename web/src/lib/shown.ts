@@ -1,8 +1,13 @@
 // What of a timeline is drawn: things that another one says already are left out.
 import type { TimelineItem } from "./contract.ts";
 import { retryOf } from "./retry.ts";
+import { tellsPlan } from "./tools.ts";
 
 type Approval = TimelineItem & { kind: "approval" };
+export type PlanItem = TimelineItem & { kind: "plan" };
+
+/** The plan that holds, of a turn or of all that is here. */
+export const newestPlan = (items: readonly TimelineItem[], turn?: string | null): PlanItem | undefined => items.findLast((item): item is PlanItem => item.kind === "plan" && item.content.steps.length > 0 && (turn === undefined || item.turn === turn));
 
 /** A notice that long is a lecture, and is heard once. */
 const LECTURE = 110;
@@ -28,16 +33,21 @@ export function decisionsByItem(items: readonly TimelineItem[]): Map<string, App
   return new Map(decided.map((item) => [item.id as string, item]));
 }
 
+/** A turn that a restart has cut says so already. */
+const saysRestart = (item: TimelineItem, before: TimelineItem | undefined): boolean => item.kind === "notice" && item.text === "the hub was restarted" && before?.kind === "turn_end" && before.content.error?.code === "hub_restarted";
+
 /** All that stands in the list. */
 export function visible(items: readonly TimelineItem[]): TimelineItem[] {
-  const newestPlan = new Map(items.filter((item) => item.kind === "plan").map((item) => [item.turn, item.seq]));
+  const newest = new Map(items.filter((item) => item.kind === "plan").map((item) => [item.turn, item.seq]));
   const proposed = new Set(items.filter((item) => item.kind === "approval" && !item.endedAt && item.content.request.subject.kind === "plan").map((item) => item.turn));
   const decided = decisionsByItem(items);
   const heard = new Set<string>();
   const found = items.filter((item, at) => {
     if (!shown(item, items[at + 1])) return false;
     // A plan that was told anew is the newest one; one that waits for a yes is shown with the question.
-    if (item.kind === "plan") return newestPlan.get(item.turn) === item.seq && !(proposed.has(item.turn) && !item.content.steps.length);
+    if (item.kind === "plan") return newest.get(item.turn) === item.seq && !(proposed.has(item.turn) && !item.content.steps.length);
+    // So is the call that told it, as long as it did.
+    if (item.kind === "tool" && tellsPlan(item.content.call) && newest.has(item.turn)) return (item.content.outcome?.status ?? "completed") !== "completed";
     if (item.kind === "approval") return !(item.id && decided.get(item.id) === item);
     if (item.kind === "notice" && item.content.level !== "error" && (item.text ?? "").length > LECTURE) {
       if (heard.has(item.text ?? "")) return false;
@@ -45,5 +55,5 @@ export function visible(items: readonly TimelineItem[]): TimelineItem[] {
     }
     return true;
   });
-  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])));
+  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(item, found[at - 1]));
 }

@@ -53,11 +53,15 @@ const BY_KIND: Record<Exclude<ToolKind, "other">, Tool> = {
   delegate: { doing: "Delegating", did: "Delegated", noun: "a task", of: TASK },
 };
 
+/** Whether a call only tells the plan. */
+export const tellsPlan = (call: Pick<ToolCall, "name">): boolean => BY_NAME.get(plainName(call.name))?.noun === "the plan";
+
+const plainName = (name: string): string => name.replace(/^(delegate_to_)+/, "").replaceAll("_", "").toLowerCase();
+
 function toolOf(call: ToolCall): Tool {
   const helper = /^delegate_to_(?!think_execute$)(.*)$/s.exec(call.name)?.[1];
   if (helper !== undefined) return { doing: `Delegating to ${helper}`, did: `${helper} finished`, noun: "a task", of: TASK };
-  const plain = call.name.replace(/^(delegate_to_)+/, "").replaceAll("_", "").toLowerCase();
-  const known = BY_NAME.get(plain) ?? BY_KIND[call.kind as keyof typeof BY_KIND];
+  const known = BY_NAME.get(plainName(call.name)) ?? BY_KIND[call.kind as keyof typeof BY_KIND];
   return known ?? { doing: `Using ${call.name}`, did: `Used ${call.name}`, noun: call.name, of: list("title name path query url") };
 }
 

@@ -1,4 +1,5 @@
 // What this page knows of the hub: who we are, its sessions and agents, and what waits to be sent.
+import { titled } from "../lib/words.ts";
 import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
 import { onDisk } from "../lib/shelf.ts";
@@ -48,6 +49,8 @@ class Hub {
   private changed = new Map<string, Session>();
   private keeping: ReturnType<typeof setTimeout> | undefined;
   private lives = new Map<string, Live>();
+  /** Why the models of an agent are not known. */
+  modelFaults = $state.raw<Record<string, string>>({});
   /** The agents that were asked for their models. */
   private asked = new Set<string>();
   private frames = new Frames(() => this.draw());
@@ -207,16 +210,25 @@ class Hub {
     this.agents = (await this.call<Agents>("agents", { models: "known" })).agents;
   }
 
-  /** Asks an agent for its models, once: it has a process to start for that. */
+  /** What an agent is called, also one that is no longer there. */
+  agentTitle(name: string): string {
+    return this.agent(name)?.title ?? titled(name);
+  }
+
+  /** Asks an agent for its models, once: it has a process to start for that. One that did not answer can be asked again. */
   async loadModels(name: string): Promise<void> {
     const agent = this.agent(name);
     if (!agent?.path || !agent.capabilities.models || agent.models || this.asked.has(name)) return;
     this.asked.add(name);
-    let told: Partial<AgentInfo>;
+    const { [name]: _, ...others } = this.modelFaults;
+    this.modelFaults = others;
+    let told: { models: ModelInfo[] };
     try {
       told = await this.call<{ models: ModelInfo[] }>("models", { agent: name });
     } catch (error) {
-      told = { models: [], remark: `Its models are not known: ${error instanceof Error ? error.message : String(error)}` };
+      this.asked.delete(name);
+      this.modelFaults = { ...others, [name]: wordsOf(error) };
+      return;
     }
     const tell = (agents: AgentInfo[]) => agents.map((one) => (one.name === name ? { ...one, ...told } : one));
     this.agents = tell(this.agents);

@@ -5,10 +5,12 @@ import { chromium } from "playwright-core";
 
 export const PHONE = { width: 390, height: 844 };
 export const DESKTOP = { width: 1280, height: 820 };
+/** Where a plan and changed files stand beside a timeline. */
+export const WIDE = { width: 1440, height: 900 };
 /** High enough for a whole conversation: then all of a timeline is in the page. */
 export const TALL = { width: 390, height: 6_000 };
-/** How long a page may take for anything: a busy machine is slow, and a test that fails for it tells nothing. */
-const PATIENCE = 60_000;
+/** How long anything may take: a busy machine is slow, and a test that fails for it tells nothing. A wait ends with its condition. */
+const PATIENCE = 180_000;
 
 export function launch() {
   const name = process.env.CHROMIUM ?? "chromium";
@@ -36,13 +38,19 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
   return page;
 }
 
+/** Does something that is answered with words which go away by themselves: whoever looks afterwards may be too late. */
+export const hearing = (words, deed) => Promise.all([words.waitFor(), deed()]);
+
 /** Where a person writes. */
 export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
 
 /** Has an agent know commands: no file may bring them in, so they are put into the rows that a page is told. */
-export const withCommands = (page, commands) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+export const withCommands = (page, commands) => withRows(page, (row) => ({ ...row, commands }));
+
+/** Changes the rows of sessions that a page is told: what no file may bring in, and what takes an agent long to come to. */
+export const withRows = (page, change) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
   const hub = socket.connectToServer();
-  const knowing = (row) => (row?.sessionId && row.capabilities ? { ...row, commands } : row);
+  const knowing = (row) => (row?.sessionId && row.capabilities ? change(row) : row);
   socket.onMessage((message) => hub.send(message));
   hub.onMessage((message) => {
     const told = JSON.parse(message);

@@ -26,14 +26,20 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
   await page.goto(`${stage.url}/sessions/${second}`);
   await page.getByRole("button", { name: "Allow once" }).waitFor();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.press("d");
-  await until("the field is focused", () => page.getByLabel("Message to the agent").evaluate((field) => field === document.activeElement));
+  const field = page.getByLabel("Message to the agent");
+  await until("the field is focused", async () => {
+    if (!(await field.count())) await page.keyboard.press("d");
+    return (await field.count()) > 0 && field.evaluate((one) => one === document.activeElement);
+  });
   await page.keyboard.type("by key");
   await page.keyboard.press("Escape");
   await page.getByRole("button", { name: "Back", exact: true }).last().click();
   await page.evaluate(() => document.activeElement?.blur?.());
-  await page.keyboard.press("x");
-  await page.getByTitle(/denied by owner/).first().waitFor();
+  // It is heard once the card is in sight, and not before.
+  await until("it is denied", async () => {
+    await page.keyboard.press("x");
+    return (await page.getByTitle(/denied by owner/).count()) > 0;
+  });
   await hub.call("POST", `/sessions/${second}/interrupt`);
 
   // From the top of the page to its content in two keys.
@@ -110,8 +116,11 @@ scene("answers and outputs are copied on a phone, and outputs are read on a scre
   await page.getByText("make test").first().scrollIntoViewIfNeeded();
   await page.getByText("exit 3").first().waitFor();
   await page.getByText("make test").first().click();
-  await page.getByRole("button", { name: "Copy output" }).first().click();
-  await until("the output", async () => /PASS.*orange\nline 0 /.test(await copied()));
+  // A card that was just opened may still move under the finger.
+  await until("the output", async () => {
+    await page.getByRole("button", { name: "Copy output" }).first().click();
+    return /PASS.*orange\nline 0 /.test(await copied());
+  });
   await page.getByRole("button", { name: /Show all 81 lines/ }).click();
   const viewer = page.getByRole("dialog");
   await viewer.getByText(/^line 79 /).waitFor();

@@ -4,8 +4,8 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { client, open } from "./browser.mjs";
 
-/** No scene takes long; this is for a machine that has much else to do. */
-const WITHIN = 180_000;
+/** No scene takes a minute; this is for a machine that has much else to do, and for several waits that each take long. */
+const WITHIN = 900_000;
 /** Where pictures of failures go. */
 const FAILURES = join(import.meta.dirname, "../../node_modules/.failures");
 
@@ -48,8 +48,8 @@ async function lastWords(page, name) {
   try {
     mkdirSync(FAILURES, { recursive: true });
     const path = join(FAILURES, `${name.replace(/[^a-z0-9]+/gi, "-")}.png`);
-    await page.screenshot({ path, timeout: 5_000 });
-    return `${page.url()} (${path}) showed:\n${(await page.locator("body").innerText({ timeout: 5_000 })).slice(0, 2_000)}`;
+    await page.screenshot({ path, timeout: 30_000 });
+    return `${page.url()} (${path}) showed:\n${(await page.locator("body").innerText({ timeout: 30_000 })).slice(0, 2_000)}`;
   } catch (error) {
     return `${name} could not be looked at: ${String(error).split("\n")[0]}`;
   }

@@ -59,7 +59,8 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
     const page = await open({ size: DESKTOP, path: `/sessions/${sessionId}`, token: await hub.paired(mode, `the one that is ${mode}`) });
     await page.getByText(/This device can only watch/).waitFor();
     await page.getByText("From the script.").first().waitFor();
-    assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), decides ? 1 : 0);
+    if (decides) await page.getByRole("button", { name: "Allow once" }).waitFor();
+    else assert.equal(await page.getByRole("button", { name: "Allow once" }).count(), 0);
     assert.equal(await page.getByRole("textbox", { name: "Prompt", exact: true }).count(), 0);
     assert.equal(await page.getByRole("link", { name: "New", exact: true }).count(), 0);
     await page.getByRole("button", { name: "More", exact: true }).click();

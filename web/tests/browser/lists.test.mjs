@@ -1,6 +1,6 @@
 // Lists as they were left, what is read without a hub, the way in, what a search leads to.
 import assert from "node:assert/strict";
-import { DESKTOP, prompt, quiet, roomForCode, until, withCommands } from "./browser.mjs";
+import { DESKTOP, hearing, prompt, quiet, roomForCode, until, withCommands } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { long, varied, week } from "./scenes.mjs";
 
@@ -65,8 +65,7 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   await page.getByLabel("Search everything").fill("index");
   const hit = page.getByRole("region", { name: "Found" }).getByRole("link").first();
   await hit.waitFor();
-  await hit.click();
-  await page.locator(".place.marked").waitFor();
+  await hearing(page.locator(".place.marked"), () => hit.click());
   await page.getByRole("button", { name: "Back" }).click();
   await until("the words of the search", async () => (await page.getByLabel("Search everything").inputValue()) === "index");
   assert.deepEqual(page.complaints, []);
@@ -77,9 +76,9 @@ scene("filters are radios: one stop for Tab, arrows within", async ({ open }) =>
   const all = page.getByRole("radio", { name: "All" });
   await all.focus();
   await page.keyboard.press("ArrowRight");
-  assert.equal(await page.getByRole("radio", { name: "Waiting" }).getAttribute("aria-checked"), "true");
+  await page.getByRole("radio", { name: "Waiting", checked: true }).waitFor();
   await page.keyboard.press("End");
-  assert.equal(await page.evaluate(() => document.activeElement.textContent), "Archive");
+  await until("the last one", async () => (await page.evaluate(() => document.activeElement.textContent)) === "Archive");
   assert.equal(await page.locator("[role=radiogroup] [role=radio][tabindex='0']").count(), 1);
 }, { anywhere: true });
 
@@ -105,9 +104,31 @@ scene("a code for a phone says when no phone can reach it", async ({ open }) => 
   await page.getByRole("button", { name: "Pair a device" }).click();
   await roomForCode();
   await page.getByRole("button", { name: "Show a code" }).click();
-  await page.getByText(/No phone reaches this address/).waitFor();
+  await page.getByText(/No phone reaches this address: the hub listens only on its own computer/).waitFor();
   await page.getByText(/--bind 0\.0\.0\.0/).waitFor();
   await page.getByText(/One use, expires in/).waitFor();
+});
+
+scene("a code for a phone leads to any address of the hub", async ({ open }) => {
+  const page = await open({ path: "/machines" });
+  // The hub of the stage listens on loopback; to this page it says where others would find it.
+  const addresses = ["https://192.168.1.5:8790", "https://100.64.0.7:8790"];
+  await page.route(/\/admin\/pair\/new/, async (route) => {
+    const made = await (await route.fetch()).json();
+    await route.fulfill({ json: { ...made, pairUrl: `${addresses[0]}/pair#${made.code}`, addresses } });
+  });
+  const drawn = [];
+  await page.route(/qr\.svg/, (route) => (drawn.push(new URL(route.request().url()).searchParams.get("address")), route.fulfill({ contentType: "image/svg+xml", body: "<svg xmlns='http://www.w3.org/2000/svg'/>" })));
+  await page.getByRole("button", { name: "Pair a device" }).click();
+  await roomForCode();
+  await page.getByRole("button", { name: "Show a code" }).click();
+  await page.getByText(/^https:\/\/192\.168\.1\.5:8790\/pair#/).waitFor();
+  assert.equal(await page.getByText(/No phone reaches/).count(), 0);
+  await page.getByRole("radio", { name: "100.64.0.7:8790" }).click();
+  await page.getByText(/^https:\/\/100\.64\.0\.7:8790\/pair#/).waitFor();
+  await page.getByRole("radio", { name: "100.64.0.7:8790", checked: true }).waitFor();
+  assert.deepEqual(drawn, [null, addresses[1]]);
+  assert.deepEqual(page.complaints, []);
 });
 
 scene("a slash finds commands by any part, and says when there are none", async ({ open, hub, stage }) => {
@@ -123,6 +144,31 @@ scene("a slash finds commands by any part, and says when there are none", async 
   assert.deepEqual([page.complaints, other.complaints], [[], []]);
 });
 
+scene("an agent that did not tell its models is asked again", async ({ open, stage }) => {
+  const page = await open({ path: "/machines" });
+  let asked = 0;
+  await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const hub = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(message);
+      if (method !== "models" || asked++) return hub.send(message);
+      // As a hub answers whose machine is busy.
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the agent did not answer in time", data: { code: "anchor_silent", status: 504, title: "the agent did not answer in time", retry: true } } }));
+    });
+    hub.onMessage((message) => {
+      const told = JSON.parse(message);
+      // Nobody has asked it before.
+      for (const agent of told.result?.agents ?? []) delete agent.models;
+      socket.send(JSON.stringify(told));
+    });
+  });
+  await page.goto(`${stage.url}/new?agent=codex`);
+  await page.getByText(/The models could not be loaded: the agent did not answer in time/).waitFor();
+  await page.getByRole("button", { name: "Try again" }).click();
+  await until("the models", async () => (await page.getByLabel("Model").locator("option").count()) > 1);
+  assert.deepEqual(page.complaints, []);
+});
+
 scene("archiving can be undone, and rows have a menu on a desktop too", async ({ open, hub, stage }) => {
   const session = await hub.take(varied(`${stage.work}/archived`));
   const page = await open({ size: DESKTOP, path: `/sessions/${session}` });
@@ -130,7 +176,7 @@ scene("archiving can be undone, and rows have a menu on a desktop too", async ({
   assert.equal(await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).count(), 0, "the list is beside");
   await page.locator("aside .session", { hasText: "A varied session" }).first().hover();
   await page.locator("aside").getByRole("button", { name: "More about A varied session" }).first().click();
-  await page.getByRole("button", { name: "Archive", exact: true }).click();
+  await hearing(page.getByRole("button", { name: "Undo" }), () => page.getByRole("button", { name: "Archive", exact: true }).click());
   await page.getByRole("button", { name: "Undo" }).click();
   await until("it is back", async () => !(await hub.session(session)).archived);
   assert.deepEqual(page.complaints, []);

@@ -45,7 +45,7 @@ const AGENTS = {
     edit: (path, from, to) => [[{ custom: "apply_patch", input: `*** Begin Patch\n*** Update File: ${path}\n@@\n-${from}\n+${to}\n*** End Patch` }]],
   },
   claude: {
-    run: (command) => [{ call: "Bash", args: { command, description: "Does it", timeout: 60_000 } }],
+    run: (command) => [{ call: "Bash", args: { command, description: "Does it", timeout: 300_000 } }],
     ask: (question, options) => ({ call: "AskUserQuestion", args: { questions: [{ header: "Colour", question, options, multiSelect: false }] } }),
     // It changes only what it has read.
     edit: (path, from, to) => [[{ call: "Read", args: { file_path: path } }], [{ call: "Edit", args: { file_path: path, old_string: from, new_string: to } }]],
@@ -62,7 +62,7 @@ function both(shop) {
       return [...does.edit(`${shop}/price-${agent}-${where}.py`, ...PRICE).map((actions) => ({ when, do: actions })), { when, do: [{ say: "The price is **mended**." }] }];
     }),
     // Runs until a file is there, so that whoever tests decides how long; it ends by itself all the same.
-    { when: { contains: `hold, ${agent}` }, do: does.run(`for i in $(seq 500); do [ -e gate-${agent} ] && break; sleep 0.1; done; echo the gate is open`) },
+    { when: { contains: `hold, ${agent}` }, do: does.run(`for i in $(seq 2500); do [ -e gate-${agent} ] && break; sleep 0.1; done; echo the gate is open`) },
     { when: { contains: `hold, ${agent}` }, do: [{ say: "Held, and turned." }] },
     { when: { contains: `sweep, ${agent}` }, do: does.run("rm -rf build") },
     { when: { contains: `sweep, ${agent}` }, do: [{ say: "I leave it as it is." }] },
@@ -91,7 +91,7 @@ export const steps = (shop) => [
   { when: { contains: "be nasty with a question" }, do: [AGENTS.codex.ask(NASTY, [{ label: NASTY, description: NASTY }, { label: `${NASTY} too`, description: NASTY }])], repeat: "forever" },
   { when: { contains: "at length" }, do: [{ say: words(120), delay_ms: 35 }], repeat: "forever" },
   // Nobody waits for its end.
-  { when: { contains: "endlessly" }, do: [{ say: words(4_000), delay_ms: 60 }], repeat: "forever" },
+  { when: { contains: "endlessly" }, do: [{ say: words(9_000), delay_ms: 60 }], repeat: "forever" },
   { when: { contains: "hail" }, do: [{ say: "Hail to you." }], repeat: "forever" },
   { do: [{ say: "I have nothing to add." }], repeat: "forever" },
 ];

@@ -4,7 +4,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { client, DESKTOP, launch, open, PHONE, quiet } from "./browser.mjs";
+import { client, launch, open, PHONE, quiet, WIDE } from "./browser.mjs";
 import { serveDist } from "./dist.mjs";
 import { BIN, ROOT } from "./stage.mjs";
 
@@ -71,7 +71,7 @@ try {
   for (const [mode, label] of [["full", "Pixel"], ["approve", "Tablet in the kitchen"]]) await hub.paired(mode, label);
   for (const [name, path, act, shown = []] of shots(demo.sessions)) {
     if (!name.includes(word)) continue;
-    for (const [where, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
+    for (const [where, size] of [["phone", PHONE], ["desktop", WIDE]]) {
       for (const dark of [false, true]) {
         const kind = `${where}-${dark ? "dark" : "light"}`;
         if (forDocs ? !shown.includes(kind) : kinds && !kinds.includes(kind)) continue;

@@ -28,7 +28,8 @@ export async function startStage(steps) {
   stage.stop = async () => {
     await stage.front?.stop();
     for (const child of [stage.hub, model]) await ended(child);
-    rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    // Agents that were just ended may still write.
+    rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   };
   // Whoever ends us must not leave a hub and its agents behind.
   for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
@@ -93,7 +94,7 @@ async function ended(child) {
   await new Promise((done) => {
     child.once("exit", done);
     child.kill("SIGTERM");
-    setTimeout(() => child.kill("SIGKILL"), 5_000).unref();
+    setTimeout(() => child.kill("SIGKILL"), 30_000).unref();
   });
 }
 

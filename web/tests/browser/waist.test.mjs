@@ -1,6 +1,6 @@
 // What the hub holds, cuts, shows and forgets: a queue after a stop, a restart in the middle of a turn, pictures, deletion.
 import assert from "node:assert/strict";
-import { PHONE, prompt, until } from "./browser.mjs";
+import { hearing, PHONE, prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { pictured, varied } from "./scenes.mjs";
 
@@ -66,7 +66,15 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   await hub.call("POST", `/sessions/${ids[0]}/interrupt`).catch(() => {});
   await page.goto(`${stage.url}/sessions`);
   await page.getByText("interrupted", { exact: true }).first().waitFor();
-  await hub.call("POST", `/sessions/${ids[1]}/prompts`, { content: "hail after that" });
+  // The session itself says so once, and goes on from there too.
+  await page.goto(`${stage.url}/sessions/${ids[1]}`);
+  await page.getByText("Interrupted: the hub restarted").first().waitFor();
+  assert.equal(await page.getByText(/the hub (was )?restarted/).count(), 1);
+  await page.getByText("A restart of the hub interrupted this turn.").waitFor();
+  await page.getByRole("button", { name: "Resume", exact: true }).click();
+  await page.getByText("A restart of the hub interrupted this turn.").waitFor({ state: "detached" });
+  await until("it goes on", async () => !(await hub.session(ids[1])).cutByRestart);
+  await hub.call("POST", `/sessions/${ids[1]}/interrupt`).catch(() => {});
   assert.deepEqual(page.complaints, []);
 });
 
@@ -87,13 +95,14 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   const session = await hub.take(varied(`${stage.work}/deleted`));
   const [page, other] = [await open({ path: `/sessions/${session}` }), await open({ path: `/sessions/${session}` })];
   for (const one of [page, other]) await one.getByText("The answer of the second turn.").waitFor();
+  // Only a page that is in front draws as it does for a person.
+  await page.bringToFront();
   await page.getByRole("button", { name: "More", exact: true }).click();
   await page.getByRole("button", { name: "Delete…" }).click();
   const sure = page.getByRole("button", { name: "Delete for good" });
   assert.ok(await sure.isDisabled());
   await page.getByLabel(/to confirm/).fill("delete");
-  await sure.click();
-  await page.getByText("Deleted", { exact: true }).waitFor();
+  await hearing(page.getByText("Deleted", { exact: true }), () => sure.click());
   await other.getByText(/No such session|can't be shown/).first().waitFor();
   await assert.rejects(hub.session(session), /unknown_session/);
   assert.deepEqual(page.complaints, []);

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begun, emptyEntry, withoutSecrets } from "../../src/lib/answers.ts";
 import type { Field, Session, TimelineItem } from "../../src/lib/contract.ts";
-import { deviceName, isLoopback } from "../../src/lib/device.ts";
+import { deviceName, isLoopback, pairLinks } from "../../src/lib/device.ts";
 import { Drafts, MOST_DRAFTS, type Disk } from "../../src/lib/drafts.ts";
 import { MOST_PAGES, newestPage, newestRows, oldestPages } from "../../src/lib/memory.ts";
 import { reordered } from "../../src/lib/queue.ts";
@@ -117,4 +117,13 @@ test("a prompt is put at another place of the queue", () => {
   assert.deepEqual(reordered(["a", "b", "c"], "c", 0), ["c", "a", "b"]);
   assert.deepEqual(reordered(["a", "b", "c"], "a", 2), ["b", "c", "a"]);
   assert.deepEqual(reordered(["a", "b", "c"], "b", -1), ["b", "a", "c"]);
+});
+
+test("a code leads to every address of the hub, the page's own first", () => {
+  const pair = { code: "K7QMX2RD", expiresAt: "", pairUrl: "https://192.168.1.5:8790/pair?ca=ff#K7QMX2RDLONG", addresses: ["https://192.168.1.5:8790", "https://100.64.0.7:8790"] };
+  assert.deepEqual(pairLinks(pair, "http://x"), [
+    { link: pair.pairUrl, host: "192.168.1.5:8790" },
+    { address: "https://100.64.0.7:8790", link: "https://100.64.0.7:8790/pair?ca=ff#K7QMX2RDLONG", host: "100.64.0.7:8790" },
+  ]);
+  assert.deepEqual(pairLinks({ ...pair, addresses: undefined }, "http://x").length, 1);
 });

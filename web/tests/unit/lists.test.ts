@@ -5,7 +5,7 @@ import { collect, emptyEntry } from "../../src/lib/answers.ts";
 import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
 import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
 import { standing } from "../../src/lib/describe.ts";
-import { asks, listRows } from "../../src/lib/groups.ts";
+import { asks, board, listRows } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
 import { parseRoute, pathOf, type Route } from "../../src/lib/route.ts";
 import { bars, ceiling, totals } from "../../src/lib/usage.ts";
@@ -21,6 +21,28 @@ test("sessions stand by project, newest first, delegated ones with their parent"
   assert.deepEqual(rows.map((row) => (row.kind === "group" ? `# ${row.path} ${row.many}` : `${row.session.sessionId} +${row.children}`)), ["# /q 1", "3 +0", "# /p 2", "2 +0", "1 +1"]);
   assert.deepEqual(listRows([session("1"), session("5", { archived: true })], "all", true).length, 2);
   assert.equal(listRows([session("1")], "waiting", false).length, 0);
+});
+
+test("the board has who needs somebody, who works, what is done, and what is long done", () => {
+  const now = Date.parse("2026-11-16T12:00:00Z");
+  const at = (id: string, updatedAt: string, more: Partial<Session> = {}) => session(id, { updatedAt, ...more });
+  const sessions = [
+    at("asks late", "2026-11-16T11:50:00Z", { status: "active", activity: "waiting" }),
+    at("asks", "2026-11-16T11:00:00Z", { status: "active", activity: "waiting" }),
+    at("cut", "2026-11-16T11:30:00Z", { status: "interrupted", activity: "sleeping", cutByRestart: true }),
+    at("works", "2026-11-16T11:59:00Z", { status: "active", activity: "working" }),
+    at("starts", "2026-11-16T11:58:00Z", { activity: "starting" }),
+    at("done", "2026-11-16T10:00:00Z"),
+    at("failed", "2026-11-15T13:00:00Z", { status: "error" }),
+    at("old", "2026-11-01T13:00:00Z"),
+    at("helper", "2026-11-16T11:59:00Z", { parent: "works", status: "active", activity: "working" }),
+    at("away", "2026-11-16T11:59:00Z", { archived: true }),
+    at("ended", "2026-11-16T11:59:00Z", { activity: "closed" }),
+  ];
+  assert.deepEqual(
+    board(sessions, now).map((column) => [column.id, column.sessions.map((one) => one.sessionId)]),
+    [["waiting", ["asks", "cut", "asks late"]], ["working", ["works", "starts"]], ["done", ["done", "failed"]], ["earlier", ["old"]]],
+  );
 });
 
 test("what waits is listed oldest first, the same thing once", () => {

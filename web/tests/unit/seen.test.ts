@@ -7,14 +7,15 @@ import { matchingCommands, typedCommand } from "../../src/lib/commands.ts";
 import type { ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, withdrawn } from "../../src/lib/describe.ts";
+import { begunAt } from "../../src/lib/calls.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
 import { marksOf } from "../../src/lib/marks.ts";
 import { retryOf } from "../../src/lib/retry.ts";
 import { dangers } from "../../src/lib/risk.ts";
-import { decisionsByItem, visible } from "../../src/lib/shown.ts";
+import { decisionsByItem, newestPlan, visible } from "../../src/lib/shown.ts";
 import { tickDays } from "../../src/lib/usage.ts";
 
 const END = "rm -rf ../elsewhere";
@@ -75,6 +76,7 @@ test("a reason does not say again what stands beside it", () => {
   const edit: Subject = { kind: "edit", changes: [{ path: "/w/cart.py", kind: "update", diff: "" }] };
   assert.equal(plainReason("cart.py", edit, []), "");
   assert.equal(plainReason("art.py", edit, []), "art.py");
+  assert.equal(plainReason("It changes files.", edit, []), "");
   assert.equal(plainReason("It may change something. (deletes)", { kind: "command", command: "rm x" }, [{ word: "deletes" }]), "It may change something.");
   assert.deepEqual([shortDecision("allow_once"), shortDecision("cancel")], ["allowed", "denied"]);
 });
@@ -100,6 +102,17 @@ test("of the plans of a turn the newest is shown, and one that waits for a yes o
   assert.deepEqual(visible([plan("1"), plan("1"), newest, plan("2")]).map((one) => one.seq), [newest.seq, seq]);
   const asked = item("approval", { turn: "3", endedAt: undefined, content: { request: { approval: "a", options: [], subject: { kind: "plan", plan: "words" } } } });
   assert.deepEqual(visible([plan("3", "words", []), asked]).map((one) => one.kind), ["approval"]);
+});
+
+test("a call that told the plan is seen in the plan, unless it failed", () => {
+  const plan = item("plan", { turn: "1", content: { steps: [{ text: "a", status: "pending" }] } });
+  const call = (turn: string, status: string) => item("tool", { turn, content: { call: { name: "update_plan", kind: "think" }, outcome: { status } } });
+  const other = item("tool", { turn: "1", content: { call: { name: "shell", kind: "execute" } } });
+  assert.deepEqual(visible([plan, call("1", "completed"), other, call("1", "completed")]), [plan, other]);
+  assert.equal(visible([plan, call("1", "failed")]).length, 2);
+  assert.equal(visible([call("2", "completed")]).length, 1, "without a plan the call is all there is");
+  assert.equal(newestPlan([plan, other]), plan);
+  assert.equal(newestPlan([plan, other], "2"), undefined);
 });
 
 test("what was decided stands on the call, and words that went with it on a line", () => {
@@ -178,4 +191,19 @@ test("the first day and the last have their names", () => {
   assert.deepEqual([...tickDays(30, 4)], [0, 10, 19, 29]);
   assert.deepEqual([...tickDays(7, 0)], [0, 6]);
   assert.deepEqual([...tickDays(1, 5)], [0]);
+});
+
+test("a call runs from when it was allowed", () => {
+  const call = item("tool", { id: "i", startedAt: "2026-01-01T00:00:00Z", content: { call: { name: "x", kind: "execute" } } }) as TimelineItem & { kind: "tool" };
+  const decided = item("approval", { endedAt: "2026-01-01T00:05:00Z", content: { request: { approval: "a", options: [], subject: { kind: "command", command: "ls" } }, decision: { decision: "allow_once", by: "x" } } }) as TimelineItem & { kind: "approval" };
+  assert.equal(begunAt(call, undefined), "2026-01-01T00:00:00Z");
+  assert.equal(begunAt(call, decided), "2026-01-01T00:05:00Z");
+});
+
+test("that the hub was restarted is said once", () => {
+  const end = (code: string) => item("turn_end", { content: { outcome: "interrupted", error: { code, message: "the hub was restarted" } } });
+  const notice = () => item("notice", { text: "the hub was restarted", content: { level: "info" } });
+  assert.deepEqual(visible([end("hub_restarted"), notice()]).map((one) => one.kind), ["turn_end"]);
+  assert.deepEqual(visible([end("other"), notice()]).map((one) => one.kind), ["turn_end", "notice"]);
+  assert.deepEqual(turnError({ outcome: "interrupted", error: { code: "hub_restarted", message: "the hub was restarted" } }), { title: "Interrupted: the hub restarted", message: "" });
 });

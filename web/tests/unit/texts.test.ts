@@ -41,6 +41,9 @@ test("a new file may come as its bare content", () => {
 
 test("a diff of many files comes apart", () => {
   const diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\ndiff --git a/z b/z\ndeleted file mode 100644\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
+  // Paths that count from a root above the work tree; one name that both share may be chance.
+  const far = "diff --git a/dev/shop/x b/dev/shop/x\n--- a/dev/shop/x\n+++ b/dev/shop/x\n@@ -1 +1 @@\n-a\n+b";
+  assert.deepEqual(["/home/dev/shop", "/dev/shop", "/elsewhere", "/home/dev"].map((cwd) => filesOf(far, cwd)[0]?.path), ["/home/dev/shop/x", "/dev/shop/x", "dev/shop/x", "dev/shop/x"]);
   assert.deepEqual(filesOf(diff).map(({ path, kind }) => [path, kind]), [["x", "update"], ["y", "add"], ["z", "delete"]]);
   const item = { kind: "turn_diff", seq: 1, startedAt: "", turn: "t", text: diff } as TimelineItem;
   const single = { kind: "diff", seq: 2, startedAt: "", turn: "t", content: { status: "completed", changes: [{ path: "/p/x", kind: "update", diff: "@@ -1 +1 @@\n-1\n+2" }] } } as TimelineItem;

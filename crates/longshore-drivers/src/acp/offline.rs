@@ -1,21 +1,43 @@
 //! The known agents that speak the protocol, on a scripted model. Nothing is known of those that the settings name.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::offline::{Calls, Offline, Place, env};
 use crate::{claude, codex, opencode};
 
 /// How Gemini's model has it do things.
 pub const GEMINI_CALLS: Calls = Calls {
-    run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } }),
+    run: gemini_run,
+    leave: gemini_run,
     write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    read: |path| Some(json!({ "call": "read_file", "args": { "file_path": path } })),
+    edit: |edit| {
+        let args = json!({
+            "file_path": edit.path, "old_string": edit.old, "new_string": edit.new, "instruction": "change it",
+        });
+        json!({ "call": "replace", "args": args })
+    },
 };
 
 /// How Copilot's model has it do things.
 pub const COPILOT_CALLS: Calls = Calls {
-    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    run: copilot_run,
+    leave: copilot_run,
     write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
+    read: |path| Some(json!({ "call": "view", "args": { "path": path } })),
+    edit: |edit| {
+        let args = json!({ "path": edit.path, "old_str": edit.old, "new_str": edit.new });
+        json!({ "call": "edit", "args": args })
+    },
 };
+
+fn gemini_run(command: &str) -> Value {
+    json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it" } })
+}
+
+fn copilot_run(command: &str) -> Value {
+    json!({ "call": "bash", "args": { "command": command, "description": "do it" } })
+}
 
 /// How such an agent runs without an account.
 pub(super) fn offline(name: &str, place: Place<'_>) -> Option<Offline> {
@@ -23,15 +45,19 @@ pub(super) fn offline(name: &str, place: Place<'_>) -> Option<Offline> {
         "gemini" => Some(gemini(place)),
         "copilot" => Some(copilot(place)),
         // A name of a model that it does not know would cost it its tool for patches.
-        "codex-acp" => Some(codex::offline::offline(
-            place,
-            name,
-            "model = \"gpt-5.4\"\napproval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"",
-        )),
+        "codex-acp" => Some(codex_acp(place, name)),
         "claude-code-acp" => Some(claude::offline::offline(place)),
         "opencode-acp" => Some(opencode::offline::offline(place)),
         _ => None,
     }
+}
+
+fn codex_acp(place: Place<'_>, name: &str) -> Offline {
+    let settings =
+        "model = \"gpt-5.4\"\napproval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"";
+    // It asks about every command, and refuses one that asks for more by itself.
+    let calls = Calls { leave: codex::CALLS.run, ..codex::CALLS };
+    Offline { calls, ..codex::offline::offline(place, name, settings) }
 }
 
 fn gemini(place: Place<'_>) -> Offline {

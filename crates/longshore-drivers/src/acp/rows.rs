@@ -3,6 +3,7 @@
 //! Everything in which one agent differs from another is data in its row; the driver knows no agent by name.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use longshore_model::approval::Decision;
 use longshore_model::capability::{Capabilities, Mode};
@@ -286,6 +287,14 @@ impl Row {
         }
     }
 
+    fn custom(&self) -> BTreeMap<String, Value> {
+        let mut custom = BTreeMap::from([("protocol".to_owned(), json!("acp/1"))]);
+        if self.modes.is_empty() {
+            custom.insert(Capabilities::GUESSED_MODES.to_owned(), json!(true));
+        }
+        custom
+    }
+
     /// What it can do, as far as that is known before it runs. What it turns out not to be able to do is refused
     /// with a reason when it is asked for.
     pub fn capabilities(&self) -> Capabilities {
@@ -314,7 +323,7 @@ impl Row {
             effort: self.modes.is_empty(),
             memory_in_log: false,
             own_record: false,
-            custom: [("protocol".to_owned(), json!("acp/1"))].into(),
+            custom: self.custom(),
         }
     }
 }

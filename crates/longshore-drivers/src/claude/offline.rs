@@ -1,14 +1,24 @@
 //! Claude Code on a scripted model.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::offline::{Calls, Offline, Place, env};
 
 /// How its model has it do things.
 pub const CALLS: Calls = Calls {
-    run: |command| json!({ "call": "Bash", "args": { "command": command, "description": "do it" } }),
+    run,
+    leave: run,
     write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
+    read: |path| Some(json!({ "call": "Read", "args": { "file_path": path } })),
+    edit: |edit| {
+        let args = json!({ "file_path": edit.path, "old_string": edit.old, "new_string": edit.new });
+        json!({ "call": "Edit", "args": args })
+    },
 };
+
+fn run(command: &str) -> Value {
+    json!({ "call": "Bash", "args": { "command": command, "description": "do it" } })
+}
 
 /// How it runs without an account.
 pub(crate) fn offline(place: Place<'_>) -> Offline {

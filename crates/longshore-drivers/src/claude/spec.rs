@@ -109,6 +109,10 @@ impl AgentSpec for Spec {
         Some(offline::offline(place))
     }
 
+    fn driver_name(&self) -> &str {
+        NAME
+    }
+
     fn capabilities(&self) -> Capabilities {
         capabilities()
     }

@@ -12,6 +12,13 @@ pub const CALLS: Calls = Calls {
         let patch = format!("*** Begin Patch\n*** Add File: {path}\n+{line}\n*** End Patch\n");
         json!({ "custom": "apply_patch", "input": patch })
     },
+    leave: |command| {
+        let (permissions, why) = ("require_escalated", "May it be done?");
+        let args = json!({ "cmd": command, "yield_time_ms": 30_000, "sandbox_permissions": permissions, "justification": why });
+        json!({ "call": "exec_command", "args": args })
+    },
+    read: |_| None,
+    edit: |edit| json!({ "custom": "apply_patch", "input": edit.patch() }),
 };
 
 /// How it runs without an account, with its home in this folder of the place.

@@ -1,10 +1,16 @@
 //! Where git keeps its own files, and which of them can make it run programs.
 //!
-//! Settings and hooks can; so can a file or folder `.git` that is put in the place of another. A work tree that
+//! Settings and hooks can, also those that they name elsewhere; so can a file or folder `.git` that is put in the place
+//! of another. A work tree that
 //! `git worktree` made, or a submodule, keeps them in the repository that it came from, and names it in a file.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::quiet::{answer, is_gits};
 
 /// How many submodules and nested repositories are looked after.
 const MOST: usize = 256;
@@ -82,12 +88,70 @@ fn is_repository(folder: &Path) -> bool {
     folder.join("objects").is_dir() && folder.join("refs").is_dir() && folder.join("HEAD").exists()
 }
 
-/// All of git's own in a work tree: its `.git`, those of submodules and of repositories up to two folders deep, and the
-/// folder that hooks are kept in, if it is another one.
+/// What else in a work tree git takes its settings and hooks from, whether it is there or not.
+#[derive(Debug, Default)]
+pub(crate) struct Sources {
+    files: Vec<PathBuf>,
+    hooks: Option<PathBuf>,
+}
+
+impl Sources {
+    /// As git itself tells, with what a person has set for all repositories.
+    pub(crate) fn of(tree: &Path) -> Self {
+        let Ok(root) = tree.canonicalize() else { return Self::default() };
+        let mut git = Command::new("git");
+        git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
+            git.env_remove(name);
+        }
+        let within = |path: PathBuf| {
+            let is_there =
+                |folder: &Path| Some(folder.canonicalize().ok()?.join(path.strip_prefix(folder).ok()?));
+            let real = path.ancestors().find_map(is_there);
+            real.filter(|path| *path != root && path.starts_with(&root))
+        };
+        let (mut files, mut hooks) = (Vec::new(), None);
+        for told in answer(&mut git).unwrap_or_default().chunks_exact(2) {
+            let [origin, setting] = told else { continue };
+            let Some(file) = origin.as_bytes().strip_prefix(b"file:") else { continue };
+            let file = root.join(OsStr::from_bytes(file));
+            let mut parts = setting.as_bytes().splitn(2, |byte| *byte == b'\n');
+            let (name, value) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+            let value = Path::new(OsStr::from_bytes(value));
+            if name == b"core.hookspath" {
+                hooks = Some(root.join(value));
+            } else if name.starts_with(b"include") && name.ends_with(b".path") {
+                files.extend(file.parent().map(|folder| folder.join(value)));
+            }
+            files.push(file);
+        }
+        files.sort();
+        files.dedup();
+        let files = files.into_iter().filter_map(within).collect();
+        Self { files, hooks: hooks.and_then(within) }
+    }
+
+    /// Whether a file is one of them.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        self.files.iter().any(|file| file == path)
+            || self.hooks.as_ref().is_some_and(|hooks| path.starts_with(hooks))
+    }
+
+    fn paths(self) -> impl Iterator<Item = PathBuf> {
+        if let Some(hooks) = &self.hooks {
+            // What is not there could be made; an empty one is as good as none.
+            let _ = fs::create_dir_all(hooks);
+        }
+        self.files.into_iter().chain(self.hooks)
+    }
+}
+
+/// All of git's own in a work tree: its `.git`, those of submodules and of repositories up to two folders deep, and what
+/// else it takes settings and hooks from.
 pub(crate) fn all(tree: &Path) -> Vec<PathBuf> {
     let mut all = vec![tree.join(".git")];
     all.extend(nested(tree));
-    all.extend(hooks_elsewhere(tree));
+    all.extend(Sources::of(tree).paths());
     all.retain(|path| path.exists());
     all
 }
@@ -95,8 +159,7 @@ pub(crate) fn all(tree: &Path) -> Vec<PathBuf> {
 /// Those of git's own in a work tree that can make git run programs. The others it writes in when something is committed.
 pub(crate) fn settings(tree: &Path) -> Vec<PathBuf> {
     let dot_git = tree.join(".git");
-    let mut all: Vec<PathBuf> = nested(tree).collect();
-    all.extend(hooks_elsewhere(tree));
+    let mut all: Vec<PathBuf> = nested(tree).chain(Sources::of(tree).paths()).collect();
     match dot_git.is_dir() {
         true => {
             // What is not there could be made; this is as good as none.
@@ -116,6 +179,44 @@ pub(crate) fn settings(tree: &Path) -> Vec<PathBuf> {
     all
 }
 
+/// Files that can make git run programs, and are not there, so that nothing can make them read-only.
+#[derive(Debug)]
+pub(crate) struct Unmade {
+    paths: Vec<PathBuf>,
+}
+
+impl Unmade {
+    /// Those of a work tree; with git's own, if git runs that may write there. It makes none of these itself in a
+    /// repository that has them not, but a hook that it runs could.
+    pub(crate) fn of(tree: &Path, with_own: bool) -> Self {
+        let dot_git = tree.join(".git");
+        let folder = if dot_git.is_dir() { Some(dot_git) } else { worktree(tree) };
+        let own = folder.iter().filter(|_| with_own);
+        let own = own.flat_map(|folder| SETTINGS.map(|name| folder.join(name)));
+        let paths = own.chain(Sources::of(tree).files);
+        Self { paths: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
+    }
+
+    /// Takes away what was made since, and says what it was.
+    pub(crate) fn undo(&self) -> Vec<PathBuf> {
+        let made = self.paths.iter().filter(|path| match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
+            Ok(_) => fs::remove_file(path).is_ok(),
+            Err(_) => false,
+        });
+        made.cloned().collect()
+    }
+}
+
+/// However it ended.
+impl Drop for Unmade {
+    fn drop(&mut self) {
+        for path in self.undo() {
+            tracing::warn!(path = %path.display(), "a command made a file that can make git run programs; it was taken away");
+        }
+    }
+}
+
 /// The `.git` of submodules, and of repositories that lie in the work tree.
 fn nested(tree: &Path) -> impl Iterator<Item = PathBuf> {
     let modules = fs::read_to_string(tree.join(".gitmodules")).unwrap_or_default();
@@ -126,15 +227,6 @@ fn nested(tree: &Path) -> impl Iterator<Item = PathBuf> {
     let near = children(tree).into_iter().filter(|folder| !folder.ends_with(".git"));
     let near: Vec<PathBuf> = near.flat_map(|folder| children(&folder).into_iter().chain([folder])).collect();
     modules.into_iter().chain(near).map(|folder| folder.join(".git")).filter(|path| path.exists()).take(MOST)
-}
-
-/// The folder in the work tree in which `core.hooksPath` has hooks kept.
-pub(crate) fn hooks_elsewhere(tree: &Path) -> Option<PathBuf> {
-    let git = folders_read(tree).pop()?;
-    let config = fs::read_to_string(git.join("config")).ok()?;
-    let said = value_in(&config, "hookspath")?;
-    let (root, folder) = (tree.canonicalize().ok()?, tree.join(said).canonicalize().ok()?);
-    (folder != root && folder.starts_with(&root)).then_some(folder)
 }
 
 /// Folders of git's own in a folder of submodules, whose names may have several parts.

@@ -3,6 +3,7 @@
 pub(crate) mod kept;
 pub(crate) mod quiet;
 
+use std::io;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::OnceLock;
@@ -41,16 +42,29 @@ pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
 
 async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
     let folder = Path::new(cwd);
-    let mut git = Command::new("git");
-    git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
-    for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-        git.env_remove(name);
-    }
-    git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
-    if has_sandbox() {
-        Sandbox::looking(folder).lock(&mut git, folder).ok()?;
-    }
-    let output = git.output().await.ok()?;
+    let run = async |sandbox: Option<Sandbox>| {
+        let mut git = Command::new("git");
+        git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
+            git.env_remove(name);
+        }
+        git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
+        if let Some(sandbox) = sandbox {
+            sandbox.lock(&mut git, folder)?;
+        }
+        git.output().await
+    };
+    let told = match has_sandbox() {
+        true => match run(Some(Sandbox::of_git_alone(folder))).await {
+            // Here git is a script, which wants a shell.
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                run(Some(Sandbox::looking(folder))).await
+            }
+            told => told,
+        },
+        false => run(None).await,
+    };
+    let output = told.ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
@@ -120,32 +134,121 @@ mod tests {
         assert_eq!(fresh, GitState::default());
     }
 
-    #[tokio::test]
-    async fn a_look_runs_no_program_of_the_repository() {
-        let folder = tempfile::tempdir().unwrap();
-        let (tree, mark) = (folder.path().join("tree"), folder.path().join("ran"));
-        std::fs::create_dir(&tree).unwrap();
-        let git = |words: &[&str]| {
+    /// A repository with a file that has changed, as long as before, so that git has to look into it.
+    struct Tree {
+        folder: tempfile::TempDir,
+    }
+
+    impl Tree {
+        fn new() -> Self {
+            let tree = Self { folder: tempfile::tempdir().unwrap() };
+            std::fs::create_dir(tree.at("")).unwrap();
+            tree.git("", &["init", "-q", "-b", "main"]);
+            tree.commit("");
+            tree
+        }
+
+        fn at(&self, name: &str) -> std::path::PathBuf {
+            self.folder.path().join("tree").join(name)
+        }
+
+        fn commit(&self, at: &str) {
+            std::fs::write(self.at(at).join("a"), "one").unwrap();
+            self.git(at, &["add", "."]);
+            self.git(at, &["commit", "-q", "-m", "first"]);
+            std::fs::write(self.at(at).join("a"), "two").unwrap();
+        }
+
+        fn git(&self, at: &str, words: &[&str]) {
             let named = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
             let mut git = std::process::Command::new("git");
-            assert!(git.args(named).args(words).current_dir(&tree).status().unwrap().success(), "{words:?}");
-        };
-        git(&["init", "-q", "-b", "main"]);
-        std::fs::write(tree.join("a"), "one").unwrap();
-        git(&["add", "a"]);
-        git(&["commit", "-q", "-m", "first"]);
-        git(&["remote", "add", "origin", "https://me:secret@host.example/a"]);
-        // As long as before, so that git has to look into it.
-        std::fs::write(tree.join("a"), "two").unwrap();
-        std::fs::write(tree.join(".git/info/attributes"), "* filter=odd").unwrap();
-        let program = format!("echo ran >> {}; cat", mark.display());
-        for name in ["core.fsmonitor", "filter.odd.clean", "filter.odd.process"] {
-            git(&["config", name, &program]);
+            git.args(named).args(words).current_dir(self.at(at));
+            assert!(git.status().unwrap().success(), "{words:?}");
         }
-        let state = look_at(tree.to_str().unwrap()).await.unwrap();
-        assert!(!mark.exists(), "{}", std::fs::read_to_string(&mark).unwrap());
+
+        /// A program that leaves a mark.
+        fn program(&self) -> String {
+            format!("echo ran >> {}; cat", self.folder.path().join("ran").display())
+        }
+
+        async fn look(&self) -> Option<GitState> {
+            let state = look_at(self.at("").to_str().unwrap()).await;
+            let ran = std::fs::read_to_string(self.folder.path().join("ran"));
+            assert!(ran.is_err(), "{ran:?}");
+            state
+        }
+    }
+
+    #[tokio::test]
+    async fn a_look_runs_no_program_of_the_repository() {
+        let tree = Tree::new();
+        tree.git("", &["remote", "add", "origin", "https://me:secret@host.example/a"]);
+        std::fs::write(tree.at(".git/info/attributes"), "* filter=odd").unwrap();
+        for name in ["core.fsmonitor", "filter.odd.clean", "filter.odd.process"] {
+            tree.git("", &["config", name, &tree.program()]);
+        }
+        let state = tree.look().await.unwrap();
         assert_eq!((state.branch.as_deref(), state.dirty), (Some("main"), 1));
         assert_eq!(state.remote.as_deref(), Some("https://host.example/a"));
+    }
+
+    #[tokio::test]
+    async fn a_filter_whose_name_is_no_text_runs_no_program_either() {
+        let tree = Tree::new();
+        std::fs::write(tree.at(".git/info/attributes"), b"* filter=\xff").unwrap();
+        let mut config = std::fs::read(tree.at(".git/config")).unwrap();
+        config.extend(b"[filter \"\xff\"]\n\tclean = \"");
+        config.extend(tree.program().into_bytes());
+        config.extend(b"\"\n");
+        std::fs::write(tree.at(".git/config"), config).unwrap();
+        // Told to do nothing, and without a shell besides: each of both is enough.
+        assert_eq!(tree.look().await.unwrap().dirty, 1);
+        let quiet = Quiet::of(&tree.at(""));
+        let mut git = std::process::Command::new("git");
+        git.args(["status", "--short"]).current_dir(tree.at("")).envs(quiet.variables());
+        assert_eq!(git.output().unwrap().stdout, b" M a\n");
+        assert!(tree.look().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn no_other_git_is_sent_into_a_submodule() {
+        let tree = Tree::new();
+        std::fs::create_dir(tree.at("module")).unwrap();
+        tree.git("module", &["init", "-q"]);
+        tree.commit("module");
+        let gitmodules = "[submodule \"odd one\"]\n\tpath = module\n\turl = ./module\n\tignore = none\n";
+        std::fs::write(tree.at(".gitmodules"), gitmodules).unwrap();
+        tree.git("", &["add", "."]);
+        tree.git("", &["commit", "-q", "-m", "with a module"]);
+        tree.git("", &["config", "submodule.odd one.ignore", "none"]);
+        std::fs::write(tree.at("module/.git/info/attributes"), "* filter=odd").unwrap();
+        tree.git("module", &["config", "filter.odd.clean", &tree.program()]);
+        for gone in [false, true] {
+            if gone {
+                std::fs::remove_file(tree.at(".gitmodules")).unwrap();
+            }
+            let quiet = Quiet::of(&tree.at(""));
+            for words in [["status", "--short"], ["diff", "--stat"]] {
+                let mut git = std::process::Command::new("git");
+                git.args(words).current_dir(tree.at("")).envs(quiet.variables());
+                assert!(git.status().unwrap().success());
+                tree.look().await.unwrap();
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn a_repository_that_has_git_wait_for_ever_holds_nobody_up() {
+        let tree = Tree::new();
+        let pipe = std::process::Command::new("mkfifo").arg(tree.at(".git/pipe")).status().unwrap();
+        assert!(pipe.success());
+        tree.git("", &["config", "include.path", "pipe"]);
+        assert_eq!(tree.look().await, None);
+        // Whoever asks git all the same is told that there is no repository, and at once.
+        let mut git = std::process::Command::new("git");
+        git.args(["status"]).current_dir(tree.at("")).envs(Quiet::of(&tree.at("")).variables());
+        let told = git.output().unwrap();
+        assert!(String::from_utf8_lossy(&told.stderr).contains("not a git repository"), "{told:?}");
     }
 
     #[test]

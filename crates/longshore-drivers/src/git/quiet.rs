@@ -4,15 +4,24 @@
 //! is unpacked may hold a repository, and a clone may hold one as plain files. What the environment says comes before
 //! them, so that every setting that names a program is said there. Names that the repository itself makes up are
 //! asked for first: filters are told to do nothing, what turns a file into text to show it as it is. A program that
-//! shows differences cannot be told to do nothing; see [`Quiet::shows`].
+//! shows differences cannot be told to do nothing; see [`Quiet::shows`]. In a submodule another git looks, which hears
+//! nothing of all this: none is sent there.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
+const WITHIN: Duration = Duration::from_secs(3);
+/// How much of them is listened to.
+const LENGTH: u64 = 4 << 20;
 
 /// Settings that name programs, or make git run or reach something, and what makes them do nothing.
-const SETTINGS: [(&str, &str); 24] = [
+const SETTINGS: [(&str, &str); 25] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -33,6 +42,7 @@ const SETTINGS: [(&str, &str); 24] = [
     ("submodule.recurse", "false"),
     ("status.submoduleSummary", "false"),
     ("diff.submodule", "short"),
+    ("diff.ignoreSubmodules", "dirty"),
     ("interactive.diffFilter", "cat"),
     ("sequence.editor", "false"),
     ("uploadpack.packObjectsHook", "false"),
@@ -69,22 +79,39 @@ const OWN: [&str; 9] = [
 /// What git is told for one folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Quiet {
-    settings: Vec<(String, String)>,
+    settings: Vec<(OsString, OsString)>,
     shows: Vec<String>,
+    /// Whether git told its settings. If not, it is told that there is no repository.
+    told: bool,
 }
 
 impl Quiet {
     /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
     pub(crate) fn of(folder: &Path) -> Self {
         let mut settings = own_settings().to_vec();
-        settings.extend(SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned())));
-        let mut quiet = Self { settings, shows: Vec::new() };
-        let mut git = Command::new("git");
-        git.args(["config", "--list", "--name-only", "--includes", "-z"]).current_dir(folder);
-        for name in answer(quiet.dress(&mut git)) {
+        settings.extend(SETTINGS.map(|(name, value)| (name.into(), value.into())));
+        let mut quiet = Self { settings, shows: Vec::new(), told: true };
+        let names = quiet.names(folder, &[]);
+        let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
+        // Where there is no such file, git reads the one of the index or of the last commit.
+        let of_modules: Vec<Option<Vec<OsString>>> = match root.join(".gitmodules").exists() {
+            true => vec![quiet.names(root, &["--file", ".gitmodules"])],
+            false => {
+                [":.gitmodules", "HEAD:.gitmodules"].map(|blob| quiet.names(root, &["--blob", blob])).into()
+            }
+        };
+        quiet.told = names.is_some() && of_modules.iter().all(Option::is_some);
+        for name in names.into_iter().chain(of_modules.into_iter().flatten()).flatten() {
             quiet.silence(&name);
         }
         quiet
+    }
+
+    /// The names of the settings of a file, or of all.
+    fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
+        let mut git = Command::new("git");
+        git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
+        answer(self.dress(&mut git))
     }
 
     /// Settings of the repository that name a program which shows differences. It runs whenever git shows one.
@@ -92,32 +119,42 @@ impl Quiet {
         &self.shows
     }
 
-    fn silence(&mut self, name: &str) {
-        let Some((section, key)) = name.rsplit_once('.') else { return };
-        let value = match (section.split('.').next().unwrap_or(section), key) {
-            ("filter", "clean" | "smudge" | "process") => "",
-            ("filter", "required") => "false",
-            ("diff", "textconv") => "cat",
-            ("merge", "driver") => "false",
-            ("credential", "helper") | ("remote", "vcs" | "proxy") => "",
-            ("remote", "promisor") => "false",
-            ("diff", "external" | "command") => return self.shows.push(name.to_owned()),
+    /// A name is any bytes in the middle, where the repository makes it up.
+    fn silence(&mut self, name: &OsStr) {
+        let parts = || name.as_bytes().split(|byte| *byte == b'.');
+        let (Some(section), Some(key)) = (parts().next(), parts().next_back()) else { return };
+        let value = match (section, key) {
+            (b"filter", b"clean" | b"smudge" | b"process") => "",
+            (b"filter", b"required") => "false",
+            (b"diff", b"textconv") => "cat",
+            (b"merge", b"driver") => "false",
+            (b"credential", b"helper") | (b"remote", b"vcs" | b"proxy") => "",
+            (b"remote", b"promisor") => "false",
+            (b"diff", b"external" | b"command") => {
+                return self.shows.push(name.to_string_lossy().into_owned());
+            }
+            (b"submodule", _) if parts().count() > 2 => {
+                let module = &name.as_bytes()[..name.len() - key.len()];
+                let ignored = [module, b"ignore".as_slice()].concat();
+                return self.settings.push((OsString::from_vec(ignored), "dirty".into()));
+            }
             _ => return,
         };
-        self.settings.push((name.to_owned(), value.to_owned()));
+        self.settings.push((name.to_owned(), value.into()));
     }
 
     /// The variables that tell it.
-    pub(crate) fn variables(&self) -> impl Iterator<Item = (String, String)> {
-        let fixed = VARIABLES.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        let count = ("GIT_CONFIG_COUNT".to_owned(), self.settings.len().to_string());
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        let fixed = VARIABLES.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let nowhere = (!self.told).then(|| ("GIT_DIR".into(), "/dev/null".into()));
+        let count = ("GIT_CONFIG_COUNT".into(), self.settings.len().to_string().into());
         let settings = self.settings.iter().enumerate().flat_map(|(at, (name, value))| {
             [
-                (format!("GIT_CONFIG_KEY_{at}"), name.clone()),
-                (format!("GIT_CONFIG_VALUE_{at}"), value.clone()),
+                (format!("GIT_CONFIG_KEY_{at}").into(), name.clone()),
+                (format!("GIT_CONFIG_VALUE_{at}").into(), value.clone()),
             ]
         });
-        fixed.chain([count]).chain(settings)
+        fixed.chain(nowhere).chain([count]).chain(settings)
     }
 
     fn dress<'a>(&self, git: &'a mut Command) -> &'a mut Command {
@@ -134,26 +171,45 @@ pub(crate) fn is_gits(name: &OsStr) -> bool {
 }
 
 /// What people have set for all of their repositories, as far as it is heeded. It is asked for once.
-fn own_settings() -> &'static [(String, String)] {
-    static OWN_SETTINGS: OnceLock<Vec<(String, String)>> = OnceLock::new();
+fn own_settings() -> &'static [(OsString, OsString)] {
+    static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
         let mut git = Command::new("git");
         // Where there is no repository, there are only theirs.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")
             .env("GIT_CEILING_DIRECTORIES", "/");
-        let told = answer(&mut git).into_iter();
-        let pairs = told.filter_map(|line| {
-            line.split_once('\n').map(|(name, value)| (name.to_owned(), value.to_owned()))
-        });
-        pairs.filter(|(name, _)| OWN.contains(&name.as_str())).collect()
+        let pair = |line: OsString| {
+            let at = line.as_bytes().iter().position(|byte| *byte == b'\n')?;
+            let (name, value) = line.as_bytes().split_at(at);
+            let value = OsString::from_vec(value.get(1..)?.to_vec());
+            Some((OsString::from_vec(name.to_vec()), value))
+        };
+        let pairs = answer(&mut git).unwrap_or_default().into_iter().filter_map(pair);
+        pairs.filter(|(name, _)| OWN.iter().any(|own| name == own)).collect()
     })
 }
 
-fn answer(git: &mut Command) -> Vec<String> {
-    let output = git.stdin(Stdio::null()).stderr(Stdio::null()).output();
-    let told = output.map(|output| output.stdout).unwrap_or_default();
-    told.split(|byte| *byte == 0).map(|line| String::from_utf8_lossy(line).into_owned()).collect()
+/// What git says, part by part; none when it does not come to an end.
+pub(super) fn answer(git: &mut Command) -> Option<Vec<OsString>> {
+    let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    // Where there is no git, nothing is set.
+    let Ok(mut git) = git else { return Some(Vec::new()) };
+    let mut said = git.stdout.take()?.take(LENGTH);
+    let listening = std::thread::spawn(move || {
+        let mut text = Vec::new();
+        said.read_to_end(&mut text).map(|_| text)
+    });
+    let deadline = Instant::now() + WITHIN;
+    while !listening.is_finished() && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    let ended = listening.is_finished();
+    // It has said all, or nobody listens any more.
+    let _ = git.kill();
+    let _ = git.wait();
+    let text = listening.join().ok()?.ok().filter(|_| ended)?;
+    Some(text.split(|byte| *byte == 0).map(|line| OsString::from_vec(line.to_vec())).collect())
 }
 
 /// The file of names to ignore that a person has set, or where git looks for one. It is no secret.
@@ -161,9 +217,9 @@ pub(crate) fn ignored_names() -> Option<std::path::PathBuf> {
     let said = own_settings().iter().rev().find(|(name, _)| name == "core.excludesfile");
     let home = std::env::home_dir();
     match said {
-        Some((_, path)) => match path.strip_prefix("~/") {
-            Some(rest) => home.map(|home| home.join(rest)),
-            None => Some(path.into()),
+        Some((_, path)) => match Path::new(path).strip_prefix("~") {
+            Ok(rest) => home.map(|home| home.join(rest)),
+            Err(_) => Some(path.into()),
         },
         None => {
             let config = std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from);

@@ -1,14 +1,24 @@
 //! OpenCode on a scripted model.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::offline::{Calls, Offline, Place, env};
 
 /// How its model has it do things.
 pub const CALLS: Calls = Calls {
-    run: |command| json!({ "call": "bash", "args": { "command": command, "description": "do it" } }),
+    run,
+    leave: run,
     write: |path, line| json!({ "call": "write", "args": { "filePath": path, "content": format!("{line}\n") } }),
+    read: |path| Some(json!({ "call": "read", "args": { "filePath": path } })),
+    edit: |edit| {
+        let args = json!({ "filePath": edit.path, "oldString": edit.old, "newString": edit.new });
+        json!({ "call": "edit", "args": args })
+    },
 };
+
+fn run(command: &str) -> Value {
+    json!({ "call": "bash", "args": { "command": command, "description": "do it" } })
+}
 
 /// How it runs without an account.
 pub(crate) fn offline(place: Place<'_>) -> Offline {

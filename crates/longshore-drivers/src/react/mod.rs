@@ -8,6 +8,7 @@
 //! | [`wire`] | its lines: the words of the waist |
 //! | [`translate`] | the driver, on the hub's side of the pipe; the rest is on the agent's side |
 //! | `spec` | how it is found and started |
+//! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | its recorded lines once more |
 //! | [`settings`] | which model, where, and how much of it |
 //! | [`history`] | the conversation, a fold of its lines |
@@ -19,6 +20,7 @@
 pub mod api;
 pub mod history;
 pub mod machine;
+mod offline;
 pub mod replay;
 pub mod run;
 pub mod settings;
@@ -31,6 +33,7 @@ use std::collections::BTreeMap;
 
 use longshore_model::capability::{Capabilities, Mode};
 
+pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::React;
 

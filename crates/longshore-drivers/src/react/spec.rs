@@ -8,8 +8,9 @@ use longshore_model::driver::Driver;
 use serde_json::Value;
 
 use super::settings::{Settings, VARIABLE};
-use super::{NAME, React, SET_UP, TITLE, VERB, capabilities};
+use super::{NAME, React, SET_UP, TITLE, VERB, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
+use crate::offline::{Offline, Place};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
 /// An agent that speaks our own wire: the built-in one, the same with other settings, or somebody's own program.
@@ -62,6 +63,14 @@ impl AgentSpec for Spec {
 
     fn install(&self) -> &str {
         &self.set_up
+    }
+
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        Some(offline::offline(place))
+    }
+
+    fn driver_name(&self) -> &str {
+        NAME
     }
 
     fn capabilities(&self) -> Capabilities {

@@ -76,7 +76,15 @@ impl Sandbox {
 
     /// For a command that reads anything, runs no program of this folder, and writes nowhere.
     pub(crate) fn looking(folder: &Path) -> Self {
-        let run = readers::programs(&[folder.to_owned()]);
+        Self::seeing_all(readers::programs(&[folder.to_owned()]))
+    }
+
+    /// The same for git that runs nothing but itself, no shell either.
+    pub(crate) fn of_git_alone(folder: &Path) -> Self {
+        Self::seeing_all(readers::git(&[folder.to_owned()]))
+    }
+
+    fn seeing_all(run: Vec<PathBuf>) -> Self {
         let read = vec![PathBuf::from("/")];
         Self { writable: Vec::new(), kept: Vec::new(), reach: Reach::Only { read, run }, network: false }
     }
@@ -255,6 +263,11 @@ mod tests {
         let looking = Sandbox::looking(&tree);
         assert_eq!(said(&looking, &tree, "cat ../secret").await, "the secret");
         assert!(said(&looking, &tree, "./program ran").await.contains("denied"));
+        // Where git is alone there is not even a shell.
+        let mut shell = Command::new("/bin/sh");
+        shell.args(["-c", "true"]).current_dir(&tree);
+        Sandbox::of_git_alone(&tree).lock(&mut shell, &tree).unwrap();
+        assert_eq!(shell.output().await.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
     }
 
     #[test]

@@ -87,6 +87,19 @@ pub(super) fn programs(folders: &[PathBuf]) -> Vec<PathBuf> {
     found
 }
 
+/// Git, its own programs, and the folders of libraries, in which the program lies that starts programs. What a
+/// repository names is started by a shell, and there is none.
+pub(super) fn git(folders: &[PathBuf]) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> = SYSTEM.iter().map(PathBuf::from).collect();
+    found.retain(|folder| !folder.ends_with("bin") && !folder.ends_with("sbin") && !folder.ends_with("opt"));
+    for folder in search_folders(folders) {
+        found.extend(BESIDE.iter().filter_map(|name| folder.parent().map(|around| around.join(name))));
+        found.push(folder.join("git"));
+    }
+    found.retain(|place| is_foreign(place, folders));
+    found
+}
+
 /// The `PATH` of a command that runs no program of these folders.
 pub(crate) fn search_path(folders: &[PathBuf]) -> OsString {
     std::env::join_paths(search_folders(folders)).unwrap_or_default()

@@ -38,6 +38,33 @@ fn pieces_and_the_whole_are_one_item() {
     }
 }
 
+/// Claude makes calls that may change something one after another, and says nothing when the next one begins.
+#[test]
+fn a_call_that_is_announced_begins_when_its_turn_comes() {
+    let mut desk = Desk::in_turn(Mode::Full);
+    let session = desk.session;
+    let input = |id: &str| json!({"command": id, "file_path": id});
+    let began = |out: &longshore_model::driver::Output| -> Vec<String> {
+        let id = |body: &Body| match body {
+            Body::ToolStarted(call) => call.input["command"].as_str().map(str::to_owned),
+            _ => None,
+        };
+        bodies(out, session).into_iter().filter_map(id).collect()
+    };
+    assert_eq!(began(&desk.tool_use("a", "Bash", input("a"))), ["a"]);
+    for (id, name) in [("b", "Bash"), ("c", "Read"), ("d", "Read"), ("e", "Bash")] {
+        let out = desk.tool_use(id, name, input(id));
+        assert!(began(&out).is_empty());
+        assert!(only_draft(&out).raw.is_some(), "its line is kept");
+    }
+    let mut ended = |id: &str| began(&desk.tool_result(id, false, json!("done"), Value::Null));
+    assert_eq!(ended("a"), ["b"]);
+    assert_eq!(ended("b"), ["c", "d"], "those that only look run side by side");
+    assert!(ended("c").is_empty());
+    assert_eq!(ended("d"), ["e"]);
+    assert!(ended("e").is_empty());
+}
+
 /// The stream broke, and the model was asked again: nothing may be read twice.
 #[test]
 fn what_a_broken_stream_left_behind_is_thrown_away() {

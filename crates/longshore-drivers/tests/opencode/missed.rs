@@ -177,13 +177,15 @@ fn models_are_named_by_their_provider() {
     let mut desk = Desk::new();
     let (id, out) = desk.ask(Query::Models { agent: "opencode".into() });
     assert_eq!(requests(&out), ["GET /config/providers"]);
-    let model = json!({"name": "Script One", "limit": {"context": 128_000}});
+    let variants = json!({"high": {}, "own": {}, "low": {"reasoningEffort": "low"}, "medium": {}});
+    let model = json!({"name": "Script One", "limit": {"context": 128_000}, "variants": variants});
     let providers = json!({"providers": [{"id": "scripted", "name": "Scripted", "models": {"script-1": model}}],
         "default": {"scripted": "script-1"}});
     let out = desk.answer("GET /config/providers", 200, providers);
     let (answered, Ok(Answer::Models { models })) = &out.answers[0] else { panic!("{:?}", out.answers) };
     assert_eq!(*answered, id);
     assert_eq!((models[0].id.as_str(), models[0].default), ("scripted/script-1", true));
+    assert_eq!(models[0].efforts, ["low", "medium", "high", "own"], "from the least to the most");
 }
 
 #[test]

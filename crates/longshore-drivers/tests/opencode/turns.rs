@@ -212,3 +212,12 @@ fn attachments_are_files_wherever_they_are() {
         body["parts"].as_array().unwrap().iter().map(|part| part["url"].as_str().unwrap()).collect();
     assert_eq!(urls, ["data:image/png;base64,AAAA", "file:///w/a.png", "https://x/a.png"]);
 }
+
+#[test]
+fn how_hard_it_thinks_is_told_with_every_prompt() {
+    let mut desk = Desk::ready(Mode::Ask);
+    assert_eq!(only_body(&desk.say("first"))["variant"], serde_json::Value::Null);
+    let mut desk = Desk::ready(Mode::Ask);
+    desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    assert_eq!(only_body(&desk.say("first"))["variant"], "high");
+}

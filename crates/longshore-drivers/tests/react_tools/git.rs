@@ -11,7 +11,7 @@ use super::{Bench, call};
 /// What git is asked without asking a person.
 const LOOKS: [&str; 12] = [
     "git status",
-    "git status --short --ignore-submodules=none",
+    "git status --short",
     "git diff",
     "git diff HEAD",
     "git log -p",
@@ -19,7 +19,7 @@ const LOOKS: [&str; 12] = [
     "git blame a",
     "git ls-files -m",
     "git grep one",
-    "git describe --always --dirty",
+    "git describe --always",
     "git stash list",
     "git reflog",
 ];
@@ -170,7 +170,18 @@ async fn a_submodule_runs_nothing() {
     bench.git(&["-C", other.to_str().unwrap(), "commit", "-q", "--allow-empty", "-m", "first"]);
     bench.git(&["submodule", "--quiet", "add", other.to_str().unwrap(), "module"]);
     bench.git(&["commit", "-q", "-m", "with a module"]);
-    bench.git(&["-C", "module", "config", "core.fsmonitor", &program(&bench, &mark)]);
+    bench.write("module/b", "one\n");
+    bench.git(&["-C", "module", "add", "b"]);
+    bench.git(&["-C", "module", "commit", "-q", "-m", "second"]);
+    bench.git(&["add", "module"]);
+    bench.git(&["commit", "-q", "-m", "with more of it"]);
+    // In there are settings of their own, of which the git outside knows nothing.
+    for name in ["core.fsmonitor", "filter.odd.clean", "filter.odd.process"] {
+        bench.git(&["-C", "module", "config", name, &program(&bench, &mark)]);
+    }
+    bench.git(&["config", "submodule.module.ignore", "none"]);
+    bench.write("module/.gitattributes", "* filter=odd\n");
+    bench.write("module/b", "two\n");
     bench.write("module/new", "x");
     for look in LOOKS {
         assert_quiet(&bench, &mark, look).await;
@@ -322,6 +333,9 @@ async fn settings_and_hooks_of_git_are_kept_from_commands() {
         "rm -rf nested/.git",
         "mv deep/er/.git deep/er/old",
         "echo x > deep/er/.git/hooks/pre-commit",
+        "mv nested old && mkdir -p nested/.git",
+        "mv deep/er deep/old && mkdir -p deep/er/.git",
+        "mv deep old && mkdir -p deep/er/.git",
         "python3 -c \"open('.git/hooks/pre-push','w')\"",
     ] {
         for mode in [Mode::Ask, Mode::AutoEdit] {
@@ -362,15 +376,30 @@ async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
     }
     bench.write(
         ".git/hooks/pre-commit",
-        "#!/bin/sh\necho x >> .git/config; echo x > .git/hooks/post-commit; true\n",
+        "#!/bin/sh\necho x >> .git/config; echo x > .git/hooks/post-commit; mv .git old && cp -r old .git\n\
+         echo ../evil > .git/commondir; echo x > .git/config.worktree; true\n",
     );
     let hook = bench.root().join(".git/hooks/pre-commit");
     std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
     let before = own(&bench);
     let commit = "git add a && git -c user.name=a -c user.email=a@example.org commit -q -m 'second one' && git log --oneline";
     let done = bench.allowed(Mode::Ask, "shell", json!({ "command": commit })).await;
-    assert!(done.success && done.content.contains("second one"), "{}", done.content);
+    assert!(done.content.contains("second one") || done.content.contains("commondir"), "{}", done.content);
     assert_eq!(own(&bench), before);
+    for name in ["commondir", "config.worktree"] {
+        assert!(!bench.root().join(".git").join(name).exists(), "{name}: {}", done.content);
+        assert!(
+            done.content.contains(&format!("{name}, which can make git run programs")),
+            "{}",
+            done.content
+        );
+    }
+    assert!(!bench.root().join("old").exists(), "{}", done.content);
+    std::fs::remove_file(bench.root().join(".git/hooks/pre-commit")).unwrap();
+    let before = own(&bench);
+    bench.write("a", "four\n");
+    let done = bench.allowed(Mode::Ask, "shell", json!({ "command": commit })).await;
+    assert!(done.success && done.content.contains("second one"), "{}", done.content);
     // A rule is no person.
     bench.tools.allow(&["git config".to_owned()]);
     let ruled =
@@ -395,7 +424,8 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
         let write = json!({ "path": path, "content": "evil\n" });
         bench.tools.verdict(&call("write_file", write), Mode::AutoEdit)
     };
-    for path in [".husky/pre-commit", ".git/config", "sub/.git/config", ".GIT/config"] {
+    bench.git(&["config", "include.path", "../.gitconfig"]);
+    for path in [".husky/pre-commit", ".git/config", "sub/.git/config", ".GIT/config", ".gitconfig"] {
         let Verdict::Ask(ask) = verdict(path) else { panic!("{path} does not ask") };
         assert!(ask.reason.contains("git's own files"), "{path}: {}", ask.reason);
     }
@@ -405,5 +435,19 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
             bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
         assert!(!failed.success, "{}", failed.content);
         assert_eq!(bench.read(".husky/pre-commit"), "true\n");
+        // What is not there yet can be made, and is taken away.
+        let made = bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .gitconfig" })).await;
+        assert!(made.content.contains(".gitconfig, which can make git run programs"), "{}", made.content);
+        assert!(!bench.root().join(".gitconfig").exists());
+        bench.git(&["config", "core.hooksPath", "not/yet"]);
+        let failed = bench
+            .allowed(
+                Mode::Ask,
+                "shell",
+                json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }),
+            )
+            .await;
+        assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
+        let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
     }
 }

@@ -54,7 +54,10 @@ pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [A
     let asked = here.map(|agent| async move {
         match gate.models(&agent.name).await {
             Ok(models) => agent.models = models,
-            Err(error) => agent.remark = Some(format!("its models are not known: {error}")),
+            Err(error) => {
+                agent.remark = Some(format!("its models are not known: {error}"));
+                agent.capabilities.forget_guesses();
+            }
         }
     });
     futures_util::future::join_all(asked).await;

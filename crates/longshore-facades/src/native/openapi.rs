@@ -326,6 +326,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         ("expiresAt", text.clone()),
         ("pairUrl", text.clone()),
         ("mode", of::<DeviceMode>(schemas)),
+        ("addresses", array(text.clone())),
     ]);
     let body = Some(of::<Pair>(schemas));
     add("post", "/admin/pair/new", "A code with which one device pairs", None, body, "200", code);

@@ -44,7 +44,7 @@ pub(crate) struct Offer {
     /// Where a phone goes with it.
     pub(crate) url: String,
     /// The code as the link has it.
-    long: String,
+    pub(crate) long: String,
     /// Who made it.
     pub(crate) by: Maker,
     until: Instant,

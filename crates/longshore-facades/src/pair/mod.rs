@@ -1,7 +1,7 @@
 //! Pairing: how a new device gets a token of its own, and a browser its cookie.
 //!
 //! ```text
-//! whoever may    POST /admin/pair/new {mode?, label?}   -> {code, expiresAt, pairUrl}
+//! whoever may    POST /admin/pair/new {mode?, label?}   -> {code, expiresAt, pairUrl, addresses}
 //! the phone      opens pairUrl, or types the code
 //!                POST /pair/consume {code, label?}      -> {token, device}, and the cookie
 //! a browser      POST /pair/token {token}               -> who that is, and the cookie
@@ -74,11 +74,18 @@ impl App {
         base: &str,
     ) -> Result<Value, Problem> {
         let by = self.keys.maker(by);
-        // Behind the sign, so that no server and no log on the way reads the code.
-        let ca = self.authority().map(|ca| format!("?ca={}", ca.fingerprint)).unwrap_or_default();
-        let (code, offer) = self.codes.make(mode, label, by, |code| format!("{base}/pair{ca}#{code}"))?;
+        let (code, offer) = self.codes.make(mode, label, by, |code| self.link(base, code))?;
         let expires = self.hub.now().plus_millis(VALID.as_millis() as i64);
-        Ok(json!({ "code": code, "expiresAt": expires, "pairUrl": offer.url, "mode": mode }))
+        let addresses = &self.addresses[..];
+        Ok(json!({
+            "code": code, "expiresAt": expires, "pairUrl": offer.url, "mode": mode, "addresses": addresses,
+        }))
+    }
+
+    /// Where a phone goes with a code. Behind the sign, so that no server and no log on the way reads it.
+    fn link(&self, base: &str, code: &str) -> String {
+        let ca = self.authority().map(|ca| format!("?ca={}", ca.fingerprint)).unwrap_or_default();
+        format!("{base}/pair{ca}#{code}")
     }
 
     /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal: that of a link, which
@@ -101,9 +108,16 @@ pub(crate) async fn qr(
     query: Result<Query<OfCode>, QueryRejection>,
 ) -> Result<Response, Problem> {
     gate.check(Access::Act)?;
-    let Query(OfCode { code }) = query?;
-    let offer = gate.app().codes.look(&code).ok_or_else(Problem::bad_code)?;
-    let code = QrCode::new(offer.url.as_bytes()).map_err(|_| Problem::our_fault())?;
+    let Query(OfCode { code, address }) = query?;
+    let app = gate.app();
+    let offer = app.codes.look(&code).ok_or_else(Problem::bad_code)?;
+    let url = match address {
+        None => offer.url,
+        // A picture leads to this hub and nowhere else.
+        Some(address) if app.addresses.contains(&address) => app.link(&address, &offer.long),
+        Some(_) => return Err(Problem::invalid("this hub has no such address")),
+    };
+    let code = QrCode::new(url.as_bytes()).map_err(|_| Problem::our_fault())?;
     let drawn = code.render::<svg::Color<'_>>().min_dimensions(256, 256).build();
     Ok(([(header::CONTENT_TYPE, "image/svg+xml")], drawn).into_response())
 }
@@ -113,6 +127,9 @@ pub(crate) async fn qr(
 pub(crate) struct OfCode {
     /// The code.
     pub(crate) code: String,
+    /// One of the hub's addresses, in place of the one that `pairUrl` names.
+    #[serde(default)]
+    pub(crate) address: Option<String>,
 }
 
 async fn consume(State(app): State<App>, request: Request) -> Result<Response, Problem> {

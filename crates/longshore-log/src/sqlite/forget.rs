@@ -30,11 +30,12 @@ pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result
 /// and in the write-ahead log. Copies of the log in an older format may hold it, and go as a whole.
 pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, Fault> {
     tidy.change(|writer| overwrite(writer, true))?;
-    let found = tidy.change(move |writer| part_with_one(writer, session)).map(|parted| parted > 0);
-    let dropped = drop_all(tidy);
+    let dropped = tidy.change(move |writer| part_with_one(writer, session)).and_then(|found| {
+        drop_all(tidy)?;
+        Ok(found > 0)
+    });
     tidy.change(|writer| overwrite(writer, false))?;
-    let found = found?;
-    dropped?;
+    let found = dropped?;
     if found {
         drop_copies(file, None)?;
     }
@@ -56,10 +57,9 @@ fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), Fault
     schema::drop_copies(file, made_before).map_err(|error| failed(error).into())
 }
 
-/// Whether what goes is overwritten. It costs writes, so it is done only where somebody wants it gone.
+/// Whether what goes is overwritten wherever it lies. It costs writes, so it is done only where somebody wants it gone.
 fn overwrite(writer: &Connection, yes: bool) -> Result<u64, Fault> {
-    let how = if yes { "on" } else { schema::OVERWRITES };
-    writer.pragma_update_and_check(None, "secure_delete", how, |_| Ok(()))?;
+    writer.pragma_update(None, "secure_delete", if yes { "on" } else { "fast" })?;
     writer.execute("INSERT INTO search (search, rank) VALUES ('secure-delete', ?1)", [yes])?;
     Ok(0)
 }

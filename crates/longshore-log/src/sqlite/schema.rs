@@ -57,10 +57,6 @@ pub(super) fn open_reading(file: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-/// What a change leaves behind is overwritten where that costs no further write: an earlier form of a session's row would
-/// otherwise stay in its page when the session is erased.
-pub(super) const OVERWRITES: &str = "fast";
-
 fn set_up_writing(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(
@@ -79,9 +75,10 @@ fn set_up_writing(connection: &Connection, settings: &Settings) -> Result<(), Fa
         super::checkpoint::WAL_LIMIT as i64,
         |_| Ok(()),
     )?;
-    connection.pragma_update_and_check(None, "secure_delete", OVERWRITES, |_| Ok(()))?;
     connection.pragma_update(None, "temp_store", "memory")?;
     connection.pragma_update(None, "cache_size", -4_096)?;
+    // What a row said before is not left beside it in its page, which is written anyway.
+    connection.pragma_update(None, "secure_delete", "fast")?;
     connection.set_prepared_statement_cache_capacity(64);
     if let Some(bytes) = settings.max_bytes {
         let page: u64 = number(connection, "page_size")?.max(1) as u64;

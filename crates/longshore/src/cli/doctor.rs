@@ -2,21 +2,26 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
-use longshore_drivers::discover::{Surroundings, Versions};
+use longshore_drivers::anchor::{Anchor, AnchorConfig};
+use longshore_drivers::past::WatchPast;
 use longshore_drivers::table;
-use longshore_log::Unsound;
+use longshore_log::{MemoryLog, Unsound};
 use longshore_model::capability::AgentInfo;
+use longshore_session::Hub;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::exit::told;
 use super::reach::{self, Running};
-use super::terminal::put_line;
+use super::terminal::{now, put_line};
+use super::verified::{self, AllVerified, is_about_version};
 use crate::client::{Refused, Unreachable};
 use crate::config::{Config, Places};
+use crate::render::Standing;
 use crate::render::clean::clean;
 
 /// How long an agent may take to tell its models, which it has to start for.
@@ -176,7 +181,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
         Ok(client) => client,
         Err(error) if error.downcast_ref::<Unreachable>().is_some() => {
             let mut findings = vec![good("hub: none is running; the next verb that needs one starts it")];
-            findings.extend(agents_here(places).await.iter().map(agent));
+            findings.extend(agents_here(places).await);
             return findings;
         }
         Err(error) => {
@@ -195,14 +200,13 @@ async fn hub(places: &Places) -> Vec<Finding> {
     }];
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(Known { agents }) => {
-            // One program that is driven in several ways is tried once.
-            let is_first = |at: usize| agents[..at].iter().all(|other| other.path != agents[at].path);
-            let tried = agents.iter().enumerate().map(async |(at, agent)| match is_first(at) {
-                true => tried(agent).await,
-                false => None,
-            });
-            let tried = futures_util::future::join_all(tried).await;
-            findings.extend(agents.iter().zip(tried).map(|(info, sick)| sick.unwrap_or_else(|| agent(info))));
+            let tried = tried_all(&agents, asked).await;
+            // What was verified here says nothing of the agents of another machine.
+            let verified = match reach::named_url() {
+                Some(_) => AllVerified::new(),
+                None => verified::read(places),
+            };
+            findings.extend(judged(&agents, tried, &verified));
         }
         Err(error) => {
             findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
@@ -211,18 +215,45 @@ async fn hub(places: &Places) -> Vec<Finding> {
     findings
 }
 
+/// All agents, with what came of starting each.
+fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>, verified: &AllVerified) -> Vec<Finding> {
+    let standings = verified::standings(agents, verified, now());
+    let each = agents.iter().zip(tried);
+    each.map(|(info, sick)| sick.unwrap_or_else(|| agent(info, standings.get(&*info.name)))).collect()
+}
+
+/// Asks an agent for its models through the hub that runs.
+async fn asked(agent: &AgentInfo) -> Result<()> {
+    let mut client = reach::running().await?;
+    client.call::<Value>("models", json!({ "agent": agent.name })).await.map(|_| ())
+}
+
+/// What came of starting each. One program that is driven in several ways is tried once.
+async fn tried_all<'a, F: Future<Output = Result<()>>>(
+    agents: &'a [AgentInfo],
+    asked: impl Fn(&'a AgentInfo) -> F,
+) -> Vec<Option<Finding>> {
+    let is_first = |at: usize| agents[..at].iter().all(|other| other.path != agents[at].path);
+    let tried = agents.iter().enumerate().map(|(at, agent)| {
+        let asked = is_first(at).then(|| asked(agent));
+        async move {
+            match asked {
+                Some(asked) => tried(agent, asked).await,
+                None => None,
+            }
+        }
+    });
+    futures_util::future::join_all(tried).await
+}
+
 /// Has an agent start that seems to be well, and tells why it does not.
-async fn tried(agent: &AgentInfo) -> Option<Finding> {
+async fn tried(agent: &AgentInfo, asked: impl Future<Output = Result<()>>) -> Option<Finding> {
     let seems_well = agent.path.is_some() && agent.logged_in != Some(false) && agent.capabilities.models;
     if !seems_well {
         return None;
     }
-    let asked = async {
-        let mut client = reach::running().await?;
-        client.call::<Value>("models", json!({ "agent": agent.name })).await
-    };
     let why = match tokio::time::timeout(STARTS_WITHIN, asked).await {
-        Ok(Ok(_)) => return None,
+        Ok(Ok(())) => return None,
         Ok(Err(error)) => told(&error),
         Err(_) => "it did not answer".to_owned(),
     };
@@ -231,6 +262,11 @@ async fn tried(agent: &AgentInfo) -> Option<Finding> {
 
 /// An agent that could not tell its models. One that is only slow may be well.
 fn sick(agent: &AgentInfo, why: &str) -> Finding {
+    // The built-in one starts at once and has nothing of its own to be slow with: it is its server that does not answer.
+    if agent.capabilities.memory_in_log {
+        let fix = format!("start the server, or mend base_url and key_env under [agents.{}]", agent.name);
+        return fault(format!("{}: its model cannot be asked: {why}", agent.title), fix);
+    }
     match why.contains("did not answer") {
         true => note(format!("{}: {why}", agent.title), format!("longshore verify {}", agent.name)),
         false => fault(
@@ -240,22 +276,47 @@ fn sick(agent: &AgentInfo, why: &str) -> Finding {
     }
 }
 
-/// The agents as the hub would find them.
-async fn agents_here(places: &Places) -> Vec<AgentInfo> {
+/// The agents as a hub would find and start them: there is none, so that one is made which keeps nothing.
+async fn agents_here(places: &Places) -> Vec<Finding> {
     let settings = Config::load(places).map(|config| config.agents).unwrap_or_default();
-    let (versions, around) = (Versions::default(), Surroundings::of_this_process());
-    let mut agents = Vec::new();
     // A table that cannot be made of the settings is told as a fault of the configuration.
-    for spec in table::all(&settings).unwrap_or_default() {
-        let set = settings.get(spec.name()).cloned().unwrap_or_default();
-        agents.push(versions.describe(&spec, &set, &around).await);
-    }
-    agents
+    let specs = table::all(&settings).unwrap_or_default();
+    let config = AnchorConfig {
+        agents: specs,
+        settings,
+        past: WatchPast { every: None, ..WatchPast::default() },
+        ..AnchorConfig::default()
+    };
+    let hub = Hub::new(Arc::new(MemoryLog::default()));
+    let deliver_to = hub.clone();
+    let anchor = Anchor::start(
+        config,
+        Arc::new(move |message| {
+            let hub = deliver_to.clone();
+            Box::pin(async move { hub.deliver(message).await })
+        }),
+    );
+    hub.attach(anchor.sender());
+    let findings = match hub.agents().await {
+        Ok(agents) => {
+            let asked = |agent: &AgentInfo| {
+                let (hub, name) = (hub.clone(), agent.name.clone());
+                async move { Ok(hub.models(&name).await.map(|_| ())?) }
+            };
+            let tried = tried_all(&agents, asked).await;
+            judged(&agents, tried, &verified::read(places))
+        }
+        Err(error) => vec![fault(format!("agents: {error}"), "longshore up says more")],
+    };
+    anchor.shutdown().await;
+    findings
 }
 
-fn agent(agent: &AgentInfo) -> Finding {
+fn agent(agent: &AgentInfo, standing: Option<&Standing>) -> Finding {
     let title = &agent.title;
-    match (&agent.path, &agent.remark) {
+    // Who has verified a version knows more than that it is new, and who has not is told so.
+    let remark = agent.remark.as_ref().filter(|remark| standing.is_none() || !is_about_version(remark));
+    match (&agent.path, remark) {
         (None, None) => unused(format!("{title}: not set up"), agent.install.clone()),
         (None, Some(remark)) => {
             let fix = format!("name the right program, or set it up: {}", agent.install);
@@ -267,7 +328,15 @@ fn agent(agent: &AgentInfo) -> Finding {
         }
         (Some(path), None) => {
             let version = agent.version.as_deref().unwrap_or("of unknown version");
-            good(format!("{title}: {version} at {path}"))
+            let here = format!("{title}: {version} at {path}");
+            match standing {
+                None => good(here),
+                Some(Standing { good: true, text }) => good(format!("{here}; {text}")),
+                Some(Standing { good: false, text }) => {
+                    let text = text.split_once(": run `").map_or(text.as_str(), |(text, _)| text);
+                    note(format!("{title}: {text}"), format!("longshore verify {}", agent.name))
+                }
+            }
         }
         // A newer version most of all: it is tried without an account, in seconds.
         (Some(_), Some(remark)) => {
@@ -289,6 +358,7 @@ mod tests {
 
     #[test]
     fn what_is_not_used_is_no_fault_and_a_newer_agent_leads_to_verify() {
+        let agent = |info: &AgentInfo| agent(info, None);
         let missing = agent(&info(json!({})));
         assert!(missing.ok && missing.verdict == Verdict::Unused);
         let logged_out =
@@ -299,6 +369,8 @@ mod tests {
         let here = info(json!({ "path": "/bin/claude" }));
         assert!(!sick(&here, "Claude Code ended with code 1: Error: no such setting").ok);
         assert!(sick(&here, "Claude Code did not answer within 15 s").ok, "a slow one may be well");
+        let built_in = info(json!({ "path": "/bin/longshore", "capabilities": { "memoryInLog": true } }));
+        assert!(!sick(&built_in, "it did not answer within 15 s").ok, "its server is down");
         let wrong = agent(&info(json!({ "remark": "CLAUDE_PATH names no program" })));
         assert!(!wrong.ok);
     }

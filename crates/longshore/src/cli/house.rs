@@ -92,14 +92,14 @@ impl House {
         };
         let setup = Setup {
             owner,
-            names: Names::also(config.allow_hosts.iter().cloned().chain(place.public_host())),
+            names: Names::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
             vapid,
             outlet: Outlet::World,
             tls: tls.clone(),
-            public_url: place.public.clone(),
             web: longshore_facades::web::FILES,
         };
-        let app = App::open(hub.clone(), setup).await?.with_callbacks(callbacks);
+        let app = App::open(hub.clone(), setup).await?;
+        let app = app.reached_at(place.others.clone()).with_callbacks(callbacks);
         if let Some(door) = door {
             tokio::spawn(serve_callbacks(door, app.clone()));
         }

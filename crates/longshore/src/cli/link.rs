@@ -17,6 +17,9 @@ pub(super) struct Made {
     pub(super) expires_at: Timestamp,
     pub(super) pair_url: String,
     pub(super) mode: DeviceMode,
+    /// Where others reach the hub.
+    #[serde(default)]
+    pub(super) addresses: Vec<String>,
 }
 
 /// A link for a browser of this machine. None when the hub makes no code now; its address opens it all the same, for a

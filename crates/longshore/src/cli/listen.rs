@@ -1,6 +1,6 @@
 //! Where the hub listens, with which TLS, and under which address others find it.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -74,8 +74,8 @@ pub(super) async fn check(config: &Config) -> Result<()> {
 pub(super) struct Place {
     /// For this machine.
     pub(super) url: String,
-    /// For others, when they can reach it at all.
-    pub(super) public: Option<String>,
+    /// For others, the best one first; none when they cannot reach it at all.
+    pub(super) others: Vec<String>,
 }
 
 impl Place {
@@ -85,28 +85,63 @@ impl Place {
         let ip = address.ip();
         let here = if ip.is_unspecified() { Ipv4Addr::LOCALHOST.into() } else { ip };
         let outside = match ip {
-            ip if ip.is_loopback() => None,
-            ip if ip.is_unspecified() => address_in_the_network(),
-            ip => Some(ip),
+            ip if ip.is_loopback() => Vec::new(),
+            ip if ip.is_unspecified() => addresses_in_networks(ip.is_ipv6()),
+            ip => vec![ip],
         };
-        let named = config.public_url.clone().map(|url| url.trim_end_matches('/').to_owned());
-        Self { url: at(here), public: named.or_else(|| outside.map(at)) }
+        let named = config.public_url.as_ref().map(|url| url.trim_end_matches('/').to_owned());
+        let mut others: Vec<String> = named.into_iter().collect();
+        for other in outside.into_iter().map(at) {
+            if !others.contains(&other) {
+                others.push(other);
+            }
+        }
+        Self { url: at(here), others }
     }
 
-    /// The host of the public address.
-    pub(super) fn public_host(&self) -> Option<String> {
-        let (_, rest) = self.public.as_deref()?.split_once("://")?;
-        let host = rest.split('/').next()?;
-        let end = host.rfind(':').filter(|_| !host.ends_with(']')).unwrap_or(host.len());
-        Some(host[..end].trim_matches(['[', ']']).to_owned())
+    /// The address for others that is told first.
+    pub(super) fn public(&self) -> Option<&String> {
+        self.others.first()
+    }
+
+    /// The hosts of the addresses for others.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = String> {
+        self.others.iter().filter_map(|url| host_of(url))
     }
 }
 
-/// The address with which this machine would go out. Nothing is sent for that.
-fn address_in_the_network() -> Option<IpAddr> {
-    let socket = UdpSocket::bind((Ipv4Addr::UNSPECIFIED, 0)).ok()?;
-    // An address for documents, where nobody is.
-    socket.connect((Ipv4Addr::new(192, 0, 2, 1), 9)).ok()?;
+fn host_of(url: &str) -> Option<String> {
+    let (_, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    let end = host.rfind(':').filter(|_| !host.ends_with(']')).unwrap_or(host.len());
+    Some(host[..end].trim_matches(['[', ']']).to_owned())
+}
+
+/// The addresses with which this machine would go out: into the world, and into a tailnet where it is in one. Bridges of
+/// containers are not among them, since nothing goes out there. Nothing is sent for that.
+fn addresses_in_networks(with_v6: bool) -> Vec<IpAddr> {
+    // Addresses for documents, where nobody is, and the one that every tailnet has.
+    let toward: [IpAddr; 3] = [
+        Ipv4Addr::new(192, 0, 2, 1).into(),
+        Ipv4Addr::new(100, 100, 100, 100).into(),
+        Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into(),
+    ];
+    let mut found = Vec::new();
+    for ip in toward.into_iter().filter(|ip| with_v6 || ip.is_ipv4()).filter_map(leaving_for) {
+        if !found.contains(&ip) {
+            found.push(ip);
+        }
+    }
+    found
+}
+
+fn leaving_for(there: IpAddr) -> Option<IpAddr> {
+    let anywhere: IpAddr = match there {
+        IpAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        IpAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    let socket = UdpSocket::bind((anywhere, 0)).ok()?;
+    socket.connect((there, 9)).ok()?;
     socket.local_addr().ok().map(|at| at.ip()).filter(|ip| !ip.is_unspecified() && !ip.is_loopback())
 }
 
@@ -122,7 +157,7 @@ pub(super) fn tls(places: &Places, config: &Config, address: SocketAddr) -> Resu
             let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
             names.push(rustix::system::uname().nodename().to_string_lossy().into_owned());
             names.extend(Some(address.ip()).filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string()));
-            names.extend(Place::of(address, config, true).public_host());
+            names.extend(Place::of(address, config, true).hosts());
             names.extend(config.allow_hosts.iter().cloned());
             names.retain(|name| !name.is_empty());
             names.sort();
@@ -148,14 +183,36 @@ mod tests {
             Place::of(at.parse().unwrap(), &config, true)
         };
         let here = place("127.0.0.1:8790", None);
-        assert_eq!((here.url.as_str(), here.public), ("https://127.0.0.1:8790", None));
+        assert_eq!(
+            (here.url.as_str(), here.others.len()),
+            ("https://127.0.0.1:8790", 0),
+            "no phone gets there"
+        );
+        let hosts = |place: &Place| place.hosts().collect::<Vec<_>>();
         let one = place("192.168.1.5:8790", None);
-        assert_eq!(one.public_host().as_deref(), Some("192.168.1.5"));
+        assert_eq!(
+            (&one.others[..], hosts(&one)),
+            (&["https://192.168.1.5:8790".to_owned()][..], vec!["192.168.1.5".to_owned()])
+        );
         let named = place("0.0.0.0:8790", Some("https://hub.example:444/"));
         assert_eq!(named.url, "https://127.0.0.1:8790");
-        assert_eq!(named.public.as_deref(), Some("https://hub.example:444"));
-        assert_eq!(named.public_host().as_deref(), Some("hub.example"));
-        assert_eq!(place("[::1]:1", Some("https://[fd00::1]:2")).public_host().as_deref(), Some("fd00::1"));
+        assert_eq!(named.public().map(String::as_str), Some("https://hub.example:444"));
+        assert_eq!(hosts(&named)[0], "hub.example");
+        assert_eq!(hosts(&place("[::1]:1", Some("https://[fd00::1]:2"))), ["fd00::1"]);
+        let both = place("192.168.1.5:8790", Some("https://hub.example"));
+        assert_eq!(both.others, ["https://hub.example", "https://192.168.1.5:8790"], "the named one first");
+    }
+
+    #[test]
+    fn addresses_in_networks_are_those_that_others_can_use() {
+        let found = addresses_in_networks(true);
+        assert!(found.iter().all(|ip| !ip.is_loopback() && !ip.is_unspecified()), "{found:?}");
+        let once: std::collections::BTreeSet<_> = found.iter().collect();
+        assert_eq!(once.len(), found.len(), "{found:?}");
+        assert!(
+            addresses_in_networks(false).iter().all(IpAddr::is_ipv4),
+            "who listens for IPv4 is reached by it"
+        );
     }
 
     #[tokio::test]

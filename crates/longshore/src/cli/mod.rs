@@ -45,6 +45,7 @@ mod terminal;
 mod token;
 mod up;
 mod usage;
+mod verified;
 mod verify;
 mod wait;
 mod wish;

@@ -42,6 +42,9 @@ impl Pair {
         }
         let minutes = made.expires_at.millis_since(now()).div_ceil(60_000);
         put_line(format_args!("open  {}", made.pair_url))?;
+        for also in made.addresses.iter().filter(|also| !made.pair_url.starts_with(&format!("{also}/"))) {
+            put_line(format_args!("or    {also}/pair, and type the code"))?;
+        }
         let (first, second) = made.code.split_at(made.code.len() / 2);
         put_line(format_args!(
             "code  {first}-{second}, for one device of mode {}, for {minutes} minutes",

@@ -128,8 +128,11 @@ fn welcome(place: &Place, tls: Option<&Tls>, app: &App) -> String {
         let link = link::entering(&place.url, &code);
         told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
     }
-    if let Some(public) = &place.public {
+    if let Some(public) = place.public() {
         told += &format!("  others    {public}   (a phone: scan this, or later longshore pair)\n");
+        for also in &place.others[1..] {
+            told += &format!("            {also}\n");
+        }
         let link = std::io::stdout().is_terminal().then(|| app.first_link(public)).flatten();
         if let Some(picture) = link.and_then(|link| pair::drawn(&link, style(Show::Hidden).color)) {
             told += &format!("{picture}\n");

@@ -1,23 +1,25 @@
 //! `longshore verify`: plays every scenario with an installed agent, and tells what differs from what was recorded.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
 use futures_util::{StreamExt, stream};
-use longshore_drivers::discover::{Surroundings, Versions};
+use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
+use longshore_drivers::offline::Place;
 use longshore_drivers::table;
 use serde::Serialize;
 use serde_json::json;
 
 use super::exit::{Fault, INTERRUPTED};
-use super::terminal::put_line;
+use super::terminal::{now, put_line};
 use super::up::asked_to_stop;
+use super::verified::{self, Verified};
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
-use crate::scenario::{Found, Recorded, Scenario, Shape, differences, scenario, scenarios};
+use crate::scenario::{Found, Recorded, Scenario, Shape, WhyNot, differences, scenario, scenarios};
 
 /// Try an installed agent with every scenario, and tell what differs from its recorded behaviour.
 #[derive(Debug, Args)]
@@ -49,6 +51,8 @@ struct Row {
     differs: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     not_played: Option<String>,
+    /// Whether it was compared with a recording.
+    compared: bool,
     #[serde(skip)]
     shape: Option<Shape>,
     #[serde(skip)]
@@ -66,7 +70,7 @@ impl Verify {
     async fn verify(self, as_json: bool) -> Result<ExitCode> {
         let began = Instant::now();
         let (found, below) = find(&self.agent).await?;
-        let recorded = self.recorded()?;
+        let recorded = self.recorded(&found)?;
         let chosen = self.chosen()?;
         let wide = chosen.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
         let mut rows: Vec<Row> = Vec::new();
@@ -80,7 +84,7 @@ impl Verify {
             let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
             while let Some(row) = played.next().await {
                 if !as_json && rows.is_empty() {
-                    put_line(heading(&found, &row, recorded.as_ref()))?;
+                    put_line(self.heading(&found, &row, recorded.as_ref()))?;
                 }
                 if !as_json && row.not_played.is_none() {
                     put_line(row.text(wide))?;
@@ -93,26 +97,54 @@ impl Verify {
         if let Some(path) = &self.write {
             write(path, &found, &rows)?;
         }
-        let differ = rows.iter().filter(|row| row.ok == Some(false)).count();
+        let result = Tally::of(&rows);
+        if self.scenarios.is_empty() && self.expect.is_none() && result.played > 0 {
+            let verified = Verified {
+                version: found.version.clone(),
+                at: now(),
+                played: result.played,
+                compared: result.compared,
+                differs: result.differ.iter().map(|name| (*name).to_owned()).collect(),
+            };
+            verified::remember(&Places::find()?, found.agent.name(), verified)?;
+        }
         let seconds = began.elapsed().as_secs_f64();
         if as_json {
             let version = recorded.as_ref().and_then(|recorded| recorded.version.clone());
             put_line(json!({
                 "agent": found.agent.name(), "version": version_of(&found, &rows), "recorded": version,
-                "ok": differ == 0, "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
+                "compared_with": recorded.as_ref().map(|recorded| &recorded.agent), "played": result.played,
+                "ok": result.is_good(), "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
             }))?;
         } else {
-            put_line(not_played(&rows) + &summary(&found, &rows, seconds))?;
+            put_line(not_played(&found, &rows) + &result.summary(&found, seconds))?;
         }
-        Ok(if differ == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        Ok(if result.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn recorded(&self) -> Result<Option<Recorded>> {
-        let Some(path) = &self.expect else { return Ok(Recorded::of(&self.agent)) };
+    fn recorded(&self, found: &Found) -> Result<Option<Recorded>> {
+        let Some(path) = &self.expect else { return Ok(found.recorded()) };
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let recorded = Recorded::parse(&text);
         Ok(Some(recorded.with_context(|| format!("{} is not what --write writes", path.display()))?))
+    }
+
+    /// Which agent it is, and what it is compared with.
+    fn heading(&self, found: &Found, first: &Row, recorded: Option<&Recorded>) -> String {
+        let version = first.version.as_ref().or(found.version.as_ref());
+        let version = version.map(|version| format!(" {}", clean(version))).unwrap_or_default();
+        let compared = match (&self.expect, recorded) {
+            (Some(path), _) => format!("compared with {}", path.display()),
+            (None, Some(recorded)) => match (recorded.agent == found.agent.name(), &recorded.version) {
+                (true, Some(then)) => format!("recorded with {then}"),
+                (true, None) => "as it was recorded".to_owned(),
+                (false, Some(then)) => format!("compared with {} {then}, as recorded", recorded.agent),
+                (false, None) => format!("compared with {}, as recorded", recorded.agent),
+            },
+            (None, None) => "never recorded: what the scenarios themselves ask for is looked at".to_owned(),
+        };
+        format!("{}{version}, {compared}", found.agent.title())
     }
 
     fn chosen(&self) -> Result<Vec<&'static Scenario>> {
@@ -144,7 +176,14 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
     };
     let settings = config.agents.get(name).cloned().unwrap_or_default();
     let around = Surroundings::of_this_process();
-    let info = Versions::default().describe(agent, &settings, &around).await;
+    let mut info = Versions::default().describe(agent, &settings, &around).await;
+    if info.path.is_none()
+        && let Some(offline) = agent.offline(Place { folder: Path::new("/"), model: "http://127.0.0.1" })
+    {
+        // The built-in agent is always here; what may be missing is a model, which it is given.
+        let set = AgentSettings { env: offline.env, ..settings.clone() };
+        info = Versions::default().describe(agent, &set, &around).await;
+    }
     let install = format!("install it with `{}`", info.install);
     let missing = || Fault::not_found(format!("{} is not installed", info.title), install);
     let found = Found::new(agent.clone(), &info, settings, around).ok_or_else(missing)?;
@@ -152,15 +191,15 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
     Ok((found, places.data.join("trials")))
 }
 
-/// How many scenarios are played at the same time: agents wait more than they work.
+/// How many scenarios are played at the same time: agents wait more than they work, but to start is work.
 fn at_once() -> usize {
-    std::thread::available_parallelism().map_or(2, usize::from).saturating_mul(2).clamp(2, 8)
+    std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8)
 }
 
 async fn play(
     found: &Found,
     scenario: &'static Scenario,
-    below: &std::path::Path,
+    below: &Path,
     recorded: Option<&Recorded>,
     broken: Option<&str>,
 ) -> Row {
@@ -169,13 +208,15 @@ async fn play(
         ok: None,
         differs: Vec::new(),
         not_played: broken.map(str::to_owned),
+        compared: recorded.is_some_and(|recorded| recorded.scenarios.contains_key(&scenario.name)),
         shape: None,
         version: None,
     };
     if row.not_played.is_none() {
-        row.not_played = found.why_not(scenario).map(str::to_owned);
+        row.not_played = found.why_not(scenario).map(|why| why.to_string());
     }
     if row.not_played.is_some() {
+        row.compared = false;
         return row;
     }
     match found.play(scenario, below).await {
@@ -200,47 +241,84 @@ fn version_of(found: &Found, rows: &[Row]) -> Option<String> {
     rows.iter().find_map(|row| row.version.clone()).or_else(|| found.version.clone())
 }
 
-fn heading(found: &Found, first: &Row, recorded: Option<&Recorded>) -> String {
-    let version = first.version.as_ref().or(found.version.as_ref());
-    let version = version.map(|version| format!(" {}", clean(version))).unwrap_or_default();
-    let recorded = match recorded {
-        Some(Recorded { version: Some(version), .. }) => format!("recorded with {version}"),
-        Some(Recorded { version: None, .. }) => "recorded with an unknown version".to_owned(),
-        None => "never recorded: what it does is not compared with anything".to_owned(),
-    };
-    format!("{}{version}, {recorded}", found.agent.title())
+/// Those that were not played are told of at once, reason by reason.
+fn not_played(found: &Found, rows: &[Row]) -> String {
+    let mut reasons: Vec<&str> = rows.iter().filter_map(|row| row.not_played.as_deref()).collect();
+    reasons.dedup();
+    let mut text = String::new();
+    for (at, why) in reasons.iter().enumerate() {
+        if reasons[..at].contains(why) {
+            continue;
+        }
+        let left = rows.iter().filter(|row| row.not_played.as_deref() == Some(*why));
+        let names: Vec<&str> = left.map(|row| row.scenario.as_str()).collect();
+        text.push_str(&format!("- not played: {}\n  {why}\n", names.join(", ")));
+        if *why == WhyNot::NoModel.to_string() {
+            let name = found.agent.name();
+            text.push_str(&format!(
+                "  say it in `verify_env` under [agents.{name}]: docs/verify.md tells how\n"
+            ));
+        }
+    }
+    text
 }
 
-/// Those that were not played are told of at once: the reason is the same for all.
-fn not_played(rows: &[Row]) -> String {
-    let left: Vec<&Row> = rows.iter().filter(|row| row.not_played.is_some()).collect();
-    let names: Vec<&str> = left.iter().map(|row| row.scenario.as_str()).collect();
-    match left.first().and_then(|row| row.not_played.as_deref()) {
-        Some(why) => format!("- not played: {}\n  {why}\n", names.join(", ")),
-        None => String::new(),
+/// What all of it comes to.
+struct Tally<'a> {
+    played: usize,
+    compared: usize,
+    differ: Vec<&'a str>,
+}
+
+impl<'a> Tally<'a> {
+    fn of(rows: &'a [Row]) -> Self {
+        let differ = rows.iter().filter(|row| row.ok == Some(false));
+        Self {
+            played: rows.iter().filter(|row| row.ok.is_some()).count(),
+            compared: rows.iter().filter(|row| row.ok.is_some() && row.compared).count(),
+            differ: differ.map(|row| row.scenario.as_str()).collect(),
+        }
+    }
+
+    /// What was not tried is not good.
+    fn is_good(&self) -> bool {
+        self.played > 0 && self.differ.is_empty()
+    }
+
+    fn summary(&self, found: &Found, seconds: f64) -> String {
+        let Self { played, compared, differ } = self;
+        let agent = found.agent.name();
+        match (differ.first(), played - compared) {
+            (_, _) if *played == 0 => format!("nothing was played: nothing is known of {agent}"),
+            (Some(first), _) => format!(
+                "{played} played in {seconds:.0} s, {} differ\n\
+                 `longshore record {agent} {first}` keeps the wire, to be looked at or sent with a report",
+                differ.len(),
+            ),
+            (None, 0) => format!("{played} played in {seconds:.0} s, all as recorded"),
+            (None, _) if *compared == 0 => {
+                format!(
+                    "{played} played in {seconds:.0} s, none compared with a recording: it does what the scenarios ask for"
+                )
+            }
+            (None, rest) => format!(
+                "{played} played in {seconds:.0} s: {compared} as recorded, {rest} never recorded, which do what the scenarios ask for"
+            ),
+        }
     }
 }
 
-fn summary(found: &Found, rows: &[Row], seconds: f64) -> String {
-    let played = rows.iter().filter(|row| row.ok.is_some()).count();
-    let differ: Vec<&str> =
-        rows.iter().filter(|row| row.ok == Some(false)).map(|row| row.scenario.as_str()).collect();
-    match differ.first() {
-        None => format!("{played} played in {seconds:.0} s, all well"),
-        Some(first) => format!(
-            "{played} played in {seconds:.0} s, {} differ\n\
-             `longshore record {} {first}` keeps the wire, to be looked at or sent with a report",
-            differ.len(),
-            found.agent.name(),
-        ),
-    }
+/// Whether the agent is this program.
+fn is_ours(found: &Found) -> bool {
+    std::env::current_exe().is_ok_and(|program| program == found.path)
 }
 
 fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
     let shape = |row: &Row| Some((row.scenario.clone(), row.shape.clone()?));
     let recorded = Recorded {
         agent: found.agent.name().to_owned(),
-        version: version_of(found, rows),
+        // One that comes with this program is of no version of its own.
+        version: if is_ours(found) { None } else { version_of(found, rows) },
         scenarios: rows.iter().filter_map(shape).collect(),
     };
     std::fs::write(path, recorded.text()).with_context(|| format!("cannot write {}", path.display()))
@@ -250,7 +328,8 @@ impl Row {
     /// A line for each difference. What an agent said may be anything, and a terminal must not obey it.
     fn text(&self, wide: usize) -> String {
         let (sign, said) = match self.differs.is_empty() {
-            true => ("✓", vec!["ok".to_owned()]),
+            true if self.compared => ("✓", vec!["as recorded".to_owned()]),
+            true => ("✓", vec!["does what is asked for; never recorded".to_owned()]),
             false => ("✗", self.differs.clone()),
         };
         let line = |(at, said): (usize, &String)| match at {

@@ -1,5 +1,7 @@
 //! Agents in a list: what is here, and how to get what is not.
 
+use std::collections::BTreeMap;
+
 use longshore_model::capability::AgentInfo;
 
 use super::clean::clean;
@@ -15,8 +17,18 @@ const COLUMNS: [Column; 4] = [
     Column::left("PATH", 3, 12),
 ];
 
-/// Agents for a person: those that are here in columns, the others with the command that gets them.
-pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
+/// What is known of how an agent does what it did when it was recorded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Standing {
+    /// Whether nothing has to be done about it.
+    pub good: bool,
+    /// In words.
+    pub text: String,
+}
+
+/// Agents for a person: those that are here in columns, with what is known of some by their names, and the others with the
+/// command that gets them.
+pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, Standing>, style: &Style) -> String {
     let signs = style.signs();
     let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.path.is_some());
     let row = |agent: &&AgentInfo| {
@@ -46,6 +58,10 @@ pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
         };
         lines.extend(lifecycle::signed("!", &remark, ink::HINT, style));
     }
+    for (agent, standing) in here.iter().filter_map(|agent| Some((agent, known.get(&*agent.name)?))) {
+        let (sign, ink) = if standing.good { (signs.done, ink::GOOD) } else { ("!", ink::HINT) };
+        lines.extend(lifecycle::signed(sign, &format!("{}: {}", agent.name, standing.text), ink, style));
+    }
     if !missing.is_empty() {
         lines.push(Line::default());
         lines.push(Line::of("not installed", ink::DIM));
@@ -61,10 +77,11 @@ pub fn agents_table(agents: &[AgentInfo], style: &Style) -> String {
     text
 }
 
-/// Agents for programs: name, version, path, state, modes, and what there is to know or to do; a tab between them.
+/// Agents for programs: name, version, path, state, modes, what there is to know or to do, and what is known of how it
+/// behaves; a tab between them.
 ///
 /// The state is `installed`, `logged out` or `missing`.
-pub fn agents_tsv(agents: &[AgentInfo]) -> String {
+pub fn agents_tsv(agents: &[AgentInfo], known: &BTreeMap<String, Standing>) -> String {
     let row = |agent: &AgentInfo| {
         let (state, note) = match (&agent.path, agent.logged_in) {
             (None, _) => ("missing", Some(agent.install.clone())),
@@ -79,6 +96,7 @@ pub fn agents_tsv(agents: &[AgentInfo]) -> String {
             state.to_owned(),
             modes.join(" "),
             note.unwrap_or_default(),
+            known.get(&*agent.name).map(|standing| standing.text.clone()).unwrap_or_default(),
         ])
     };
     agents.iter().map(row).collect()

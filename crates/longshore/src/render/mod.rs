@@ -51,7 +51,7 @@ mod tool;
 mod usage;
 mod wrap;
 
-pub use agents::{agents_table, agents_tsv};
+pub use agents::{Standing, agents_table, agents_tsv};
 pub use ask::{approval_brief, approval_prompt, keys, parse_decision};
 pub use devices::{devices_table, devices_tsv};
 pub use inbox::{inbox_table, inbox_tsv};

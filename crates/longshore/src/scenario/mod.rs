@@ -5,6 +5,7 @@
 //! | [`set`] | the scenarios, which are data: `set.json` |
 //! | [`stage`] | a private place in which one agent plays one scenario |
 //! | `play` | the playing of it |
+//! | `guess` | how the model of an agent has it do things of which nothing is known |
 //! | [`shape`] | what a session's timeline comes to, without what differs from run to run |
 //! | [`differs`] | two shapes, and what differs in words |
 //! | [`recorded`] | what each agent did when Longshore was tested with it: `recorded/` |
@@ -12,6 +13,7 @@
 //! `longshore verify` plays them all and tells what differs; `longshore record` plays one and keeps the wire.
 
 pub mod differs;
+mod guess;
 mod play;
 pub mod recorded;
 pub mod set;
@@ -22,4 +24,4 @@ pub use differs::differences;
 pub use recorded::Recorded;
 pub use set::{Scenario, scenario, scenarios};
 pub use shape::{Shape, Thing};
-pub use stage::{Found, Played, Stage};
+pub use stage::{Found, MODEL_URL, Played, Stage, WhyNot};

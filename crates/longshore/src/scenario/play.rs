@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use longshore_model::approval::Decision;
+use longshore_model::approval::{Decision, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Prompt, Reply};
 use longshore_model::event::{Body, Event};
@@ -17,9 +17,12 @@ use super::set::Step;
 use super::stage::Stage;
 
 /// How long one step may take: longer than any agent takes on a busy machine.
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_secs(120);
 
-/// How often the disk is looked at.
+/// How long a process may live after the turn that began it was stopped: much shorter than it would live by itself.
+const GONE_WITHIN: Duration = Duration::from_secs(5);
+
+/// How often the disk and the processes are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
 /// The one client of the session.
@@ -63,18 +66,38 @@ impl<'a> Talk<'a> {
                     bail!("the turn ended before it said anything{}", self.why())
                 }
             }
+            Step::Works => self.works().await,
             Step::Asks => self.asks().await.map(|_| ()),
+            Step::Shows(lines) => self.shows(lines).await,
             Step::Decide(decision) => {
                 let approval = self.asks().await?;
                 self.decide(approval, *decision).await
             }
-            Step::AllowAll => self.allow_all().await,
+            Step::AllowAll => self.answer_all(&[Decision::AllowOnce]).await,
+            Step::DenyAll => self.answer_all(&[Decision::Deny, Decision::Cancel]).await,
+            Step::EndsUnasked => self.ends_unasked().await,
             Step::Interrupt => self.command(Command::Interrupt).await,
             Step::Kill => {
                 let pid = self.stage.running().pop().context("no agent runs")?;
                 Ok(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL)?)
             }
             Step::Ends => self.ends().await,
+            Step::Ended(outcome) => match self.end().map(|end| end.outcome) {
+                Some(ended) if ended == *outcome => Ok(()),
+                Some(ended) => bail!(
+                    "the turn ended {}, and should have ended {}{}",
+                    named(&ended),
+                    named(outcome),
+                    self.why()
+                ),
+                None => bail!("the turn has not ended"),
+            },
+            Step::Said(words) => match self.said().contains(words) {
+                true => Ok(()),
+                false => bail!("it did not say `{words}`"),
+            },
+            // The log remembers for an agent that does not.
+            Step::Written(_) if self.stage.memory_in_log => Ok(()),
             Step::Written(words) => self.written(words).await,
             Step::Remind(text) => self.remind(text).await,
             Step::File((name, line)) => {
@@ -84,6 +107,15 @@ impl<'a> Talk<'a> {
                 } else {
                     bail!("{name} does not say `{line}`")
                 }
+            }
+            Step::Appears(name) => {
+                let file = self.stage.folder.work().join(name);
+                self.looks(WITHIN, &format!("{name} did not come to be"), move || file.exists()).await
+            }
+            Step::Gone(words) => {
+                let (work, words) = (self.stage.folder.work(), words.clone());
+                let otherwise = format!("a process still runs `{words}`");
+                self.looks(GONE_WITHIN, &otherwise, move || !runs_in(&work, &words)).await
             }
             Step::NoFile(name) => match self.stage.folder.work().join(name).exists() {
                 true => bail!("{name} is there, though nobody allowed it"),
@@ -151,7 +183,45 @@ impl<'a> Talk<'a> {
         self.command(decide).await.with_context(|| format!("it does not take the answer {decision:?}"))
     }
 
-    async fn allow_all(&mut self) -> Result<()> {
+    /// The change that waits for an answer has these lines.
+    async fn shows(&mut self, lines: &[String]) -> Result<()> {
+        let approval = self.asks().await?;
+        let asked = self.events.iter().find_map(|event| match &event.body {
+            Body::ApprovalRequested(request) if request.approval == approval => Some(&request.subject),
+            _ => None,
+        });
+        let Some(Subject::Edit { changes, .. }) = asked else { bail!("it asks without showing the change") };
+        let has = |line: &&String| {
+            changes.iter().flat_map(|change| change.diff.lines()).any(|shown| shown == line.as_str())
+        };
+        match lines.iter().find(|line| !has(line)) {
+            Some(line) => bail!("the change that is to be approved does not show `{line}`"),
+            None => Ok(()),
+        }
+    }
+
+    async fn works(&mut self) -> Result<()> {
+        let began = |talk: &Self| {
+            let began = |event: &Arc<Event>| {
+                event.turn == talk.turn && matches!(event.body, Body::ToolStarted(_) | Body::ToolUpdated(_))
+            };
+            talk.events.iter().any(began)
+        };
+        self.until("no tool call began", |talk| began(talk) || talk.end().is_some()).await?;
+        if began(self) { Ok(()) } else { bail!("the turn ended before a tool call began{}", self.why()) }
+    }
+
+    async fn ends_unasked(&mut self) -> Result<()> {
+        self.until("the turn did not end", |talk| talk.open_approval().is_some() || talk.end().is_some())
+            .await?;
+        match self.open_approval() {
+            Some(_) => bail!("it asks, though nobody has to be asked in this mode"),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives the first of these answers that can be given to whatever is asked, until the turn ends.
+    async fn answer_all(&mut self, answers: &[Decision]) -> Result<()> {
         loop {
             self.until("the turn did not end", |talk| talk.open_approval().is_some() || talk.end().is_some())
                 .await?;
@@ -159,25 +229,39 @@ impl<'a> Talk<'a> {
                 return Ok(());
             }
             if let Some(approval) = self.open_approval() {
-                self.decide(approval, Decision::AllowOnce).await?;
+                let can_be = |answer: &&Decision| self.options(approval).contains(answer);
+                let answer = answers.iter().find(can_be).or(answers.first()).copied();
+                self.decide(approval, answer.context("no answer is known")?).await?;
             }
         }
     }
 
     async fn written(&mut self, words: &str) -> Result<()> {
+        let (folder, words) = (self.stage.folder.path.clone(), words.to_owned());
+        self.looks(WITHIN, "it did not write down what it said", move || holds(&folder, &words)).await
+    }
+
+    /// Looks at the machine until something is so; otherwise says so.
+    async fn looks(
+        &self,
+        within: Duration,
+        otherwise: &str,
+        is_so: impl Fn() -> bool + Send + Sync + 'static,
+    ) -> Result<()> {
+        let is_so = Arc::new(is_so);
         let mut pace = tokio::time::interval(LOOK_EVERY);
         let waiting = async {
             loop {
                 pace.tick().await;
-                let (folder, words) = (self.stage.folder.path.clone(), words.to_owned());
-                if tokio::task::spawn_blocking(move || holds(&folder, &words)).await? {
+                let is_so = Arc::clone(&is_so);
+                if tokio::task::spawn_blocking(move || is_so()).await? {
                     return Ok(());
                 }
             }
         };
-        match tokio::time::timeout(WITHIN, waiting).await {
+        match tokio::time::timeout(within, waiting).await {
             Ok(found) => found,
-            Err(_) => bail!("it did not write down what it said within {} s", WITHIN.as_secs()),
+            Err(_) => bail!("{otherwise} within {} s", within.as_secs()),
         }
     }
 
@@ -219,10 +303,26 @@ impl<'a> Talk<'a> {
         })
     }
 
+    /// What it said in the turn that was asked for last.
+    fn said(&self) -> String {
+        let of_turn = self.events.iter().filter(|event| event.turn == self.turn);
+        let done = of_turn.filter(|event| matches!(event.body, Body::MessageDone { .. }));
+        done.map(|event| event.text()).collect::<Vec<_>>().join("\n")
+    }
+
     /// What the end of the turn says of its reason.
     fn why(&self) -> String {
         let error = self.end().and_then(|end| end.error.as_ref());
         error.map(|error| format!(": {}", error.message)).unwrap_or_default()
+    }
+
+    /// What can be answered.
+    fn options(&self, approval: ApprovalId) -> &[Decision] {
+        let options = self.events.iter().find_map(|event| match &event.body {
+            Body::ApprovalRequested(request) if request.approval == approval => Some(&request.options[..]),
+            _ => None,
+        });
+        options.unwrap_or_default()
     }
 
     fn open_approval(&self) -> Option<ApprovalId> {
@@ -236,6 +336,26 @@ impl<'a> Talk<'a> {
         };
         asked.into_iter().find(|approval| !over(*approval))
     }
+}
+
+/// A word of ours, as the contract has it.
+fn named(outcome: &TurnOutcome) -> String {
+    serde_json::to_value(outcome).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+}
+
+/// Whether a process that works in this folder has these words in its command line. Where a machine does not tell in which
+/// folder a process works, the words have to do.
+fn runs_in(work: &Path, words: &str) -> bool {
+    let Ok(all) = std::fs::read_dir("/proc") else {
+        let listed = std::process::Command::new("ps").args(["-A", "-o", "args="]).output();
+        return listed.is_ok_and(|listed| String::from_utf8_lossy(&listed.stdout).contains(words));
+    };
+    all.flatten().any(|entry| {
+        let at = entry.path();
+        let line = std::fs::read(at.join("cmdline")).unwrap_or_default();
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(words) && std::fs::read_link(at.join("cwd")).is_ok_and(|cwd| cwd == work)
+    })
 }
 
 /// Whether a file somewhere below has these words in it.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::path::Path;
 
 use serde::Deserialize;
 
@@ -21,7 +22,7 @@ pub struct Recorded {
 }
 
 /// The agents that were recorded.
-const RECORDED: [(&str, &str); 9] = [
+const RECORDED: [(&str, &str); 12] = [
     ("codex", include_str!("recorded/codex.json")),
     ("codex-exec", include_str!("recorded/codex-exec.json")),
     ("claude", include_str!("recorded/claude.json")),
@@ -31,13 +32,25 @@ const RECORDED: [(&str, &str); 9] = [
     ("codex-acp", include_str!("recorded/codex-acp.json")),
     ("claude-code-acp", include_str!("recorded/claude-code-acp.json")),
     ("opencode-acp", include_str!("recorded/opencode-acp.json")),
+    ("react", include_str!("recorded/react.json")),
+    ("claude-agent-acp", include_str!("recorded/claude-agent-acp.json")),
+    ("qwen", include_str!("recorded/qwen.json")),
 ];
+
+/// Those of them that are not built in: agents of the settings that speak ACP, by the names of their programs.
+const OF_SETTINGS: [&str; 2] = ["claude-agent-acp", "qwen"];
 
 impl Recorded {
     /// What this program knows of an agent.
     pub fn of(agent: &str) -> Option<Self> {
         let (_, text) = RECORDED.iter().find(|(name, _)| *name == agent)?;
         Self::parse(text).ok()
+    }
+
+    /// What this program knows of an agent of the settings that speaks ACP, by its program.
+    pub fn of_program(path: &Path) -> Option<Self> {
+        let name = path.file_stem()?.to_str()?;
+        OF_SETTINGS.contains(&name).then(|| Self::of(name)).flatten()
     }
 
     /// Reads such a file.
@@ -80,8 +93,12 @@ mod tests {
             let recorded = Recorded::parse(text).unwrap();
             assert_eq!(recorded.agent, agent);
             let names: Vec<&str> = recorded.scenarios.keys().map(String::as_str).collect();
-            let can = agents.iter().find(|known| known.name() == agent).unwrap().capabilities();
-            let playable = scenarios().iter().filter(|scenario| scenario.fits(&can));
+            let known = agents.iter().find(|known| known.name() == agent).map(|known| known.capabilities());
+            assert_eq!(known.is_none(), OF_SETTINGS.contains(&agent), "{agent}");
+            let can =
+                known.unwrap_or_else(|| longshore_drivers::acp::Row::named(agent, agent).capabilities());
+            let playable =
+                scenarios().iter().filter(|scenario| scenario.fits(&can) && scenario.is_offered(&can));
             let mut all: Vec<&str> = playable.map(|scenario| scenario.name.as_str()).collect();
             all.sort_unstable();
             assert_eq!(names, all, "{agent}: play it again with `longshore verify {agent} --write FILE`");

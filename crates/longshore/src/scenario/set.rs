@@ -1,10 +1,12 @@
 //! The scenarios: what the model does, what is said to the agent, and what is waited for.
 
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use longshore_drivers::offline::Calls;
+use longshore_drivers::offline::{Calls, LineEdit};
 use longshore_model::approval::Decision;
 use longshore_model::capability::{Capabilities, Mode};
+use longshore_model::lifecycle::TurnOutcome;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -18,8 +20,16 @@ pub struct Scenario {
     pub name: String,
     /// What happens in it.
     pub about: String,
-    /// What the model does: a script of `docs/model-script.md`, with `{"run": COMMAND}` and `{"write": [FILE, LINE]}` for
-    /// what each agent has tools of its own for. Without it, no model is asked.
+    /// The mode that its session is opened in. Without it, one in which the agent asks, or, when it never does, one in
+    /// which everything can be done.
+    #[serde(default)]
+    pub mode: Option<Mode>,
+    /// Files that are in the work tree beforehand, by name.
+    #[serde(default)]
+    pub files: BTreeMap<String, String>,
+    /// What the model does: a script of `docs/model-script.md`, with `{"run": COMMAND}`, `{"leave": COMMAND}` for one that
+    /// wants out of the sandbox, `{"write": [FILE, LINE]}`, `{"read": FILE}` and `{"edit": [FILE, OLD, NEW]}` for what each
+    /// agent has tools of its own for. Without it, no model is asked.
     #[serde(default)]
     pub model: Option<Vec<Value>>,
     /// Words that are looked for in what tools print and in how turns end. All else of that differs from agent to agent.
@@ -39,26 +49,42 @@ pub enum Step {
     Prompt(String),
     /// It says something in the turn that was asked for last, before that ends.
     Speaks,
+    /// A tool call begins in the turn that was asked for last.
+    Works,
     /// It asks for an approval.
     Asks,
+    /// It asks to change files, and these lines are in the diff that a person sees before deciding.
+    Shows(Vec<String>),
     /// It asks, and this is the answer.
     Decide(Decision),
     /// Whatever it asks is allowed, until the turn that was asked for last ends.
     AllowAll,
+    /// Whatever it asks is denied, until the turn that was asked for last ends.
+    DenyAll,
+    /// The turn that was asked for last ends, and nobody was asked anything.
+    EndsUnasked,
     /// The turn is stopped.
     Interrupt,
     /// The agent is killed.
     Kill,
     /// The turn that was asked for last ends.
     Ends,
+    /// The turn that was asked for last ended so.
+    Ended(TurnOutcome),
+    /// A message of that turn has these words.
+    Said(String),
     /// The agent writes these words into a file of its own: from then on it remembers.
     Written(String),
     /// Something is said to it, and the turn ends. When it has forgotten all, it is told what the log holds, and asked again.
     Remind(String),
     /// There is such a file in the work tree, with this line in it.
     File((String, String)),
+    /// Such a file comes to be.
+    Appears(String),
     /// There is no such file.
     NoFile(String),
+    /// No process of the work tree has these words in its command line any more.
+    Gone(String),
     /// Nothing waits for an answer.
     NothingWaits,
     /// The model heard these words in its last request.
@@ -78,45 +104,77 @@ fn aside() -> Value {
 impl Scenario {
     /// The script, for an agent with these tools and this work tree.
     pub fn script(&self, calls: &Calls, work: &str) -> Result<Script, ScriptError> {
-        let mut steps = self.model.clone().unwrap_or_default();
-        for action in steps.iter_mut().filter_map(|step| step.get_mut("do")?.as_array_mut()).flatten() {
-            match Wanted::of(action) {
-                Some(Wanted::Run(command)) => *action = (calls.run)(command),
-                Some(Wanted::Write(file, line)) => *action = (calls.write)(&format!("{work}/{file}"), line),
-                None => {}
+        let path = |file: &str| format!("{work}/{file}");
+        let called = |action: &Value| match Wanted::of(action) {
+            Some(Wanted::Run(command)) => Some((calls.run)(command)),
+            Some(Wanted::Leave(command)) => Some((calls.leave)(command)),
+            Some(Wanted::Write(file, line)) => Some((calls.write)(&path(file), line)),
+            Some(Wanted::Read(file)) => (calls.read)(&path(file)),
+            Some(Wanted::Edit(file, old, new)) => {
+                let line = self.files.get(file).and_then(|text| text.lines().find(|line| line.contains(old)));
+                let line = line.unwrap_or_default();
+                Some((calls.edit)(&LineEdit { path: &path(file), old, new, line }))
             }
+            None => Some(action.clone()),
+        };
+        let mut steps = vec![aside()];
+        for mut step in self.model.iter().flatten().cloned() {
+            if let Some(actions) = step.get_mut("do").and_then(Value::as_array_mut) {
+                *actions = actions.iter().filter_map(called).collect();
+                // An agent that need not look at a file is not made to.
+                if actions.is_empty() {
+                    continue;
+                }
+            }
+            steps.push(step);
         }
-        steps.insert(0, aside());
         Script::from_value(Value::Array(steps))
+    }
+
+    /// Whether an agent that can do this much has the mode of the scenario.
+    pub fn is_offered(&self, can: &Capabilities) -> bool {
+        self.mode.is_none_or(|mode| can.modes.contains(&mode))
+    }
+
+    /// The mode in which an agent that can do this much plays it.
+    pub fn mode_for(&self, can: &Capabilities) -> Mode {
+        self.mode.unwrap_or(if asks(can) { Mode::Ask } else { Mode::Full })
     }
 
     /// Whether an agent that can do this much can play it.
     pub fn fits(&self, can: &Capabilities) -> bool {
         self.steps.iter().all(|step| match step {
-            Step::Asks | Step::Decide(_) => asks(can),
+            Step::Asks | Step::Shows(_) | Step::Decide(_) => asks(can),
             Step::Speaks => can.streaming,
             Step::Ready
             | Step::Prompt(_)
             | Step::AllowAll
+            | Step::DenyAll
+            | Step::EndsUnasked
+            | Step::Works
+            | Step::Ended(_)
+            | Step::Said(_)
             | Step::Interrupt
             | Step::Kill
             | Step::Ends
             | Step::Written(_)
             | Step::Remind(_)
             | Step::File(_)
+            | Step::Appears(_)
             | Step::NoFile(_)
+            | Step::Gone(_)
             | Step::NothingWaits
             | Step::ToldModel(_) => true,
         })
     }
 
-    /// The commands that are run and the files that are written: what tool calls are known by.
+    /// The commands that are run and the files that are looked at or changed: what tool calls are known by.
     pub fn tasks(&self) -> Vec<&str> {
         let steps = self.model.iter().flatten();
         let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
         let name = |action| match Wanted::of(action)? {
-            Wanted::Run(command) => Some(command),
-            Wanted::Write(file, _) => Some(file),
+            Wanted::Run(command) | Wanted::Leave(command) => Some(command),
+            Wanted::Write(file, _) | Wanted::Read(file) | Wanted::Edit(file, ..) => Some(file),
         };
         actions.filter_map(name).collect()
     }
@@ -125,13 +183,22 @@ impl Scenario {
 /// What the model wants the agent to do.
 enum Wanted<'a> {
     Run(&'a str),
+    Leave(&'a str),
     Write(&'a str, &'a str),
+    Read(&'a str),
+    Edit(&'a str, &'a str, &'a str),
 }
 
 impl<'a> Wanted<'a> {
     fn of(action: &'a Value) -> Option<Self> {
-        let run = action["run"].as_str().map(Wanted::Run);
-        run.or_else(|| Some(Wanted::Write(action["write"][0].as_str()?, action["write"][1].as_str()?)))
+        let of = |key: &str, make: fn(&'a str) -> Self| action[key].as_str().map(make);
+        let words = |key: &str, at: usize| action[key][at].as_str();
+        let one = of("run", Wanted::Run)
+            .or_else(|| of("leave", Wanted::Leave))
+            .or_else(|| of("read", Wanted::Read));
+        let write = || Some(Wanted::Write(words("write", 0)?, words("write", 1)?));
+        let edit = || Some(Wanted::Edit(words("edit", 0)?, words("edit", 1)?, words("edit", 2)?));
+        one.or_else(write).or_else(edit)
     }
 }
 
@@ -157,7 +224,10 @@ mod tests {
         let set: Vec<Scenario> = serde_json::from_str(include_str!("set.json")).unwrap();
         let calls = Calls {
             run: |command| json!({ "call": "run", "args": command }),
+            leave: |command| json!({ "call": "leave", "args": command }),
             write: |_, _| json!({ "say": "x" }),
+            read: |_| Some(json!({ "say": "y" })),
+            edit: |edit| json!({ "say": edit.patch() }),
         };
         assert!(set.len() > 10);
         for scenario in &set {
@@ -169,6 +239,14 @@ mod tests {
                 scenario.name
             );
             assert!(scenario.tasks().iter().all(|task| !task.is_empty()));
+            for change in scenario.model.iter().flatten().filter_map(|step| step["do"][0]["edit"].as_array())
+            {
+                let (file, old) = (change[0].as_str().unwrap(), change[1].as_str().unwrap());
+                assert!(
+                    scenario.files[file].lines().any(|line| line.contains(old) && line != old),
+                    "a part of a line"
+                );
+            }
             let named: Vec<_> = set.iter().filter(|other| other.name == scenario.name).collect();
             assert_eq!(named.len(), 1, "{}", scenario.name);
         }

@@ -83,6 +83,9 @@ pub enum Thing {
         what: String,
         /// To do which.
         to: Asked,
+        /// What it would change, as it was shown before anybody answered.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        shows: Vec<String>,
         /// What could be answered.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         options: Vec<Decision>,
@@ -183,8 +186,8 @@ pub fn essence(shape: &[Thing]) -> Shape {
         Thing::Tool { what, kind, status, output, changes, .. } => {
             Some(Thing::Tool { what, kind, status, output, exit: None, changes })
         }
-        Thing::Approval { what, to, decision, .. } => {
-            Some(Thing::Approval { what, to, options: Vec::new(), decision })
+        Thing::Approval { what, to, shows, decision, .. } => {
+            Some(Thing::Approval { what, to, shows, options: Vec::new(), decision })
         }
         Thing::Turn { outcome, error, says, usage, .. } => {
             Some(Thing::Turn { outcome, error, says, usage, cost: false })
@@ -232,7 +235,14 @@ impl Reduce<'_> {
             Content::Approval { request, decision, .. } => {
                 let (to, what) = self.subject(&request.subject);
                 let decision = decision.as_ref().map(|made| made.decision);
-                Thing::Approval { what, to, options: request.options.clone(), decision }
+                let shows = match &request.subject {
+                    Subject::Edit { changes, .. } => changes.iter().map(change).collect(),
+                    Subject::Command { .. }
+                    | Subject::Tool { .. }
+                    | Subject::Plan { .. }
+                    | Subject::Permissions { .. } => Vec::new(),
+                };
+                Thing::Approval { what, to, shows, options: request.options.clone(), decision }
             }
             Content::TurnEnd(end) => {
                 let error = end.error.as_ref();

@@ -22,10 +22,15 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
+use super::guess;
 use super::play::Talk;
-use super::set::{Scenario, asks};
+use super::recorded::Recorded;
+use super::set::Scenario;
 use super::shape::{RECORDED_WORK, Shape, shape_of};
 use crate::script::Model;
+
+/// What stands in the settings where the address of the scripted model is to be, without `/v1`.
+pub const MODEL_URL: &str = "${MODEL_URL}";
 
 /// An agent that is installed here.
 #[derive(Clone, Debug)]
@@ -40,6 +45,20 @@ pub struct Found {
     pub settings: AgentSettings,
     /// Where it was found. Of this only `PATH` is known on a stage, unless the agent is one that nothing is known of.
     pub around: Surroundings,
+}
+
+/// Why an agent cannot play a scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum WhyNot {
+    /// Nobody said how it would reach a scripted model.
+    #[error("it is not known how this agent is pointed at a scripted model")]
+    NoModel,
+    /// It does not have the mode.
+    #[error("not offered: this agent has no mode `{0}`")]
+    NoMode(Mode),
+    /// The scenario wants something of it that it never does.
+    #[error("not offered: this agent does not ask, or does not stream")]
+    Unable,
 }
 
 /// What came of playing a scenario.
@@ -63,6 +82,8 @@ pub struct Stage {
     pub(super) model: Option<Model>,
     pub(super) hub: Hub,
     pub(super) tape: Arc<Mutex<Vec<Entry>>>,
+    /// Whether the agent remembers nothing itself.
+    pub(super) memory_in_log: bool,
     /// None once it is shut down.
     anchor: Option<Anchor>,
     _serving: Option<oneshot::Sender<()>>,
@@ -82,27 +103,55 @@ impl Found {
 
     /// Whether it is known how it runs on a scripted model.
     pub fn runs_offline(&self) -> bool {
-        self.agent.offline(Place { folder: Path::new("/"), model: "" }).is_some()
+        self.offline(Place { folder: Path::new("/"), model: "" }).is_some()
+    }
+
+    /// How it runs on a scripted model: as is known of it, or as the settings say.
+    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+        let told = self.settings.verify_env.iter();
+        let told = told.map(|(name, value)| (name.clone(), value.replace(MODEL_URL, place.model)));
+        match self.agent.offline(place) {
+            Some(mut known) => {
+                known.env.extend(told);
+                Some(known)
+            }
+            None if self.settings.verify_env.is_empty() => None,
+            None => Some(Offline {
+                arguments: self.settings.args.clone(),
+                env: told.collect(),
+                files: Vec::new(),
+                calls: guess::CALLS,
+            }),
+        }
+    }
+
+    /// What it did when it was recorded, or what another agent did of which this is a version: one of the settings speaks as
+    /// its driver says, and one that speaks ACP is known by its program.
+    pub fn recorded(&self) -> Option<Recorded> {
+        match self.settings.driver.as_deref() {
+            None => Recorded::of(self.agent.name()),
+            Some("acp") => Recorded::of_program(&self.path),
+            Some(driver) => Recorded::of(driver),
+        }
     }
 
     /// Why this scenario cannot be played with it, if it cannot.
-    pub fn why_not(&self, scenario: &Scenario) -> Option<&'static str> {
+    pub fn why_not(&self, scenario: &Scenario) -> Option<WhyNot> {
+        let can = self.agent.capabilities();
         if scenario.model.is_some() && !self.runs_offline() {
-            return Some("it is not known how this agent is pointed at a scripted model");
+            return Some(WhyNot::NoModel);
         }
-        let fits = scenario.fits(&self.agent.capabilities());
-        (!fits).then_some("this agent does not ask, or does not stream")
-    }
-
-    /// The mode in which it is tried: one in which it asks, or, when it never does, one in which everything can be done.
-    fn mode(&self) -> Mode {
-        if asks(&self.agent.capabilities()) { Mode::Ask } else { Mode::Full }
+        match scenario.mode.filter(|_| !scenario.is_offered(&can)) {
+            Some(mode) => Some(WhyNot::NoMode(mode)),
+            None => (!scenario.fits(&can)).then_some(WhyNot::Unable),
+        }
     }
 
     /// Plays a scenario, in a folder below this one that is gone afterwards.
     pub async fn play(&self, scenario: &Scenario, below: &Path) -> Result<Played> {
         let stage = Stage::set_up(self, scenario, below).await?;
-        let mut talk = Talk::open(&stage, self.agent.name(), self.mode()).await?;
+        let mode = scenario.mode_for(&self.agent.capabilities());
+        let mut talk = Talk::open(&stage, self.agent.name(), mode).await?;
         let mut fault = None;
         for step in &scenario.steps {
             if let Err(error) = talk.take(step).await {
@@ -155,9 +204,12 @@ impl Stage {
     async fn set_up(found: &Found, scenario: &Scenario, below: &Path) -> Result<Self> {
         let folder = Folder::new(below)?;
         enclose(&folder).await;
+        for (name, text) in &scenario.files {
+            std::fs::write(folder.work().join(name), text).with_context(|| format!("cannot write {name}"))?;
+        }
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let root = format!("http://{}", listener.local_addr()?);
-        let offline = found.agent.offline(Place { folder: &folder.path, model: &root });
+        let offline = found.offline(Place { folder: &folder.path, model: &root });
         let (model, serving) = match &offline {
             Some(offline) => {
                 lay_out(&folder.path, offline)?;
@@ -190,7 +242,8 @@ impl Stage {
             }),
         );
         hub.attach(anchor.sender());
-        Ok(Self { folder, model, hub, tape, anchor: Some(anchor), _serving: serving })
+        let memory_in_log = found.agent.capabilities().memory_in_log;
+        Ok(Self { folder, model, hub, tape, memory_in_log, anchor: Some(anchor), _serving: serving })
     }
 
     /// The processes that run, the latest last.

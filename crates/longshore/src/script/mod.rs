@@ -28,6 +28,7 @@ mod frame;
 mod gemini;
 mod messages;
 mod model;
+mod offered;
 mod parse;
 mod parse_action;
 mod plain;

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::api::Api;
 use super::demand::Demand;
 use super::frame::{Answer, Delivery, Exchange};
+use super::offered::fitted;
 use super::player::{LeftStep, Player};
 use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
 use super::step::{Heard, Script};
@@ -154,7 +155,7 @@ impl Model {
             delivery: wanted.delivery,
         };
         tracing::debug!(answer = exchange.number, step = chosen.number, "playing a step");
-        let answer = api.render(&chosen.step, &exchange);
+        let answer = api.render(&fitted(&chosen.step, api, &request), &exchange);
         let note = chosen.step.note.clone();
         (answer, self.record(asked, request, chosen.number, note))
     }

@@ -79,8 +79,11 @@ fn call(fields: &mut Fields) -> Result<Action, Fault> {
         Some(object @ Value::Object(_)) => object.to_string(),
         Some(other) => return Err(wrong("args", "an object or a text", &other)),
     };
+    let mut names = fields.texts("call")?.into_iter();
+    let name = names.next().ok_or(Fault::Missing { key: "call" })?;
     Ok(Action::Call(FunctionCall {
-        name: fields.need_text("call")?,
+        name,
+        otherwise: names.collect(),
         namespace: fields.text("namespace")?,
         arguments: Chunks::cut(&arguments, cutting, delay),
         id: fields.text("id")?,

@@ -180,6 +180,8 @@ pub struct Reason {
 pub struct FunctionCall {
     /// The function.
     pub name: String,
+    /// Functions that are called in its place, where the request offers them and not this one.
+    pub otherwise: Vec<String>,
     /// The group it belongs to, where the API has groups.
     pub namespace: Option<String>,
     /// The arguments as JSON text (or as the broken text that the author wants to send).

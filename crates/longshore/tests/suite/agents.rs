@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use longshore::scenario::Found;
+use longshore::scenario::{Found, MODEL_URL};
 use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
 use longshore_drivers::offline::{Offline, Place};
 use longshore_drivers::table;
@@ -94,15 +94,46 @@ fn built_in_on_every_api(root: &str) -> Vec<(String, AgentSettings)> {
 pub(super) async fn found(name: &str) -> Found {
     let path = ("PATH", PathBuf::from(std::env::var_os("PATH").unwrap()));
     let around = Surroundings::of(places().into_iter().chain([path]));
-    let agent = table::built_in().into_iter().find(|agent| agent.name() == name).unwrap();
-    let info = Versions::default().describe(&agent, &AgentSettings::default(), &around).await;
-    Found::new(agent, &info, AgentSettings::default(), around).unwrap()
+    let settings = match name {
+        // It is there once somebody has said where a model is.
+        "react" => AgentSettings { env: in_place(&[("OPENAI_API_KEY", "none")]), ..AgentSettings::default() },
+        "claude-agent-acp" => {
+            let model = [("ANTHROPIC_BASE_URL", MODEL_URL), ("ANTHROPIC_API_KEY", "none")];
+            AgentSettings { verify_env: in_place(&model), ..speaks_acp(name, &[]) }
+        }
+        "qwen" => {
+            let url = format!("{MODEL_URL}/v1");
+            let model =
+                [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "none"), ("OPENAI_MODEL", "scripted")];
+            AgentSettings { verify_env: in_place(&model), ..speaks_acp(name, &["--acp"]) }
+        }
+        _ => AgentSettings::default(),
+    };
+    let agents = table::all(&[(name.to_owned(), settings.clone())].into()).unwrap();
+    let agent = agents.into_iter().find(|agent| agent.name() == name).unwrap();
+    let info = Versions::default().describe(&agent, &settings, &around).await;
+    Found::new(agent, &info, settings, around).unwrap()
+}
+
+fn in_place(vars: &[(&str, &str)]) -> BTreeMap<String, String> {
+    vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// An agent of the settings that speaks ACP.
+fn speaks_acp(program: &str, more: &[&str]) -> AgentSettings {
+    let command = [agent(program).display().to_string()].into_iter();
+    AgentSettings {
+        driver: Some("acp".to_owned()),
+        command: command.chain(more.iter().map(|word| (*word).to_owned())).collect(),
+        ..AgentSettings::default()
+    }
 }
 
 /// What they need to run without an account, by name.
 fn offline(folder: &Path, root: &str) -> Vec<(String, Offline)> {
     let place = Place { folder, model: root };
-    let known = table::built_in().into_iter();
+    // The built-in agent is set up in more than one way below.
+    let known = table::built_in().into_iter().filter(|agent| agent.name() != "react");
     known.filter_map(|agent| Some((agent.name().to_owned(), agent.offline(place)?))).collect()
 }
 

@@ -29,6 +29,7 @@ mod script;
 mod script_apis;
 mod script_routes;
 mod script_server;
+mod side_by_side;
 mod slow;
 mod stopped;
 mod story;

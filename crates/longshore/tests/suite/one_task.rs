@@ -14,7 +14,7 @@ fn told_by_all() -> Shape {
         { "is": "prompt", "text": "do it" },
         { "is": "approval", "what": command, "to": "run", "decision": "allow_once" },
         { "is": "tool", "what": command, "kind": "execute", "status": "completed", "output": "770007" },
-        { "is": "approval", "what": "heron.txt", "to": "change", "decision": "allow_once" },
+        { "is": "approval", "what": "heron.txt", "to": "change", "shows": ["add heron.txt +1 -0"], "decision": "allow_once" },
         { "is": "diff", "what": "heron.txt", "status": "completed", "changes": ["add heron.txt +1 -0"] },
         { "is": "message", "text": "All done.", "streamed": true },
         { "is": "turn", "outcome": "completed", "usage": true },
@@ -25,8 +25,11 @@ fn told_by_all() -> Shape {
 const USAGE: &str = "the end of the turn: usage none instead of yes";
 const UPDATE: &str = "diff of `heron.txt`: changes `update heron.txt +1 -0` instead of `add heron.txt +1 -0`";
 
+const SHOWS_UPDATE: &str =
+    "approval of `heron.txt`: shows `update heron.txt +1 -0` instead of `add heron.txt +1 -0`";
+
 /// Where an agent differs by its nature.
-const DIFFERS: [(&str, &[&str]); 9] = [
+const DIFFERS: [(&str, &[&str]); 12] = [
     ("codex", &[]),
     // Headless it asks nobody, says what is whole, and names a file that it changed without the change.
     (
@@ -45,12 +48,19 @@ const DIFFERS: [(&str, &[&str]); 9] = [
     // It tells of a new file as of one that was empty, and names it in what it says next.
     (
         "copilot",
-        &[UPDATE, "message `All done.`: text `Info: $WORK/heron.txtAll done.` instead of `All done.`"],
+        &[
+            SHOWS_UPDATE,
+            UPDATE,
+            "message `All done.`: text `Info: $WORK/heron.txtAll done.` instead of `All done.`",
+        ],
     ),
     // These three do not tell in the protocol what a turn used.
     ("codex-acp", &[USAGE]),
     ("claude-code-acp", &[USAGE]),
-    ("opencode-acp", &[UPDATE, USAGE]),
+    ("opencode-acp", &[SHOWS_UPDATE, UPDATE, USAGE]),
+    ("react", &[]),
+    ("claude-agent-acp", &[]),
+    ("qwen", &[SHOWS_UPDATE, UPDATE]),
 ];
 
 #[tokio::test]

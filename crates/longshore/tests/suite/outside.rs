@@ -114,3 +114,19 @@ async fn a_released_codex_goes_on_in_its_own_terminal_and_comes_back() {
     assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
     assert!(rig.model_heard(&["third here", "second in the terminal"]), "it remembers both");
 }
+
+#[tokio::test]
+async fn a_released_opencode_goes_on_in_its_own_terminal_and_comes_back() {
+    let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
+    let mut talk = rig.open_with("opencode", "full").await;
+    go(&mut talk, "first here").await;
+    let name = native(&mut talk).await;
+    talk.call("release", json!({})).await.unwrap();
+    talk.until("it sleeps", |talk| !talk.said(|body| matches!(body, Body::SessionSleeping(_))).is_empty())
+        .await;
+    alone(&rig, agents::agent("opencode"), &["run", "-s", &name, "second in the terminal"]).await;
+    go(&mut talk, "third here").await;
+    assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
+    assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
+    assert!(rig.model_heard(&["third here", "second in the terminal"]), "it remembers both");
+}

@@ -140,8 +140,8 @@ pub(super) const OPENCODE_ACP: Cast = Cast {
 
 pub(super) const REACT: Cast = Cast {
     name: "react",
-    run: |command| json!({ "call": "shell", "args": { "command": command } }),
-    write: |path, line| json!({ "call": "write_file", "args": { "path": path, "content": format!("{line}\n") } }),
+    run: drivers::react::CALLS.run,
+    write: drivers::react::CALLS.write,
     ways: Ways { keeps_memory: false, ..ALL },
     through: None,
 };

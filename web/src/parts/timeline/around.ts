@@ -12,6 +12,7 @@ export class Around {
   constructor(
     private readonly items: readonly TimelineItem[],
     hasOlder: boolean,
+    private readonly cwd: string,
   ) {
     this.decided = decisionsByItem(items);
     this.forkableAfter = hasOlder ? 0 : (items.find((item) => item.kind === "turn_end")?.seq ?? Infinity);
@@ -24,7 +25,7 @@ export class Around {
   }
 
   sumOf(turn: string | null | undefined): FileChange[] {
-    return sumOfTurn(this.items, turn);
+    return sumOfTurn(this.items, turn, this.cwd);
   }
 
   /** The last words of a turn. */

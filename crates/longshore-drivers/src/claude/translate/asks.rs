@@ -143,6 +143,7 @@ impl Claude {
             }
             None => return Ok(()),
         };
+        self.begin_lined(&request.tool_use_id, cx, out);
         let is_question = request.tool_name == tools::ASK_USER;
         let of_plan = request.tool_name == tools::EXIT_PLAN;
         let never_asks = self.home.as_ref().is_some_and(|home| home.mode == Mode::Full);

@@ -51,6 +51,7 @@ impl Claude {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
+        self.begin_lined(call, cx, out);
         let tool = self.tools.get(call);
         let by = tool.map_or(MAIN, |tool| tool.talk);
         let Some(giver) = self.talks.get(by) else { return };

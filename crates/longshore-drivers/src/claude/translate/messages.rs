@@ -46,7 +46,7 @@ impl Claude {
                 "text" => self.said(at, &message.id, Kind::Text, block.text, &mut raw, cx, out),
                 "thinking" => self.said(at, &message.id, Kind::Thought, block.thinking, &mut raw, cx, out),
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
-                    self.tool_began(at, &block.id, &block.name, &block.input, &mut raw, cx, out);
+                    self.tool_announced(at, &block, &mut raw, cx, out);
                 }
                 _ => {}
             }
@@ -159,6 +159,8 @@ impl Claude {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
+        // One that was never told to begin may end all the same: with others, or with the turn.
+        self.begin_lined(&block.tool_use_id, cx, out);
         let Some(tool) = self.tools.remove(&block.tool_use_id) else { return };
         let stopping = tool.talk == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
         let Some(talk) = self.talks.get(tool.talk) else { return };
@@ -184,6 +186,9 @@ impl Claude {
         }
         if tool.call.kind == ToolKind::Delegate {
             self.delegating_call_ended(&block.tool_use_id, status, data, out);
+        }
+        if !stopping {
+            self.begin_next(tool.talk, cx, out);
         }
     }
 }

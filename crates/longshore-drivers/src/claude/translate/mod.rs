@@ -9,6 +9,7 @@
 //! | `turns`, `usage` | turns begin, are steered, fail and end, and what they use |
 //! | `stream`, `messages` | what is said as it is said, and when it is whole |
 //! | `tools`, `diffs`, `plans` | calls of tools, what they change, and the lists that some of them keep |
+//! | `lined` | calls that are announced and have not begun |
 //! | `asks`, `questions` | what it asks us |
 //! | `delegations` | sub-agents |
 //! | `remarks` | words about everything else |
@@ -23,6 +24,7 @@ mod commands;
 mod delegations;
 pub(crate) mod diffs;
 mod handshake;
+mod lined;
 mod messages;
 mod modes;
 mod plans;
@@ -34,7 +36,7 @@ pub(crate) mod tools;
 mod turns;
 pub(crate) mod usage;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use longshore_model::anchor::Query;
 use longshore_model::driver::{Driver, Input, Output};
@@ -45,6 +47,7 @@ use longshore_model::time::Timestamp;
 use self::asks::Asked;
 use self::calls::Calls;
 use self::handshake::Home;
+use self::lined::Lined;
 use self::plans::Tasks;
 use self::talks::{MAIN, Talk, Tool};
 use self::turns::Running;
@@ -72,6 +75,8 @@ pub struct Claude {
     children: HashMap<String, usize>,
     /// Calls of tools that have no result yet, by their name.
     tools: HashMap<String, Tool>,
+    /// Calls that were announced and have not begun, in their order.
+    lined: VecDeque<Lined>,
     asked: Asked,
     /// The turn of the conversation that runs.
     running: Option<Running>,

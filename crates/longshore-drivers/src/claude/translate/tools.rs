@@ -39,7 +39,7 @@ pub(super) fn name_of(name: &str) -> String {
     }
 }
 
-fn kind_of(name: &str) -> ToolKind {
+pub(super) fn kind_of(name: &str) -> ToolKind {
     match name {
         "Bash" | "PowerShell" => ToolKind::Execute,
         "Read" | "NotebookRead" => ToolKind::Read,

@@ -203,6 +203,8 @@ impl Claude {
 
     /// Calls of a turn that is over: their results will not come any more.
     fn drop_tools(&mut self, turn: TurnId, out: &mut Output) {
+        // What has not begun does not begin any more.
+        self.lined.retain(|lined| lined.talk != MAIN);
         let over: Vec<String> = self
             .tools
             .iter()

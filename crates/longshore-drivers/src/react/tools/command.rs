@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::process::Signal;
 use serde::Deserialize;
 
+use crate::git::kept::Unmade;
 use crate::git::quiet::{Quiet, is_gits};
 use crate::leash::{self, Mark};
 use crate::sandbox::{Sandbox, search_path};
@@ -119,6 +121,8 @@ pub(super) struct Setting {
     pub(super) sandbox: Option<Sandbox>,
     /// What is done besides for a command that only reads.
     pub(super) quiet: Option<Reader>,
+    /// What it may not make of git's own, for as long as it runs.
+    pub(super) unmade: Option<Arc<Unmade>>,
 }
 
 /// A command that only reads: nothing of what it reads makes it do more.

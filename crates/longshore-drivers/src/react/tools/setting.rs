@@ -17,7 +17,7 @@ use longshore_model::capability::Mode;
 use super::Permit;
 use super::command::{Reader, Script, Setting};
 use super::judge::{Manner, manner};
-use crate::git::kept;
+use crate::git::kept::{self, Unmade};
 use crate::git::quiet::{Quiet, ignored_names};
 use crate::sandbox::Sandbox;
 use crate::work::files::locate;
@@ -48,7 +48,10 @@ impl Stage {
             }
             Manner::Git { .. } | Manner::Any => (self.writing(&manner), None),
         };
-        Ok(Setting { cwd: place.path, sandbox: self.locked.then_some(sandbox), quiet })
+        // What is not there cannot be made read-only.
+        let with_own = matches!(manner, Manner::Git { .. });
+        let unmade = (!sandbox.kept.is_empty()).then(|| Arc::new(Unmade::of(&self.root, with_own)));
+        Ok(Setting { cwd: place.path, sandbox: self.locked.then_some(sandbox), quiet, unmade })
     }
 
     fn reader(&self, there: &Path) -> Reader {

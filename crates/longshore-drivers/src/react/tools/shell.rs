@@ -180,7 +180,11 @@ fn result(run: &Run, end: End, printed: Collected, left: &[String], took: Durati
             left.join(", ")
         )
     });
-    for line in remark.into_iter().chain(ended).chain(explained) {
+    let made = run.setting.unmade.iter().flat_map(|unmade| unmade.undo());
+    let made = made.map(|path| {
+        format!("[sandbox] It made {}, which can make git run programs. That was taken away.", path.display())
+    });
+    for line in remark.into_iter().chain(ended).chain(explained).chain(made) {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }

@@ -1,9 +1,12 @@
 //! A view of the file system of its own, in which all is read-only but the folders that may be written, and read-only
 //! again what is to be kept in these. Unlike Landlock it covers attributes, and knows islands in a writable folder.
+//! The folders on the way to such an island are places of their own, too: the system renames no such place, so that
+//! nothing else can be put where the island was.
 //!
 //! It takes a mount namespace: root may have one, others in a user namespace of their own, in which they are who they
 //! were. Where neither is allowed (in many containers), there is no view, and Landlock does what it can.
 
+use std::collections::BTreeMap;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::RawFd;
@@ -96,11 +99,17 @@ impl View {
             folders.iter().any(|folder| path != folder && path.starts_with(folder))
         };
         let open = writable.iter().filter(|folder| !within(folder, &writable));
-        let kept = real(&sandbox.kept);
-        let kept = kept.iter().filter(|path| within(path, &writable));
-        let place = |path: &PathBuf, kept| Ok(Place { path: c_path(path)?, kept, copy: -1 });
-        let places = open.map(|path| place(path, false)).chain(kept.map(|path| place(path, true)));
-        let places: io::Result<Vec<Place>> = places.collect();
+        let all_kept = real(&sandbox.kept);
+        let kept = all_kept.iter().filter(|path| within(path, &writable) && !within(path, &all_kept));
+        let mut places: BTreeMap<&Path, bool> = open.map(|folder| (folder.as_path(), false)).collect();
+        for path in kept {
+            let way = path.ancestors().skip(1).take_while(|folder| within(folder, &writable));
+            places.extend(way.map(|folder| (folder, false)));
+            places.insert(path, true);
+        }
+        let place = |(path, kept)| Ok(Place { path: c_path(path)?, kept, copy: -1 });
+        // In this order folders come before what is in them.
+        let places: io::Result<Vec<Place>> = places.into_iter().map(place).collect();
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let maps = [
             (c_path(Path::new("/proc/self/setgroups"))?, b"deny".to_vec()),
@@ -143,7 +152,6 @@ impl View {
                 }
             }
             read_only(libc::AT_FDCWD, root, 0)?;
-            // Folders come before what is kept in them.
             for place in &self.places {
                 let moved = libc::syscall(
                     libc::SYS_move_mount,

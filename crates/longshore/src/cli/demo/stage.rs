@@ -129,7 +129,7 @@ impl Stage {
         Ok(Self {
             url: house.place.url.clone(),
             token,
-            for_phones: house.place.public.as_ref().filter(|_| phone).and_then(link),
+            for_phones: house.place.public().filter(|_| phone).and_then(link),
             authority: authority.map(|authority| authority.fingerprint.clone()),
             story,
             folder,

@@ -105,7 +105,7 @@ fn agents_say_what_they_lack_and_how_to_get_it() {
     ]))
     .unwrap();
     assert_eq!(
-        agents_table(&agents, &Style::default()),
+        agents_table(&agents, &Default::default(), &Style::default()),
         "\
 AGENT    VERSION  MODES     PATH
 ✓ codex  1.2      plan ask  /bin/codex
@@ -117,8 +117,8 @@ not installed
 "
     );
     assert_eq!(
-        agents_tsv(&agents),
-        "codex\t1.2\t/bin/codex\tlogged out\tplan ask\tcodex login\nclaude\t\t\tmissing\t\tnpm i claude\n"
+        agents_tsv(&agents, &Default::default()),
+        "codex\t1.2\t/bin/codex\tlogged out\tplan ask\tcodex login\t\nclaude\t\t\tmissing\t\tnpm i claude\t\n"
     );
 }
 

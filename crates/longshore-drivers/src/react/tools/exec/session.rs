@@ -87,7 +87,11 @@ impl Session {
             kill: Notify::new(),
             killed: AtomicBool::new(false),
         });
-        let task = tokio::spawn(hold(group, reader, Arc::clone(&shared)));
+        let (unmade, holding) = (setting.unmade, hold(group, reader, Arc::clone(&shared)));
+        let task = tokio::spawn(async move {
+            holding.await;
+            drop(unmade);
+        });
         let writer = tokio::sync::Mutex::new(writer);
         Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
     }

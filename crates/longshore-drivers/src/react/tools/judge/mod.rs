@@ -28,7 +28,7 @@ use super::exec;
 use super::mcp::Servers;
 use super::request::Request;
 use super::{Ask, Risk, Verdict, patch};
-use crate::git::kept;
+use crate::git::kept::Sources;
 use crate::work::files::locate;
 
 pub(super) use commands::{Manner, manner};
@@ -150,13 +150,13 @@ impl Ground<'_> {
         }
         let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_owned());
         let places = paths.iter().filter_map(|path| locate(self.root, path).ok());
-        let hooks = kept::hooks_elsewhere(self.root);
+        let sources = Sources::of(self.root);
         let (mut outside, mut git) = (Vec::new(), false);
         for place in places {
             let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
             // Some systems read the name in capitals as the same.
             git |= within.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-            git |= hooks.as_ref().is_some_and(|hooks| place.path.starts_with(hooks));
+            git |= sources.has(&place.path);
             if !place.inside {
                 outside.push(place.path);
             }

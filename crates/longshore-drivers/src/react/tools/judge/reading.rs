@@ -85,7 +85,7 @@ const PROGRAMS: [Reads; 41] = [
 const GIT: [(&str, &[&str]); 16] = [
     ("blame", &["--contents"]),
     ("cat-file", &["--textconv", "--filters"]),
-    ("describe", &[]),
+    ("describe", &["--dirty", "--broken"]),
     ("diff", &["--output", "--ext-diff", "--textconv", "--no-index", "--remerge-diff"]),
     ("grep", &["--open-files-in-pager", "--no-index", "--textconv", "--ext-grep"]),
     ("log", &["--output", "--ext-diff", "--textconv", "--remerge-diff", "--show-signature"]),
@@ -100,6 +100,9 @@ const GIT: [(&str, &[&str]); 16] = [
     ("show", &["--output", "--ext-diff", "--textconv", "--remerge-diff", "--show-signature"]),
     ("status", &[]),
 ];
+
+/// Options that have another git look into submodules, whose settings are others.
+const SUBMODULES: [&str; 3] = ["--ignore-submodules", "--submodule", "--recurse-submodules"];
 
 /// Whether a command only reads. Where it reads is another question.
 pub(super) fn only_reads(words: &[String]) -> bool {
@@ -157,7 +160,7 @@ fn git_reads(words: &[String]) -> bool {
         verb => GIT.iter().find(|(name, _)| *name == verb).is_some_and(|(_, options)| {
             let forbidden = |word: &String| {
                 let pager = verb == "grep" && word.starts_with("-O");
-                pager || options.iter().any(|option| names(word, option))
+                pager || options.iter().chain(&SUBMODULES).any(|option| names(word, option))
             };
             !rest.iter().any(forbidden)
         }),
@@ -290,6 +293,10 @@ mod tests {
             "ls --dereference a",
             "git log --show-signature",
             "git show --remerge-diff",
+            "git status --ignore-submodules=none",
+            "git diff --submodule=diff",
+            "git grep --recurse-submodules x",
+            "git describe --dirty",
         ] {
             assert!(!all_read(line), "{line}");
         }

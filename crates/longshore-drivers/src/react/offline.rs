@@ -1,0 +1,30 @@
+//! The built-in agent on a scripted model.
+
+use serde_json::json;
+
+use super::settings::VARIABLE;
+use crate::offline::{Calls, Offline, Place, env};
+
+/// How its model has it do things.
+pub const CALLS: Calls = Calls {
+    run: |command| json!({ "call": "shell", "args": { "command": command } }),
+    leave: |command| {
+        let args = json!({ "command": command, "escalate": true, "reason": "May it be done?" });
+        json!({ "call": "shell", "args": args })
+    },
+    write: |path, line| json!({ "call": "write_file", "args": { "path": path, "content": format!("{line}\n") } }),
+    read: |_| None,
+    edit: |edit| json!({ "call": "apply_patch", "args": { "input": edit.patch() } }),
+};
+
+/// How it runs without an account: its settings say where the model is, and the variables that there is one.
+pub(super) fn offline(place: Place<'_>) -> Offline {
+    let url = format!("{}/v1", place.model);
+    let settings = json!({ "api": "chat", "base_url": url, "model": "scripted", "retry_ms": 10 });
+    Offline {
+        arguments: Vec::new(),
+        env: env([(VARIABLE, &settings.to_string()), ("OPENAI_BASE_URL", &url), ("OPENAI_API_KEY", "none")]),
+        files: Vec::new(),
+        calls: CALLS,
+    }
+}

@@ -1,0 +1,171 @@
+//! What `longshore verify` found, remembered in the data folder, and what that says of the agents that are here now.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+
+use anyhow::{Context, Result};
+use longshore_drivers::discover::NEWER_THAN;
+use longshore_model::capability::AgentInfo;
+use longshore_model::time::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::config::Places;
+use crate::render::{Standing, human};
+use crate::scenario::Recorded;
+
+/// What came of the last time that all scenarios were played with an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Verified {
+    /// The version that was installed then.
+    pub(super) version: Option<String>,
+    /// When.
+    pub(super) at: Timestamp,
+    /// How many scenarios were played.
+    pub(super) played: usize,
+    /// How many of them were compared with a recording.
+    pub(super) compared: usize,
+    /// The scenarios in which it did otherwise.
+    pub(super) differs: Vec<String>,
+}
+
+/// By the name of the agent.
+pub(super) type AllVerified = BTreeMap<String, Verified>;
+
+/// What is remembered. A file that cannot be read says nothing.
+pub(super) fn read(places: &Places) -> AllVerified {
+    let text = std::fs::read_to_string(places.verified()).unwrap_or_default();
+    serde_json::from_str(&text).unwrap_or_default()
+}
+
+/// Remembers what was found of an agent.
+pub(super) fn remember(places: &Places, agent: &str, verified: Verified) -> Result<()> {
+    let mut all = read(places);
+    all.insert(agent.to_owned(), verified);
+    let (path, beside) = (places.verified(), places.data.join("verified.json.new"));
+    let mut options = std::fs::OpenOptions::new();
+    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&beside);
+    let written = file.and_then(|mut file| file.write_all(serde_json::to_string_pretty(&all)?.as_bytes()));
+    let written = written.and_then(|()| std::fs::rename(&beside, &path));
+    written.with_context(|| format!("cannot remember this in {}", path.display()))
+}
+
+/// What is to be told of each agent that is here, by its name. Of one that is of the very version that was recorded, and
+/// that nobody has verified, there is nothing to tell.
+pub(super) fn standings(
+    agents: &[AgentInfo],
+    all: &AllVerified,
+    now: Timestamp,
+) -> BTreeMap<String, Standing> {
+    let here = agents.iter().filter(|agent| agent.path.is_some());
+    let told =
+        here.filter_map(|agent| Some((agent.name.to_string(), standing(agent, all.get(&*agent.name), now)?)));
+    told.collect()
+}
+
+fn standing(agent: &AgentInfo, verified: Option<&Verified>, now: Timestamp) -> Option<Standing> {
+    let version = agent.version.as_deref().unwrap_or("an unknown version");
+    let again = format!("run `longshore verify {}`", agent.name);
+    let Some(verified) = verified else {
+        let is_same = |recorded: Recorded| recorded.version.is_none_or(|then| Some(then) == agent.version);
+        let recorded = Recorded::of(&agent.name).is_some_and(is_same);
+        return (!recorded)
+            .then(|| Standing { good: false, text: format!("{version} was never verified: {again}") });
+    };
+    let when = human::ago(now.millis_since(verified.at));
+    if verified.version != agent.version {
+        let before = verified.version.as_deref().unwrap_or("another version");
+        let text = format!("{version} was never verified, only {before}, {when}: {again}");
+        return Some(Standing { good: false, text });
+    }
+    let found = match (verified.differs.is_empty(), verified.compared == verified.played) {
+        (true, true) => "all as recorded".to_owned(),
+        (true, false) => format!(
+            "all {} scenarios work, {} were compared with a recording",
+            verified.played, verified.compared
+        ),
+        (false, _) => format!("differs: {}; {again}", verified.differs.join(", ")),
+    };
+    let good = verified.differs.is_empty();
+    Some(Standing { good, text: format!("verified with {version}, {when}: {found}") })
+}
+
+/// Whether a remark says no more than that a version is newer than those that were tested. Who has verified it knows more.
+pub(super) fn is_about_version(remark: &str) -> bool {
+    remark.contains(NEWER_THAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn claude(version: &str) -> AgentInfo {
+        let info = json!({
+            "name": "claude", "title": "Claude Code", "install": "npm i", "capabilities": {},
+            "path": "/bin/claude", "version": version,
+        });
+        serde_json::from_value(info).unwrap()
+    }
+
+    fn verified(differs: &[&str], compared: usize) -> Verified {
+        let differs = differs.iter().map(|name| (*name).to_owned()).collect();
+        Verified {
+            version: Some("2.1.325".to_owned()),
+            at: Timestamp::from_micros(0),
+            played: 18,
+            compared,
+            differs,
+        }
+    }
+
+    #[test]
+    fn what_was_verified_is_told_with_its_version_and_its_day() {
+        let now = Timestamp::from_micros(3 * 24 * 3_600 * 1_000_000);
+        let told = |version: &str, verified: Option<Verified>| {
+            standing(&claude(version), verified.as_ref(), now).map(|standing| (standing.good, standing.text))
+        };
+        let says = |good: bool, text: &str| Some((good, text.to_owned()));
+        assert_eq!(
+            told("2.1.325", Some(verified(&[], 18))),
+            says(true, "verified with 2.1.325, 3d ago: all as recorded")
+        );
+        assert_eq!(
+            told("2.1.325", Some(verified(&["plan", "edit"], 18))),
+            says(false, "verified with 2.1.325, 3d ago: differs: plan, edit; run `longshore verify claude`")
+        );
+        assert_eq!(
+            told("2.1.325", Some(verified(&[], 0))),
+            says(
+                true,
+                "verified with 2.1.325, 3d ago: all 18 scenarios work, 0 were compared with a recording"
+            )
+        );
+        assert_eq!(
+            told("2.1.326", Some(verified(&[], 18))),
+            says(false, "2.1.326 was never verified, only 2.1.325, 3d ago: run `longshore verify claude`")
+        );
+        assert_eq!(
+            told("2.1.325", None),
+            says(false, "2.1.325 was never verified: run `longshore verify claude`")
+        );
+        let recorded = Recorded::of("claude").unwrap().version.unwrap();
+        assert_eq!(told(&recorded, None), None, "this one was recorded");
+    }
+
+    #[test]
+    fn it_is_remembered_agent_by_agent() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        assert_eq!(read(&places), AllVerified::default());
+        remember(&places, "claude", verified(&["plan"], 18)).unwrap();
+        remember(&places, "codex", verified(&[], 18)).unwrap();
+        remember(&places, "claude", verified(&[], 18)).unwrap();
+        let all = read(&places);
+        assert_eq!((all.len(), &all["claude"], &all["codex"]), (2, &verified(&[], 18), &verified(&[], 18)));
+        std::fs::write(places.verified(), "{ no json").unwrap();
+        assert_eq!(read(&places), AllVerified::default());
+    }
+}
