@@ -100,6 +100,11 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
         Channel::Lines
     }
 
+    /// The agent whose models it has, where it cannot be asked for them itself.
+    fn models_of(&self) -> Option<&str> {
+        None
+    }
+
     /// Whether one process hosts all sessions of this machine. It is started for the first one, without a work tree
     /// of its own, and ends a little after the last one.
     fn shared(&self) -> bool {

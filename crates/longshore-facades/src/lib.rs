@@ -35,6 +35,7 @@ pub mod serve;
 pub mod tls;
 pub mod web;
 
+mod again;
 mod presence;
 mod stall;
 

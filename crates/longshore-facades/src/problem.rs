@@ -135,6 +135,29 @@ impl Problem {
         Self::new("unknown_device", StatusCode::NOT_FOUND, "there is no such device")
     }
 
+    /// A device is revoked, and the log did not take it.
+    pub fn unsaved_revocation(error: HubError) -> Self {
+        let problem = Self::from(error);
+        let title = format!("the device is revoked, but that is not written down yet: {}", problem.title);
+        Self { title, ..problem }
+            .hint("its token opens nothing while the hub runs; do not restart the hub before `longshore devices` says that it is written down, which the hub goes on trying")
+            .retryable()
+    }
+
+    /// The new token of the owner cannot be kept. The one that there was still counts.
+    pub fn token_not_kept(error: &std::io::Error) -> Self {
+        let title = format!("the new token cannot be written down ({error}); the old one still counts");
+        match error.kind() {
+            std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
+                Self::new("log_full", StatusCode::INSUFFICIENT_STORAGE, title)
+                    .hint("make room on the disk of the data folder, and rotate it again")
+                    .retryable()
+            }
+            _ => Self::new("internal", StatusCode::INTERNAL_SERVER_ERROR, title)
+                .hint("see to the data folder, and rotate it again"),
+        }
+    }
+
     /// The owner's token is not ours to change.
     pub fn token_fixed() -> Self {
         Self::new("token_fixed", StatusCode::CONFLICT, "the owner's token was given to the hub from outside")

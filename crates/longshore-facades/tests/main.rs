@@ -11,6 +11,7 @@ mod doors;
 mod events;
 mod finding;
 mod flood;
+mod full_disk;
 mod hostile;
 mod http;
 mod intruders;

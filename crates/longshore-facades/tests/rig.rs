@@ -1,6 +1,7 @@
 //! A hub with a made-up anchor behind the real facade: the test is the agent, and its clients come over sockets.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -50,6 +51,8 @@ pub(crate) struct Rig {
     ids: Ids,
     /// The tokens of the owner that were kept for the next start.
     pub(crate) kept: Arc<Mutex<Vec<String>>>,
+    /// Whether there is room to keep them.
+    pub(crate) keeps: Arc<AtomicBool>,
     _stop: oneshot::Sender<()>,
 }
 
@@ -145,10 +148,13 @@ impl Rig {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let at = listener.local_addr().unwrap();
-        let kept = Arc::new(Mutex::new(Vec::new()));
+        let (kept, keeps) = (Arc::new(Mutex::new(Vec::new())), Arc::new(AtomicBool::new(true)));
         let keep: Keep = Box::new({
-            let kept = Arc::clone(&kept);
+            let (kept, keeps) = (Arc::clone(&kept), Arc::clone(&keeps));
             move |token| {
+                if !keeps.load(Ordering::SeqCst) {
+                    return Err(std::io::ErrorKind::StorageFull.into());
+                }
                 kept.lock().unwrap().push(token.reveal().to_owned());
                 Ok(())
             }
@@ -164,7 +170,7 @@ impl Rig {
         let app = App::open(hub.clone(), setup).await.unwrap();
         let (stop, stopped) = oneshot::channel();
         tokio::spawn(serve(listener, change(app), async { drop(stopped.await) }));
-        Self { hub, at, told, answering, ids: Ids::seeded(9), kept, _stop: stop }
+        Self { hub, at, told, answering, ids: Ids::seeded(9), kept, keeps, _stop: stop }
     }
 
     /// A request with the token.

@@ -278,6 +278,11 @@ async fn the_copy_of_an_older_log_goes_with_a_session_that_is_erased_and_with_re
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["the key is xyzzyplugh"]);
     log.append(talk.batch(turn)).await.unwrap();
+    // A row that is written again and again leaves its earlier forms.
+    for length in [900, 20, 600, 3] {
+        let info = talk.info(|info| info.title = format!("xyzzyplugh {}", "y".repeat(length)));
+        log.append(Batch { info: Some(info), ..talk.batch(Vec::new()) }).await.unwrap();
+    }
 
     fs::write(&copy, "it has the key xyzzyplugh").unwrap();
     log.forget(Timestamp::from_micros(1)).await.unwrap();

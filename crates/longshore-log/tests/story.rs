@@ -488,6 +488,7 @@ fn device(number: u8, change: impl FnOnce(&mut Device)) -> StoredDevice {
         created_at: at(i64::from(number)),
         last_used_at: None,
         revoked_at: None,
+        unsaved: false,
     };
     change(&mut device);
     StoredDevice { device, token_hash: [number; 32] }

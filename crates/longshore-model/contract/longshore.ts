@@ -163,6 +163,8 @@ export type Device = {
   mode: DeviceMode;
   /** Since when its token opens nothing any more. */
   revokedAt?: (Timestamp | null);
+  /** Whether it is revoked and that could not be written down yet: its token opens nothing, and would again after a restart of the hub, which goes on trying until then. Never kept. */
+  unsaved?: boolean;
 };
 
 /** A client with a token of its own. */
@@ -841,7 +843,7 @@ export type Session = {
   title: string;
   /** The turn that runs. */
   turn?: (TurnId | null);
-  /** When something last happened. */
+  /** When a person or the agent last did something; not what the hub noted for itself, as after a restart. */
   updatedAt: Timestamp;
   /** What it has used. */
   usage: Usage;

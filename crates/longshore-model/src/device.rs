@@ -24,6 +24,10 @@ pub struct Device {
     /// Since when its token opens nothing any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
+    /// Whether it is revoked and that could not be written down yet: its token opens nothing, and would again after a
+    /// restart of the hub, which goes on trying until then. Never kept.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsaved: bool,
 }
 
 /// What a device may do.

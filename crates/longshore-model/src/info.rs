@@ -37,7 +37,7 @@ pub struct SessionInfo {
     pub status: Status,
     /// When it was opened.
     pub created_at: Timestamp,
-    /// When something last happened.
+    /// When a person or the agent last did something; not what the hub noted for itself, as after a restart.
     pub updated_at: Timestamp,
     /// The end of what was last said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

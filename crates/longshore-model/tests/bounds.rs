@@ -5,7 +5,7 @@ use longshore_model::command::{AgentCommand, Command, Prompt, Refusal};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::TurnId;
 use longshore_model::item::{ToolCall, ToolOutcome, ToolStatus};
-use longshore_model::session::{ASKS_LIMIT, Effect, QUEUE_BYTES};
+use longshore_model::session::{ASKS_BYTES, ASKS_LIMIT, Effect, QUEUE_BYTES};
 
 use crate::stage::Stage;
 
@@ -42,6 +42,29 @@ fn an_agent_that_asks_too_much_is_refused_and_it_is_said_once() {
     stage.wish(yes).unwrap();
     let next = ask(&mut stage, turn, "make");
     assert!(stage.session.info().approvals.iter().any(|open| open.request.approval == next));
+    stage.check();
+}
+
+#[test]
+fn what_an_agent_asks_has_a_bound_in_bytes_and_what_is_over_it_is_refused() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let large = "x".repeat(ASKS_BYTES / 4);
+    let asked: Vec<_> = (0..60).map(|_| ask(&mut stage, turn, &large)).collect();
+    assert_eq!(stage.session.info().approvals.len(), 4);
+    let absurd = ask(&mut stage, turn, &"x".repeat(ASKS_BYTES + 1));
+    let refused = |effect: &Effect| match effect {
+        Effect::Tell(AgentCommand::Decide { approval, decision }) if decision.decision == Decision::Deny => {
+            Some(*approval)
+        }
+        _ => None,
+    };
+    let refused: Vec<_> = stage.effects.iter().filter_map(refused).collect();
+    assert_eq!(refused, [&asked[4..], &[absurd]].concat());
+    let row = serde_json::to_string(&stage.session.row()).unwrap();
+    assert!(row.len() < 40_000 && row.contains("characters left out"), "{}", row.len());
+    let notices = stage.events.iter().filter(|event| matches!(event.body, Body::Notice { .. })).count();
+    assert_eq!(notices, 1);
     stage.check();
 }
 

@@ -227,6 +227,48 @@ fn attachments_of_a_tool_that_are_too_large_together_are_left_out_by_name() {
     );
 }
 
+#[test]
+fn what_a_restart_writes_down_does_not_make_a_session_the_latest() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let item = stage.item();
+    stage.said(Draft::new(Body::MessageDelta).turn(turn).item(item).text("half a wor"));
+    let approval = stage.approval();
+    let subject = Subject::Plan { plan: "1. Read".to_owned() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+    stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn));
+    stage.wish(keyed("and then")).unwrap();
+    let last = stage.session.info().updated_at;
+    stage.wait(60_000);
+    restart(&mut stage);
+    stage.said(Draft::new(Body::GitChanged(Default::default())));
+    assert_eq!(stage.session.info().updated_at, last);
+    stage.check();
+
+    stage.wait(60_000);
+    stage.prompt("on");
+    let spoken = stage.session.info().updated_at;
+    assert!(spoken > last, "what a person says does");
+    stage.is_ready();
+    stage.wait(60_000);
+    let before = stage.session.info().updated_at;
+    stage.gone(Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "stopped");
+    assert!(stage.session.info().updated_at > before, "and that a turn was stopped");
+    stage.check();
+}
+
+#[test]
+fn an_agent_that_is_put_to_sleep_does_not_make_its_session_the_latest() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    stage.finish(turn, TurnOutcome::Completed);
+    let last = stage.session.info().updated_at;
+    stage.wait(3_600_000);
+    stage.gone(Sleep { cause: SleepCause::Idle, ..Sleep::default() }, "stopped, since nobody needed it");
+    assert_eq!(stage.session.info().updated_at, last);
+    stage.check();
+}
+
 /// A session whose agent has forgotten, noticed it when it was prompted, and is started again.
 fn forgetful() -> (Stage, TurnId) {
     let mut stage = Stage::ready();

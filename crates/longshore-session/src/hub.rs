@@ -53,6 +53,8 @@ pub(crate) struct Inner {
     pub(crate) folded: crate::folded::Folded,
     /// How long an agent may have nothing to do before its process is given back.
     pub(crate) idle: OnceLock<Duration>,
+    /// Whether all is set right that a crash left open.
+    pub(crate) recovered: watch::Sender<bool>,
 }
 
 /// What a new session shall be.
@@ -91,6 +93,7 @@ impl Hub {
             delegations: Default::default(),
             folded: Default::default(),
             idle: OnceLock::new(),
+            recovered: watch::Sender::new(true),
         };
         Self { inner: Arc::new(inner) }
     }
@@ -115,10 +118,22 @@ impl Hub {
     /// Sets right what a crash left open: turns that ran, approvals that waited, prompts that were queued.
     pub async fn recover(&self) -> Result<usize, HubError> {
         let unfinished = self.inner.log.unfinished().await?;
+        self.inner.recovered.send_replace(unfinished.is_empty());
         for info in &unfinished {
             let entry = self.entry(info.session_id, info.head);
             let _ = entry.clients.send(FromClient::Wake).await;
         }
+        let (hub, sessions) =
+            (self.clone(), unfinished.iter().map(|info| info.session_id).collect::<Vec<_>>());
+        tokio::spawn(async move {
+            for session in sessions {
+                // Whoever tells how it stands has set it right before.
+                if let Err(error) = hub.session(session).await {
+                    warn!(%session, %error, "cannot set right what a crash left open");
+                }
+            }
+            hub.inner.recovered.send_replace(true);
+        });
         if !unfinished.is_empty() {
             info!(sessions = unfinished.len(), "sessions that were cut short are being set right");
         }

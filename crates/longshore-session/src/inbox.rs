@@ -1,15 +1,23 @@
 //! The inbox: everything that waits for a person, over all sessions, oldest first.
 
+use std::time::Duration;
+
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::command::{Command, Reply};
 use longshore_model::event::Actor as By;
 use longshore_model::id::{ApprovalId, QuestionId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::time::Timestamp;
 use serde_json::Value;
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::error::HubError;
 use crate::hub::Hub;
+
+/// How many bytes of asks are told whole. Of what else waits beginning and end are told, as in rows: each session has it whole.
+const WHOLE_BYTES: usize = 8 << 20;
+/// How long it may take to set right what a crash left open.
+const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
 
 /// Everything that waits for a person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,18 +33,27 @@ pub struct Inbox {
 impl Hub {
     /// Everything that waits for a person.
     pub async fn inbox(&self) -> Result<Inbox, HubError> {
+        self.until_recovered().await;
         let mut inbox = Inbox::default();
-        for row in self.inner.log.unfinished().await? {
-            if row.approvals.is_empty() && row.questions.is_empty() {
-                continue;
-            }
+        let mut room = WHOLE_BYTES;
+        let mut rows = self.inner.log.unfinished().await?;
+        rows.retain(|row| !row.approvals.is_empty() || !row.questions.is_empty());
+        // Whoever has waited longest comes first, also to the room that there is.
+        rows.sort_by_key(waits_since);
+        for mut row in rows {
             // What a person decides on is whole; rows cut it.
-            let info = match self.session(row.session_id).await {
-                Ok(info) => info,
-                Err(_) => row,
-            };
-            inbox.approvals.extend(info.approvals);
-            inbox.questions.extend(info.questions);
+            if room > 0
+                && let Ok(whole) = self.session(row.session_id).await
+            {
+                fit(&mut row.approvals, whole.approvals, &mut room, OpenApproval::bytes, |a, b| {
+                    a.request.approval == b.request.approval
+                });
+                fit(&mut row.questions, whole.questions, &mut room, OpenQuestion::bytes, |a, b| {
+                    a.request.question == b.request.question
+                });
+            }
+            inbox.approvals.extend(row.approvals);
+            inbox.questions.extend(row.questions);
         }
         inbox.interrupted = self.inner.log.cut().await?;
         inbox.approvals.sort_by_key(|open| open.requested_at);
@@ -46,6 +63,7 @@ impl Hub {
 
     /// Resumes every session of which a restart of the hub cut a turn: which ones went on.
     pub async fn resume_all(&self, by: By) -> Result<Vec<SessionId>, HubError> {
+        self.until_recovered().await;
         let mut resumed = Vec::new();
         for info in self.inner.log.cut().await? {
             match self.command(info.session_id, Command::Resume, by.clone()).await {
@@ -55,6 +73,15 @@ impl Hub {
             }
         }
         Ok(resumed)
+    }
+
+    /// Waits until what a crash left open is set right: until then nobody knows which turns were cut, and which asks are void.
+    async fn until_recovered(&self) {
+        let mut recovered = self.inner.recovered.subscribe();
+        let waiting = recovered.wait_for(|recovered| *recovered);
+        if tokio::time::timeout(RECOVERED_WITHIN, waiting).await.is_err() {
+            warn!("what a crash left open is not set right yet; the inbox may lack some of it");
+        }
     }
 
     /// Answers an approval, whichever session it belongs to.
@@ -84,5 +111,32 @@ impl Hub {
 
     async fn asking(&self, ask: uuid::Uuid) -> Result<SessionId, HubError> {
         self.inner.log.session_of(ask).await?.ok_or(HubError::UnknownAsk)
+    }
+}
+
+fn waits_since(row: &SessionInfo) -> Option<Timestamp> {
+    let approvals = row.approvals.iter().map(|open| open.requested_at);
+    approvals.chain(row.questions.iter().map(|open| open.asked_at)).min()
+}
+
+/// What waits now, whole as far as there is room, and cut as the row has it where there is not.
+fn fit<T>(
+    brief: &mut Vec<T>,
+    whole: Vec<T>,
+    room: &mut usize,
+    bytes: impl Fn(&T) -> usize,
+    same: impl Fn(&T, &T) -> bool,
+) {
+    let mut row = std::mem::take(brief);
+    for ask in whole {
+        let cut = row.iter().position(|cut| same(cut, &ask)).map(|at| row.swap_remove(at));
+        match (cut, bytes(&ask)) {
+            // What was asked since the row was written has no other form.
+            (Some(cut), bytes) if bytes > *room => brief.push(cut),
+            (_, bytes) => {
+                *room = room.saturating_sub(bytes);
+                brief.push(ask);
+            }
+        }
     }
 }

@@ -23,6 +23,8 @@ use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
 const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(30);
+/// How long after its last word an agent writes into its own record.
+const WRITES_WITHIN_MS: i64 = 10_000;
 
 /// What looking for conversations that were held elsewhere came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,8 +145,10 @@ impl Hub {
                 self.inner.to_anchor(read).await;
             }
             Some(_) => {}
-            // It is as an earlier hub left it: nobody has written to it since something last happened here.
-            None if written < self.inner.started && written <= session.updated_at => {}
+            // It is as an earlier hub left it: nobody has written to it since something last happened here, but its agent, which
+            // writes a little later than it speaks.
+            None if written < self.inner.started
+                && written <= session.updated_at.plus_millis(WRITES_WITHIN_MS) => {}
             // Not waited for: whoever tells of what was found is asked for the size of this record, too.
             None => {
                 let hub = self.clone();

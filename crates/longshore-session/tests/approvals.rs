@@ -62,3 +62,43 @@ async fn an_approval_of_nobody_is_unknown() {
     let answer = rig.hub.decide(nobody, Decision::Deny, None, None, "owner".to_owned()).await;
     assert!(matches!(answer, Err(HubError::UnknownAsk)));
 }
+
+#[tokio::test]
+async fn an_agent_that_asks_for_much_leaves_an_inbox_that_can_be_read() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let mut sessions = Vec::new();
+    for _ in 0..3 {
+        let session = rig.ready().await;
+        let turn = rig.prompt(session, "go").await.unwrap();
+        assert!(matches!(rig.command().await, AgentCommand::Prompt { .. }));
+        for _ in 0..8 {
+            let approval = ApprovalId::mint(&mut rig.context());
+            let command = format!("echo {} && rm -rf /", "x".repeat(1 << 20));
+            let subject = Subject::Command { command, cwd: None, always: Vec::new() };
+            let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+            rig.say(session, vec![Draft::new(Body::ApprovalRequested(request)).turn(turn)]).await;
+        }
+        sessions.push(session);
+    }
+    rig.hub.settle().await;
+    let inbox = rig.hub.inbox().await.unwrap();
+    assert_eq!(inbox.approvals.len(), 24);
+    let commands: Vec<&str> = inbox
+        .approvals
+        .iter()
+        .map(|open| match &open.request.subject {
+            Subject::Command { command, .. } => command.as_str(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert!(commands.iter().map(|command| command.len()).sum::<usize>() < 9 << 20);
+    assert!(commands[0].len() > 1 << 20, "who waits longest is told whole");
+    let cut = commands.last().unwrap();
+    assert!(cut.ends_with("&& rm -rf /") && cut.contains("characters left out"), "{cut}");
+    let whole = rig.hub.session(sessions[2]).await.unwrap();
+    assert_eq!(
+        whole.approvals.iter().map(|open| open.bytes()).sum::<usize>() >> 20,
+        8,
+        "the session has it whole"
+    );
+}

@@ -110,12 +110,7 @@ impl Client {
             match proof {
                 Proof::Given => {}
                 Proof::AnotherHub => return Err(NotOurHub::Another { url }.into()),
-                Proof::Wrong => return Err(NotOurHub::Stranger { url }.into()),
-                Proof::None if trust.must_prove => return Err(NotOurHub::Stranger { url }.into()),
-                // It may have ended the connection with its answer.
-                Proof::None => {
-                    wire = wire::connect(&host, port, secure.then_some(trust)).await.map_err(unreachable)?
-                }
+                Proof::Wrong | Proof::None => return Err(NotOurHub::Stranger { url }.into()),
             }
         }
         match tokio_tungstenite::client_async_with_config(request, wire, Some(config)).await {

@@ -26,9 +26,6 @@ pub struct Trust {
     pub fingerprint: Option<String>,
     /// Whoever has a certificate of this authority, besides those that everybody trusts.
     pub authority: Option<PathBuf>,
-    /// Only who proves to know the token, before it is told. Otherwise one that proves nothing is believed, as long as it
-    /// does not prove to be somebody else.
-    pub must_prove: bool,
 }
 
 /// Connects to `host:port`, with TLS if asked for.

@@ -129,7 +129,7 @@ impl Dispatch {
         let mark = self.config.mark.clone();
         self.shut_down(from_hub).await;
         let ended = tokio::task::spawn_blocking(move || {
-            leash::end(&mark);
+            leash::end_at_last(&mark);
             if let Some(record) = record {
                 record.end();
             }

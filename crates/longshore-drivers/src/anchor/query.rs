@@ -119,6 +119,7 @@ impl Queries {
         query: Query,
         shared: Option<Answered>,
     ) -> (Result<Answer, String>, Option<Asked>) {
+        let query = self.asked_of(query);
         let name = match &query {
             Query::Agents => return (Ok(self.agents().await), None),
             Query::Git { cwd } => {
@@ -171,6 +172,15 @@ impl Queries {
             *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
         }
         (answer, asked)
+    }
+
+    /// The same question to whoever can answer it: one that ends with its turn answers none, and has the models of another.
+    fn asked_of(&self, query: Query) -> Query {
+        let Query::Models { agent } = &query else { return query };
+        match self.config.agent(agent).and_then(|spec| spec.models_of()) {
+            Some(other) => Query::Models { agent: other.into() },
+            None => query,
+        }
     }
 
     /// Every agent of the table, found or not.

@@ -2,7 +2,8 @@
 //!
 //! A process that leaves its group, its parent and its environment behind belongs to nobody by the look of it. But it did
 //! not begin like that: whoever was seen below a leash once is remembered. One that was too quick for that has become our
-//! own child, and belongs to the only leash that can have started it, if there is only one.
+//! own child, and belongs to the only leash that can have started it, if there is only one. Whichever that is, it belongs to
+//! this run of the hub, and is written down for the next one.
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
@@ -113,6 +114,15 @@ impl LeashMemory {
         known
     }
 
+    /// The same for a mark under which all is that still runs: whoever nobody knows belongs to it too.
+    pub(super) fn known_at_last(&self, mark: &Mark, all: &[ProcessEntry]) -> HashSet<ProcessKey> {
+        let mut known = self.known(mark, all);
+        if self.live.iter().all(|live| mark.holds(live.mark.as_str())) {
+            known.extend(self.strays(all).map(|stray| stray.who));
+        }
+        known
+    }
+
     /// Children of ours that somebody else started, and nobody knows who. One that we are just starting still is this
     /// program, and carries no mark before it becomes the other one.
     fn strays<'a>(&'a self, all: &'a [ProcessEntry]) -> impl Iterator<Item = &'a ProcessEntry> {
@@ -185,13 +195,15 @@ impl LeashMemory {
         let ended: Vec<ProcessKey> = all.iter().filter(foreign).map(|seen| seen.who).collect();
         let twice = ended.iter().filter(|who| self.ended.contains(who)).copied().collect();
         self.ended = ended;
-        self.write_down();
+        self.write_down(all);
         twice
     }
 
-    fn write_down(&mut self) {
+    fn write_down(&mut self, all: &[ProcessEntry]) {
         let Some(record) = &self.record else { return };
+        let strays = self.strays(all).filter(|stray| !stray.ended).map(|stray| stray.who);
         let mut unmarked: Vec<ProcessKey> = self.seen.iter().flatten().map(|(who, _)| *who).collect();
+        unmarked.extend(strays);
         unmarked.sort_unstable();
         if unmarked != self.written {
             match super::record::write(record, &unmarked) {

@@ -32,7 +32,7 @@ use tokio::process::Command;
 pub(crate) use group::Group;
 pub use mark::Mark;
 pub use record::LeashRecord;
-pub(crate) use sweep::end;
+pub(crate) use sweep::{end, end_at_last};
 
 /// A thread that holds a process. The system ends the process with the thread that started it, and threads of the
 /// runtime come and go; this one is there until it is dropped.

@@ -4,6 +4,7 @@
 //! carry no mark: number and beginning, so that no other process with that number is ever meant.
 
 use std::io;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 #[cfg(target_os = "linux")]
@@ -24,7 +25,7 @@ impl LeashRecord {
     pub fn begin(folder: &Path) -> Self {
         let own = Mark::of_this_process().name();
         let file = folder.join(own);
-        if let Err(error) = std::fs::create_dir_all(folder) {
+        if let Err(error) = make_private(folder) {
             tracing::warn!(folder = %folder.display(), %error, "what agents leave if the hub is killed will not be found");
             return Self {
                 file,
@@ -35,7 +36,7 @@ impl LeashRecord {
         #[cfg(target_os = "linux")]
         linux::end_earlier(folder, own);
         #[cfg(target_os = "linux")]
-        let warden = super::warden::begin(own).inspect_err(|error| {
+        let warden = super::warden::begin(own, &file).inspect_err(|error| {
             tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
         });
         #[cfg(target_os = "linux")]
@@ -66,15 +67,26 @@ impl LeashRecord {
     }
 }
 
+/// Whoever knows the mark of a run can have what it runs ended, so that it is nobody else's to read.
+fn make_private(folder: &Path) -> io::Result<()> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    // One of an earlier version may be there.
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+}
+
 /// Writes down who carries no mark.
 #[cfg(target_os = "linux")]
 pub(super) fn write(file: &Path, unmarked: &[ProcessKey]) -> io::Result<()> {
-    let mut text = linux::boot();
+    use std::io::Write;
+
+    let mut text = format!("{}\n", linux::boot());
     for who in unmarked {
-        text.push_str(&format!("\n{} {}", who.pid, who.start));
+        text.push_str(&format!("{} {}\n", who.pid, who.start));
     }
     let new = file.with_extension("new");
-    std::fs::write(&new, text)?;
+    let mut options = std::fs::OpenOptions::new();
+    let mut written = options.create(true).write(true).truncate(true).mode(0o600).open(&new)?;
+    written.write_all(text.as_bytes())?;
     std::fs::rename(new, file)
 }
 

@@ -3,13 +3,17 @@
 use super::mark::Mark;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::end;
-#[cfg(target_os = "linux")]
 pub(super) use linux::{all_of, signal};
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{end, end_at_last};
 
 /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn end(_: &Mark) {}
+
+/// The same for a mark under which all is that we started.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn end_at_last(_: &Mark) {}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -28,10 +32,20 @@ mod linux {
 
     /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
     pub(crate) fn end(mark: &Mark) {
+        end_known(mark, |all| memory::memory().known(mark, all));
+    }
+
+    /// The same for a mark under which all is that we started: whoever got away so quickly that nobody knows whose it is ends
+    /// with it.
+    pub(crate) fn end_at_last(mark: &Mark) {
+        end_known(mark, |all| memory::memory().known_at_last(mark, all));
+    }
+
+    fn end_known(mark: &Mark, known: impl Fn(&[ProcessEntry]) -> HashSet<ProcessKey>) {
         all_of(|| {
             let all = kin::all();
             let own = i32::try_from(std::process::id()).unwrap_or_default();
-            let known = memory::memory().known(mark, &all);
+            let known = known(&all);
             if reaper::adopts() {
                 let below = kin::below([own], &all);
                 let among: Vec<ProcessEntry> =

@@ -1,25 +1,34 @@
-//! The warden: a shell that waits for the end of the hub, and ends what then still carries its mark.
+//! The warden: a shell that waits for the end of the hub, and ends what then still carries its mark, or is written down.
 //!
 //! When a hub is killed, the system asks its agents to end, and some do not care. Until a hub is started again nobody else
 //! would be there. It is no child of ours, so that nobody takes it for an agent; and the end of its input, which only we
 //! hold open, is the end of us, unless it heard a line before.
 
 use std::io::{self, Write};
+use std::path::Path;
 use std::process::{ChildStdin, Command, Stdio};
 
 /// Starts the warden in the background, with its input, and leaves it there.
-const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" <&3 3<&- & "#;
+const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" "$3" <&3 3<&- & "#;
 
 /// Waits for the end of its input and a little longer, and then kills; not if a line dismisses it. It looks again for those
-/// that were being started.
+/// that were being started. Of those that are written down it kills who began when it is said to have.
 const WATCH: &str = r#"
 read -r _ && exit
+name=$1 record=$2
 for pause in 5 1 1; do
     sleep $pause
-    for file in $(grep -alF "$1" /proc/[0-9]*/environ 2>/dev/null); do
+    for file in $(grep -alF "$name" /proc/[0-9]*/environ 2>/dev/null); do
         pid=${file#/proc/}
-        grep -qaF "$1" "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
+        grep -qaF "$name" "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
     done
+    [ -f "$record" ] || continue
+    while read -r pid start; do
+        [ -n "$start" ] || { [ "$pid" = "$(cat /proc/sys/kernel/random/boot_id)" ] && continue || break; }
+        read -r stat 2>/dev/null <"/proc/$pid/stat" || continue
+        set -- ${stat##*) }
+        [ "${20}" = "$start" ] && kill -9 "$pid" 2>/dev/null
+    done <"$record"
 done
 "#;
 
@@ -38,10 +47,10 @@ impl Warden {
     }
 }
 
-/// Has whoever carries this name end after this process.
-pub(super) fn begin(name: &str) -> io::Result<Warden> {
+/// Has whoever carries this name, or is in this record, end after this process.
+pub(super) fn begin(name: &str, record: &Path) -> io::Result<Warden> {
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", START, "sh", WATCH, name]).current_dir("/");
+    command.args(["-c", START, "sh", WATCH, name]).arg(record).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that interrupts us does not mean it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

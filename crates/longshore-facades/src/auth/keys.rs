@@ -1,6 +1,6 @@
 //! All tokens that open something: the owner's, and those of devices.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use longshore_model::device::{Device, DeviceMode, StoredDevice};
@@ -9,11 +9,12 @@ use longshore_model::time::Timestamp;
 use longshore_session::{Hub, HubError};
 use subtle::ConstantTimeEq;
 use tokio::sync::watch;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use super::prove::{PROVABLE, key_of};
 use super::token::{Token, hash};
 use super::{Access, Caller, Who, most_of};
+use crate::again;
 use crate::problem::Problem;
 
 /// How exactly it is known when a device was last here.
@@ -48,6 +49,8 @@ struct Held {
     proves: bool,
     rotation: u64,
     devices: HashMap<[u8; 32], Device>,
+    /// Devices that are revoked here and not in the log.
+    unsaved: HashSet<DeviceId>,
 }
 
 impl Held {
@@ -92,7 +95,7 @@ impl Keys {
         let Owner { token, keep } = owner;
         let owner = (!token.reveal().is_empty()).then(|| token.hash());
         let proves = token.reveal().len() >= PROVABLE;
-        let held = Mutex::new(Held { owner, proves, rotation: 0, devices });
+        let held = Mutex::new(Held { owner, proves, rotation: 0, devices, unsaved: HashSet::new() });
         Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
     }
 
@@ -132,7 +135,10 @@ impl Keys {
 
     /// Every device, in the order in which they were paired.
     pub(crate) fn devices(&self) -> Vec<Device> {
-        let mut devices: Vec<Device> = self.held().devices.values().cloned().collect();
+        let held = self.held();
+        let listed =
+            |device: &Device| Device { unsaved: held.unsaved.contains(&device.id), ..device.clone() };
+        let mut devices: Vec<Device> = held.devices.values().map(listed).collect();
         devices.sort_by_key(|device| device.id);
         devices
     }
@@ -149,7 +155,15 @@ impl Keys {
     pub(crate) async fn add(&self, label: String, mode: DeviceMode) -> Result<(Token, Device), Problem> {
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         let (id, now) = self.hub.new_device();
-        let device = Device { id, label, mode, created_at: now, last_used_at: Some(now), revoked_at: None };
+        let device = Device {
+            id,
+            label,
+            mode,
+            created_at: now,
+            last_used_at: Some(now),
+            revoked_at: None,
+            unsaved: false,
+        };
         let token_hash = token.hash();
         self.hub.put_device(StoredDevice { device: device.clone(), token_hash }).await?;
         self.held().devices.insert(token_hash, device.clone());
@@ -157,17 +171,27 @@ impl Keys {
         Ok((token, device))
     }
 
-    /// From here on its token opens nothing, and whoever came in with it leaves. Where that cannot be written down, it
-    /// holds for as long as the hub runs.
-    pub(crate) async fn revoke(&self, id: DeviceId) -> Result<Device, Problem> {
+    /// From here on its token opens nothing, and whoever came in with it leaves. Where that cannot be written down, it is
+    /// tried again until it is: else the next start would know nothing of it.
+    pub(crate) async fn revoke(self: &Arc<Self>, id: DeviceId) -> Result<Device, Problem> {
         let revoked = self.change(id, |device, now| {
             device.revoked_at.get_or_insert(now);
         });
         let device = revoked.ok_or_else(Problem::unknown_device)?;
         self.changed.send_replace(());
         info!(device = %id, label = %device.label, "a device was revoked");
-        self.write(id).await?;
-        Ok(device)
+        let Err(error) = self.write(id).await else { return Ok(device) };
+        warn!(device = %id, %error, "that a device was revoked cannot be written down yet");
+        let is_first = {
+            let mut held = self.held();
+            let is_first = held.unsaved.is_empty();
+            held.unsaved.insert(id);
+            is_first
+        };
+        if is_first {
+            again::until_done(Arc::downgrade(self), |keys| async move { keys.write_unsaved().await });
+        }
+        Err(Problem::unsaved_revocation(error))
     }
 
     /// A new token for the owner. Everybody leaves; devices may come back.
@@ -176,7 +200,7 @@ impl Keys {
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         keep(&token).map_err(|error| {
             warn!(%error, "the new token cannot be kept");
-            Problem::our_fault()
+            Problem::token_not_kept(&error)
         })?;
         {
             let mut held = self.held();
@@ -248,9 +272,29 @@ impl Keys {
         let _turn = self.writing.lock().await;
         let found = self.held().devices.iter().find(|(_, device)| device.id == id).map(stored);
         match found {
-            Some(stored) => self.hub.put_device(stored).await,
+            Some(stored) => {
+                let is_revoked = stored.device.revoked_at.is_some();
+                self.hub.put_device(stored).await?;
+                if is_revoked {
+                    self.held().unsaved.remove(&id);
+                }
+                Ok(())
+            }
             None => Ok(()),
         }
+    }
+
+    /// Tries to write down who is revoked and could not be written down; whether nobody is left.
+    async fn write_unsaved(&self) -> bool {
+        let unsaved: Vec<DeviceId> = self.held().unsaved.iter().copied().collect();
+        for id in unsaved {
+            if let Err(error) = self.write(id).await {
+                debug!(device = %id, %error, "that a device was revoked still cannot be written down");
+                return false;
+            }
+            info!(device = %id, "that a device was revoked is written down now");
+        }
+        self.held().unsaved.is_empty()
     }
 
     fn held(&self) -> MutexGuard<'_, Held> {

@@ -2,6 +2,7 @@
 
 use longshore_model::id::DeviceId;
 use serde_json::{Value, json};
+use tracing::warn;
 
 use super::params::{FolderPath, ListAgents, Pair, PushSubscribe, Shown, Unsubscribe, UsageDays};
 use super::{call, check};
@@ -30,10 +31,13 @@ pub(super) async fn revoke(gate: &Gate, device: DeviceId) -> Result<Value, Probl
     gate.check(Access::Act)?;
     let app = gate.app().clone();
     to_its_end(async move {
-        let revoked = app.keys.revoke(device).await?;
+        let revoked = app.keys.revoke(device).await;
         app.codes.clear_of(device);
-        app.push.forget_device(device).await?;
-        Ok(json!({ "device": revoked }))
+        if let Err(error) = app.push.forget_device(device).await {
+            // Who is revoked is woken no more, whatever is kept of it.
+            warn!(%device, %error, "the browsers of a revoked device cannot be forgotten yet");
+        }
+        Ok(json!({ "device": revoked? }))
     })
     .await
 }
@@ -58,8 +62,11 @@ pub(super) async fn rotate(gate: &Gate) -> Result<Value, Problem> {
     to_its_end(async move {
         let token = app.keys.rotate()?;
         app.codes.clear();
-        // Whoever had the old token may have had himself woken with it.
-        app.push.unsubscribe(None, None).await?;
+        // Whoever had the old token may have had himself woken with it. The new one counts already: whoever asked for it
+        // is told it, whatever else comes of this.
+        if let Err(error) = app.push.unsubscribe(None, None).await {
+            warn!(%error, "the owner's browsers cannot be forgotten yet");
+        }
         Ok(json!({ "token": token.reveal() }))
     })
     .await

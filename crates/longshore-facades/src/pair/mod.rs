@@ -88,10 +88,11 @@ impl App {
         format!("{base}/pair{ca}#{code}")
     }
 
-    /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal.
+    /// A code with which the owner's own browser is signed in, for whoever starts the hub at a terminal: that of a link, which
+    /// nobody can guess.
     pub fn first_code(&self) -> Option<String> {
-        let made = self.new_code(DeviceMode::Full, None, None, "").ok()?;
-        made["code"].as_str().map(str::to_owned)
+        let link = self.first_link("")?;
+        link.split_once('#').map(|(_, code)| code.to_owned())
     }
 
     /// A link with which a phone pairs, for whoever starts the hub at a terminal.

@@ -17,7 +17,8 @@ mod vapid;
 mod watch;
 mod words;
 
-use std::sync::{Arc, OnceLock};
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use longshore_model::device::{PushSubscription, StoredPush};
@@ -31,6 +32,7 @@ use tracing::{debug, info, warn};
 pub use post::Outlet;
 pub use vapid::Vapid;
 
+use crate::again;
 use crate::auth::{Access, Keys};
 use crate::presence::Presence;
 use crate::problem::Problem;
@@ -85,6 +87,10 @@ pub(crate) struct Push {
     queue: mpsc::Sender<(StoredPush, Words)>,
     /// The tasks that look on and send.
     tasks: OnceLock<[AbortHandle; 2]>,
+    /// Endpoints that are forgotten, while the log still has them.
+    forgotten: Mutex<HashSet<String>>,
+    /// Subscriptions are written one at a time, so that none is dropped that somebody has just made anew.
+    writing: tokio::sync::Mutex<()>,
 }
 
 impl Push {
@@ -99,7 +105,9 @@ impl Push {
         let (queue, waiting) = mpsc::channel(QUEUE);
         let changes = hub.changes();
         let (post, tasks) = (Post::new(outlet)?, OnceLock::new());
-        let push = Arc::new(Self { hub, keys, presence, vapid, outlet, post, queue, tasks });
+        let (forgotten, writing) = Default::default();
+        let push =
+            Arc::new(Self { hub, keys, presence, vapid, outlet, post, queue, tasks, forgotten, writing });
         let watching = tokio::spawn(watch::Watch::new(Arc::clone(&push)).run(changes));
         let sending = tokio::spawn(Arc::clone(&push).send_all(waiting));
         push.tasks.get_or_init(|| [watching.abort_handle(), sending.abort_handle()]);
@@ -127,7 +135,8 @@ impl Push {
         let invalid = |error: PushError| Problem::invalid(error.to_string());
         post::address(&subscription.endpoint, self.outlet).map_err(invalid)?;
         Receiver::read(&subscription.keys).map_err(invalid)?;
-        let known = self.hub.pushes().await?;
+        let _turn = self.writing.lock().await;
+        let known = self.known().await?;
         let is_taken =
             |push: &StoredPush| push.device != device && push.subscription.endpoint == subscription.endpoint;
         // A browser that was paired anew brings the keys that it had. Whoever only knows where it is woken does not.
@@ -139,25 +148,66 @@ impl Push {
         if known.iter().filter(others).count() >= BROWSERS {
             return Err(Problem::invalid(format!("this device has {BROWSERS} push subscriptions already")));
         }
-        Ok(self.hub.put_push(StoredPush { device, subscription }).await?)
+        let endpoint = subscription.endpoint.clone();
+        self.hub.put_push(StoredPush { device, subscription }).await?;
+        self.forgotten().remove(&endpoint);
+        Ok(())
     }
 
-    /// Forgets one browser of a device, or all.
+    /// Forgets one browser of a device, or all. From here on none of them is woken; what the log does not take is tried
+    /// again.
     pub(crate) async fn unsubscribe(
-        &self,
+        self: &Arc<Self>,
         device: Option<DeviceId>,
         endpoint: Option<&str>,
     ) -> Result<(), HubError> {
-        for push in self.of(device).await? {
-            if endpoint.is_none_or(|endpoint| endpoint == push.subscription.endpoint) {
-                self.hub.drop_push(push.subscription.endpoint).await?;
-            }
+        let mut gone = self.of(device).await?;
+        gone.retain(|push| endpoint.is_none_or(|endpoint| endpoint == push.subscription.endpoint));
+        self.forget(gone.into_iter().map(|push| push.subscription.endpoint).collect()).await
+    }
+
+    async fn forget(self: &Arc<Self>, endpoints: Vec<String>) -> Result<(), HubError> {
+        let was_empty = {
+            let mut forgotten = self.forgotten();
+            let was_empty = forgotten.is_empty();
+            forgotten.extend(endpoints);
+            was_empty
+        };
+        let dropped = self.drop_forgotten().await;
+        if was_empty && dropped.is_err() {
+            again::until_done(
+                Arc::downgrade(self),
+                |push| async move { push.drop_forgotten().await.is_ok() },
+            );
+        }
+        dropped
+    }
+
+    /// Takes what is forgotten out of the log.
+    async fn drop_forgotten(&self) -> Result<(), HubError> {
+        let _turn = self.writing.lock().await;
+        let forgotten: Vec<String> = self.forgotten().iter().cloned().collect();
+        for endpoint in forgotten {
+            self.hub.drop_push(endpoint.clone()).await?;
+            self.forgotten().remove(&endpoint);
         }
         Ok(())
     }
 
+    fn forgotten(&self) -> MutexGuard<'_, HashSet<String>> {
+        self.forgotten.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Who is woken.
+    async fn known(&self) -> Result<Vec<StoredPush>, HubError> {
+        let mut known = self.hub.pushes().await?;
+        let forgotten = self.forgotten();
+        known.retain(|push| !forgotten.contains(&push.subscription.endpoint));
+        Ok(known)
+    }
+
     /// Forgets all browsers of a device that is revoked.
-    pub(crate) async fn forget_device(&self, device: DeviceId) -> Result<(), HubError> {
+    pub(crate) async fn forget_device(self: &Arc<Self>, device: DeviceId) -> Result<(), HubError> {
         self.unsubscribe(Some(device), None).await
     }
 
@@ -175,14 +225,14 @@ impl Push {
     }
 
     async fn of(&self, device: Option<DeviceId>) -> Result<Vec<StoredPush>, HubError> {
-        let mut all = self.hub.pushes().await?;
+        let mut all = self.known().await?;
         all.retain(|push| push.device == device);
         Ok(all)
     }
 
     /// Tells every device whose screen does not show the session.
     async fn tell(&self, words: &Words) -> Result<(), HubError> {
-        for push in self.hub.pushes().await? {
+        for push in self.known().await? {
             let sees = words.session.is_some_and(|session| self.presence.sees(push.device, session));
             // A device that was revoked in the very moment in which it subscribed is told nothing.
             if sees || !self.keys.may(push.device, Access::Read) {
@@ -216,14 +266,14 @@ impl Push {
     }
 
     /// Tries until it is taken, refused for good, or tried often enough.
-    async fn deliver(&self, push: &StoredPush, words: &Words) {
+    async fn deliver(self: &Arc<Self>, push: &StoredPush, words: &Words) {
         let mut pause = PAUSE;
         for left in (0..TRIES).rev() {
             let wait = match self.try_once(push, words).await {
                 Ok(Answer::Taken) => return debug!(kind = ?words.kind, "a push was taken"),
                 Ok(Answer::Gone) => {
                     info!("a browser wants no more pushes");
-                    if let Err(error) = self.hub.drop_push(push.subscription.endpoint.clone()).await {
+                    if let Err(error) = self.forget(vec![push.subscription.endpoint.clone()]).await {
                         warn!(%error, "a push subscription cannot be forgotten");
                     }
                     return;

@@ -248,6 +248,8 @@ mod tests {
             post: Post::new(Outlet::Loopback).unwrap(),
             queue,
             tasks: OnceLock::new(),
+            forgotten: Default::default(),
+            writing: Default::default(),
         });
         let keys = PushKeys { p256dh: String::new(), auth: String::new() };
         let subscription = PushSubscription { endpoint: "http://127.0.0.1/".to_owned(), keys };

@@ -1,23 +1,73 @@
-//! Whether the file of a log is sound, as SQLite sees it. A hub may have it open.
+//! Whether the file of a log is sound, as SQLite and the sums of its events see it. A hub may have it open.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::{place, sum};
+
+/// How long events are compared with their sums: the newest first, as many as that is enough for.
+const SUMS_WITHIN: Duration = Duration::from_secs(3);
+
+/// Why a log is not known to be sound.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Unsound {
+    /// Something in it is not as it was written.
+    #[error("damaged ({0})")]
+    Damaged(String),
+    /// It cannot be looked at, which says nothing of it.
+    #[error("cannot be looked at ({0})")]
+    OutOfReach(String),
+}
+
 /// Looks through the log in a folder. What is wrong with it is told in SQLite's words; a folder without one is sound.
-pub fn quick_check(folder: &Path) -> Result<(), String> {
+pub fn quick_check(folder: &Path) -> Result<(), Unsound> {
     let file = folder.join("log.db");
     if !file.exists() {
         return Ok(());
     }
     // Nothing is written, but a reader of a write-ahead log needs its index, which it may have to make.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let told = |error: rusqlite::Error| error.to_string();
-    let connection = Connection::open_with_flags(&file, flags).map_err(told)?;
-    connection.busy_timeout(std::time::Duration::from_secs(5)).map_err(told)?;
+    let connection = Connection::open_with_flags(&file, flags).map_err(|error| told(&error))?;
+    connection.busy_timeout(Duration::from_secs(5)).map_err(|error| told(&error))?;
     let verdict: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(told)?;
-    if verdict == "ok" { Ok(()) } else { Err(verdict) }
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(|error| told(&error))?;
+    if verdict != "ok" {
+        return Err(Unsound::Damaged(verdict));
+    }
+    compare_sums(&connection)
+        .map_err(|error| told(&error))?
+        .map_or(Ok(()), |harmed| Err(Unsound::Damaged(harmed)))
+}
+
+/// The first event that is not as it was written, if one is found in time. A log of an older format has no sums.
+fn compare_sums(connection: &Connection) -> rusqlite::Result<Option<String>> {
+    let until = Instant::now() + SUMS_WITHIN;
+    let newest_first = "SELECT place, json, sum FROM events WHERE sum IS NOT NULL ORDER BY place DESC";
+    let Ok(mut statement) = connection.prepare(newest_first) else { return Ok(None) };
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let is_whole = row.get_ref(1)?.as_str().is_ok_and(|json| row.get(2) == Ok(sum::of(json)));
+        if !is_whole {
+            let seq = place::seq(row.get(0)?);
+            return Ok(Some(format!("event {seq} of a session is not as it was written")));
+        }
+        if Instant::now() > until {
+            break;
+        }
+    }
+    Ok(None)
+}
+
+fn told(error: &rusqlite::Error) -> Unsound {
+    use rusqlite::ErrorCode::{CannotOpen, DatabaseBusy, DatabaseLocked, PermissionDenied, ReadOnly};
+    match error.sqlite_error_code() {
+        Some(CannotOpen | DatabaseBusy | DatabaseLocked | PermissionDenied | ReadOnly) => {
+            Unsound::OutOfReach(error.to_string())
+        }
+        _ => Unsound::Damaged(error.to_string()),
+    }
 }
 
 #[cfg(test)]
@@ -31,6 +81,15 @@ mod tests {
         drop(crate::SqliteLog::open(folder.path(), &crate::Settings::default()).unwrap());
         assert_eq!(quick_check(folder.path()), Ok(()));
         let file = folder.path().join("log.db");
+        let connection = Connection::open(&file).unwrap();
+        connection
+            .execute_batch(
+                "INSERT INTO events (place, at, growth, findable, json, sum) VALUES (1, 0, 0, 0, 'x', 4711)",
+            )
+            .unwrap();
+        let harmed = quick_check(folder.path());
+        assert!(matches!(&harmed, Err(Unsound::Damaged(why)) if why.contains("event 1")), "{harmed:?}");
+        drop(connection);
         let mut bytes = std::fs::read(&file).unwrap();
         bytes.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);
         std::fs::write(&file, bytes).unwrap();

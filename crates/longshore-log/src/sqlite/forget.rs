@@ -12,6 +12,9 @@ use super::tidy::Tidy;
 use super::{Settings, place, schema, search};
 use crate::LogError;
 
+/// How often the write-ahead log is tried to be emptied, and the pause between.
+const EMPTIED_TRIES: usize = 50;
+const EMPTIED_PACE: Duration = Duration::from_millis(20);
 /// How many events go in one piece.
 const PIECE: i64 = 1_000;
 
@@ -37,8 +40,15 @@ pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool
         drop_copies(file, None)?;
     }
     let beside = schema::open_beside(file, &Settings::default())?;
-    // Somebody who reads right now keeps it from being emptied; then the next checkpoint does it.
-    beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    // Somebody who reads right now keeps it from being emptied. Whoever reads for longer than we wait leaves it to the next
+    // checkpoint.
+    for _ in 0..EMPTIED_TRIES {
+        let is_busy: bool = beside.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+        if !is_busy {
+            break;
+        }
+        std::thread::park_timeout(EMPTIED_PACE);
+    }
     Ok(found)
 }
 

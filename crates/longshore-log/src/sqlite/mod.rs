@@ -60,7 +60,7 @@ mod sum;
 mod tidy;
 mod writer;
 
-pub use check::quick_check;
+pub use check::{Unsound, quick_check};
 
 /// A batch with more raw bytes than this is compressed on a thread that may block.
 const PREPARE_INLINE: usize = 1024 * 1024;

@@ -3,7 +3,7 @@
 use super::past::is_told_by_agent;
 use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, title_of,
+    Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, brief, title_of,
 };
 use crate::event::{Body, Event};
 use crate::id::ItemId;
@@ -19,6 +19,7 @@ impl Session {
         }
         self.head = event.seq;
         self.updated_at = event.at;
+        self.acts.note(event);
         self.note_heard(event);
         self.note_heard_at(event);
         match &event.body {
@@ -66,10 +67,10 @@ impl Session {
                     reason: event.text.clone(),
                     request: request.clone(),
                 };
-                self.approvals.insert(request.approval, open);
+                self.approvals.insert(request.approval, brief::approval_entry(open));
             }
             Body::ApprovalDecided { approval, decision } => {
-                let asked = self.approvals.remove(approval);
+                let asked = self.approvals.remove(approval).map(|ask| ask.whole);
                 if let Some((asked, item)) = asked.and_then(|asked| Some((asked.requested_at, asked.item?)))
                     && let Some(open) = self.open.get_mut(&item)
                 {
@@ -90,7 +91,7 @@ impl Session {
                     text: event.text.clone(),
                     request: request.clone(),
                 };
-                self.questions.insert(request.question, open);
+                self.questions.insert(request.question, brief::question_entry(open));
             }
             Body::QuestionAnswered { question, answer } => {
                 self.questions.remove(question);

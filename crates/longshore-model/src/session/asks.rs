@@ -1,6 +1,7 @@
-//! How many things an agent may ask at once. A person cannot answer thousands, and each is held, listed and sent around.
+//! How much an agent may ask at once. A person cannot answer thousands, nor read megabytes, and each is held, listed and sent
+//! around.
 
-use super::{Effect, Outcome, Session};
+use super::{Effect, Outcome, Session, brief};
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use crate::command::AgentCommand;
 use crate::event::{Body, Draft, NoticeLevel};
@@ -8,6 +9,8 @@ use crate::id::Context;
 
 /// How many approvals and questions of one session may wait together. A further one is refused.
 pub const ASKS_LIMIT: usize = 100;
+/// How many bytes they may have together. What would make more is refused.
+pub const ASKS_BYTES: usize = 16 << 20;
 /// Who refuses it.
 const BY: &str = "hub";
 
@@ -20,13 +23,20 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Option<Draft> {
-        let asks = self.approvals.len() + self.questions.len();
-        if asks < ASKS_LIMIT {
+        let wanted = brief::bytes_of_ask(draft)?;
+        let bytes: usize = self.approvals.values().map(|ask| ask.bytes).sum::<usize>()
+            + self.questions.values().map(|ask| ask.bytes).sum::<usize>();
+        let why = if self.approvals.len() + self.questions.len() >= ASKS_LIMIT {
+            format!("{ASKS_LIMIT} approvals and questions wait already; ask again when some are answered")
+        } else if wanted > ASKS_BYTES {
+            format!("it has more than {} MiB; ask for less at once", ASKS_BYTES >> 20)
+        } else if bytes + wanted > ASKS_BYTES {
+            let most = ASKS_BYTES >> 20;
+            format!("what waits would have more than {most} MiB; ask again when some of it is answered")
+        } else {
             self.refusing = false;
             return None;
-        }
-        let why =
-            format!("{ASKS_LIMIT} approvals and questions wait already; ask again when some are answered");
+        };
         let (kind, tell) = if let Body::ApprovalRequested(request) = &draft.body {
             let decision = ApprovalDecision {
                 decision: Decision::Deny,

@@ -1,11 +1,14 @@
 //! Texts cut for a row: a row is written with every change and sent to everybody who looks on, and so stays small.
 //!
 //! Of a long text beginning and end are kept, and between them stands how much is left out, so that nothing can hide
-//! behind what is shown. Whoever decides something reads it whole: the session itself, the inbox and the timeline have it.
+//! behind what is shown. Whoever decides something reads it whole: the session itself and the timeline have it, and the inbox
+//! where there is room.
 
 use serde_json::Value;
 
-use crate::approval::Subject;
+use super::parts::AskEntry;
+use crate::approval::{QuestionRequest, Subject};
+use crate::event::{Body, Draft};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 
 /// How many characters of a waiting prompt a row has.
@@ -14,6 +17,10 @@ const PROMPT_CHARS: usize = 500;
 const ASK_CHARS: usize = 4_000;
 /// How many files of a change a row has.
 const FILES: usize = 20;
+/// How many fields of a question a row has, and how many choices of each.
+const FIELDS: usize = 50;
+/// How many characters a name has there.
+const NAME_CHARS: usize = 500;
 
 /// Cuts a text in its middle.
 fn cut(text: &mut String, most: usize) {
@@ -39,36 +46,130 @@ pub(super) fn prompt(queued: &mut QueuedPrompt) {
     cut(&mut queued.text, PROMPT_CHARS);
 }
 
-pub(super) fn approval(open: &mut OpenApproval) {
+pub(super) fn approval_entry(whole: OpenApproval) -> AskEntry<OpenApproval> {
+    AskEntry { brief: approval(&whole), bytes: whole.bytes(), whole }
+}
+
+pub(super) fn question_entry(whole: OpenQuestion) -> AskEntry<OpenQuestion> {
+    AskEntry { brief: question(&whole), bytes: whole.bytes(), whole }
+}
+
+/// How large an ask is; none of what is none.
+pub(super) fn bytes_of_ask(draft: &Draft) -> Option<usize> {
+    let text = draft.text.as_ref().map_or(0, String::len);
+    if let Body::ApprovalRequested(request) = &draft.body {
+        return Some(text + bytes_of_subject(&request.subject));
+    }
+    if let Body::QuestionAsked(request) = &draft.body {
+        return Some(text + bytes_of_fields(request));
+    }
+    None
+}
+
+impl OpenApproval {
+    /// How large it is, about.
+    pub fn bytes(&self) -> usize {
+        self.reason.as_ref().map_or(0, String::len) + bytes_of_subject(&self.request.subject)
+    }
+}
+
+impl OpenQuestion {
+    /// How large it is, about.
+    pub fn bytes(&self) -> usize {
+        self.text.as_ref().map_or(0, String::len) + bytes_of_fields(&self.request)
+    }
+}
+
+fn bytes_of_subject(subject: &Subject) -> usize {
+    let all = |texts: &[String]| texts.iter().map(|text| text.len() + 4).sum::<usize>();
+    match subject {
+        Subject::Command { command, cwd, always } => {
+            command.len() + cwd.as_ref().map_or(0, String::len) + all(always)
+        }
+        Subject::Edit { changes, .. } => {
+            changes.iter().map(|change| change.path.len() + change.diff.len() + 32).sum()
+        }
+        Subject::Tool { name, input } => name.len() + bytes_of_value(input),
+        Subject::Plan { plan } => plan.len(),
+        Subject::Permissions { permissions } => bytes_of_value(permissions),
+    }
+}
+
+fn bytes_of_fields(request: &QuestionRequest) -> usize {
+    let choices = |field: &crate::approval::Field| -> usize {
+        field.choices.iter().map(|choice| choice.label.len() + choice.description.len() + 32).sum()
+    };
+    let field = |field: &crate::approval::Field| field.label.len() + field.text.len() + choices(field) + 64;
+    request.fields.iter().map(field).sum()
+}
+
+fn bytes_of_value(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 8,
+        Value::String(text) => text.len() + 2,
+        Value::Array(values) => values.iter().map(|value| bytes_of_value(value) + 1).sum::<usize>() + 2,
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| name.len() + bytes_of_value(value) + 4).sum::<usize>() + 2
+        }
+    }
+}
+
+fn approval(whole: &OpenApproval) -> OpenApproval {
+    let mut open = whole.clone();
     if let Some(reason) = &mut open.reason {
         cut(reason, ASK_CHARS);
     }
     match &mut open.request.subject {
-        Subject::Command { command, .. } => cut(command, ASK_CHARS),
+        Subject::Command { command, cwd, always } => {
+            cut(command, ASK_CHARS);
+            cwd.iter_mut().for_each(|cwd| cut(cwd, NAME_CHARS));
+            always.truncate(FIELDS);
+            always.iter_mut().for_each(|always| cut(always, NAME_CHARS));
+        }
         Subject::Edit { changes, .. } => {
             let left_out = changes.len().saturating_sub(FILES);
             changes.truncate(FILES);
             let each = ASK_CHARS / changes.len().max(1);
             for change in changes.iter_mut() {
+                cut(&mut change.path, NAME_CHARS);
                 cut(&mut change.diff, each);
             }
             if let Some(last) = changes.last_mut().filter(|_| left_out > 0) {
                 last.diff.push_str(&format!("\n… {left_out} more files left out …\n"));
             }
         }
-        Subject::Tool { input, .. } => cut_value(input),
+        Subject::Tool { name, input } => {
+            cut(name, NAME_CHARS);
+            cut_value(input);
+        }
         Subject::Plan { plan } => cut(plan, ASK_CHARS),
         Subject::Permissions { permissions } => cut_value(permissions),
     }
+    open
 }
 
-pub(super) fn question(open: &mut OpenQuestion) {
+fn question(whole: &OpenQuestion) -> OpenQuestion {
+    let mut open = whole.clone();
     if let Some(text) = &mut open.text {
         cut(text, ASK_CHARS);
     }
-    for field in &mut open.request.fields {
-        cut(&mut field.text, ASK_CHARS);
+    let fields = &mut open.request.fields;
+    let left_out = fields.len().saturating_sub(FIELDS);
+    fields.truncate(FIELDS);
+    let each = ASK_CHARS / fields.len().max(1);
+    for field in fields.iter_mut() {
+        cut(&mut field.label, NAME_CHARS);
+        cut(&mut field.text, each.max(NAME_CHARS));
+        field.choices.truncate(FIELDS);
+        for choice in &mut field.choices {
+            cut(&mut choice.label, NAME_CHARS);
+            cut(&mut choice.description, NAME_CHARS);
+        }
     }
+    if let Some(last) = fields.last_mut().filter(|_| left_out > 0) {
+        last.text.push_str(&format!("\n… {left_out} more fields left out …\n"));
+    }
+    open
 }
 
 #[cfg(test)]

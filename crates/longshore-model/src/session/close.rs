@@ -202,15 +202,27 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) {
-        let approvals: Vec<_> = self.approvals.values().filter(|open| of(open.turn)).cloned().collect();
-        for open in approvals {
-            let body = Body::ApprovalExpired { approval: open.request.approval };
-            self.record(Draft::new(body).turn(open.turn).item(open.item).text(reason), cx, out);
+        let approvals: Vec<_> = self
+            .approvals
+            .values()
+            .map(|ask| &ask.whole)
+            .filter(|open| of(open.turn))
+            .map(|open| (open.request.approval, open.turn, open.item))
+            .collect();
+        for (approval, turn, item) in approvals {
+            let body = Body::ApprovalExpired { approval };
+            self.record(Draft::new(body).turn(turn).item(item).text(reason), cx, out);
         }
-        let questions: Vec<_> = self.questions.values().filter(|open| of(open.turn)).cloned().collect();
-        for open in questions {
-            let body = Body::QuestionExpired { question: open.request.question };
-            self.record(Draft::new(body).turn(open.turn).text(reason), cx, out);
+        let questions: Vec<_> = self
+            .questions
+            .values()
+            .map(|ask| &ask.whole)
+            .filter(|open| of(open.turn))
+            .map(|open| (open.request.question, open.turn))
+            .collect();
+        for (question, turn) in questions {
+            let body = Body::QuestionExpired { question };
+            self.record(Draft::new(body).turn(turn).text(reason), cx, out);
         }
     }
 

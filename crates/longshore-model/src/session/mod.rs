@@ -10,6 +10,7 @@
 //! [`Session::handle`] decides, [`Session::apply`] remembers. Deciding records events and applies each at once, so
 //! a session that is rebuilt by applying its log stands exactly where it stood.
 
+mod acts;
 mod agent;
 mod apply;
 mod asks;
@@ -36,10 +37,11 @@ use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
 use crate::time::Timestamp;
 use crate::usage::Usage;
 
-use parts::{Asked, Link, OpenDelegation, OpenItem, OpenKind, Taken, Turn, Unheard};
+use acts::Acts;
+use parts::{AskEntry, Asked, Link, OpenDelegation, OpenItem, OpenKind, Taken, Turn, Unheard};
 use past::RecordPiece;
 
-pub use asks::ASKS_LIMIT;
+pub use asks::{ASKS_BYTES, ASKS_LIMIT};
 pub use handing::GO_ON;
 pub use past::RecordPlace;
 pub use row::title_of;
@@ -134,6 +136,7 @@ pub struct Session {
     opened: Opened,
     created_at: Timestamp,
     updated_at: Timestamp,
+    acts: Acts,
     head: Seq,
 
     title: String,
@@ -176,11 +179,11 @@ pub struct Session {
     keys: HashMap<String, Taken>,
     open: BTreeMap<ItemId, OpenItem>,
     ended: HashSet<ItemId>,
-    approvals: BTreeMap<ApprovalId, OpenApproval>,
+    approvals: BTreeMap<ApprovalId, AskEntry<OpenApproval>>,
     approvals_past: HashMap<ApprovalId, Asked<ApprovalDecision>>,
     /// Asks are being refused because too many wait, and that was said.
     refusing: bool,
-    questions: BTreeMap<QuestionId, OpenQuestion>,
+    questions: BTreeMap<QuestionId, AskEntry<OpenQuestion>>,
     questions_past: HashMap<QuestionId, Asked<QuestionAnswer>>,
 
     usage: Usage,
@@ -221,6 +224,7 @@ impl Session {
             opened,
             created_at: at,
             updated_at: at,
+            acts: Acts::since(at),
             head: Seq::ZERO,
             native: None,
             imported: None,

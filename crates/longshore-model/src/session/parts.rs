@@ -18,6 +18,17 @@ pub(super) enum Link {
     Ending(SleepCause),
 }
 
+/// Something that an agent asks and that waits.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct AskEntry<T> {
+    /// As it was asked.
+    pub(super) whole: T,
+    /// As a row has it. It is made once: rows are written with every change.
+    pub(super) brief: T,
+    /// How large it is.
+    pub(super) bytes: usize,
+}
+
 /// The turn that runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Turn {

@@ -14,15 +14,21 @@ pub(super) const PREVIEW_CHARS: usize = 240;
 impl Session {
     /// The session as lists and those who look on get it: long texts that wait are cut.
     pub fn row(&self) -> SessionInfo {
-        let mut row = self.info();
+        let mut row = self.without_asks();
         row.queue.iter_mut().for_each(brief::prompt);
-        row.approvals.iter_mut().for_each(brief::approval);
-        row.questions.iter_mut().for_each(brief::question);
+        row.approvals = self.approvals.values().map(|ask| ask.brief.clone()).collect();
+        row.questions = self.questions.values().map(|ask| ask.brief.clone()).collect();
         row
     }
 
     /// The session as it stands, with all that waits in it whole.
     pub fn info(&self) -> SessionInfo {
+        let approvals = self.approvals.values().map(|ask| ask.whole.clone()).collect();
+        let questions = self.questions.values().map(|ask| ask.whole.clone()).collect();
+        SessionInfo { approvals, questions, ..self.without_asks() }
+    }
+
+    fn without_asks(&self) -> SessionInfo {
         let child_waits = self.delegations.values().any(|open| open.waiting);
         let asks = !self.approvals.is_empty() || !self.questions.is_empty();
         let activity = match (self.closed, self.link, self.turn) {
@@ -51,7 +57,7 @@ impl Session {
             repo: self.git.as_ref().and_then(|git| git.remote.clone()),
             status,
             created_at: self.created_at,
-            updated_at: self.updated_at,
+            updated_at: self.acts.last(),
             preview: self.preview(),
             metadata: metadata
                 .into_iter()
@@ -72,8 +78,8 @@ impl Session {
             queue: self.queue.iter().map(QueuedPrompt::without_data).collect(),
             queue_held: self.has_held(),
             cut_by_restart: self.cut && !self.closed,
-            approvals: self.approvals.values().cloned().collect(),
-            questions: self.questions.values().cloned().collect(),
+            approvals: Vec::new(),
+            questions: Vec::new(),
             usage: self.usage,
             context_percent: self.usage.context_percent(),
             cost_usd: self.cost_usd,

@@ -181,7 +181,7 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
-        let Some(open) = self.approvals.get(&approval) else {
+        let Some(open) = self.approvals.get(&approval).map(|ask| &ask.whole) else {
             return Err(match self.approvals_past.get(&approval) {
                 Some(Asked::Answered(first)) => Refusal::AlreadyDecided(first.clone()),
                 Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),
@@ -210,7 +210,7 @@ impl Session {
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
-        let Some(open) = self.questions.get(&question) else {
+        let Some(open) = self.questions.get(&question).map(|ask| &ask.whole) else {
             return Err(match self.questions_past.get(&question) {
                 Some(Asked::Answered(first)) => Refusal::AlreadyAnswered(first.clone()),
                 Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),

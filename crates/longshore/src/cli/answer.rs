@@ -21,8 +21,8 @@ use crate::render::{Show, field_prompt, parse_answer, question_prompt};
     after_help = "An answer is a choice, its number, or your own words where the question takes them. Without answers they are asked for."
 )]
 pub(super) struct Answer {
-    /// The question or its session: an id or a part of it; `-` is the one that waits, when it is the only one
-    question: String,
+    /// The question or its session: an id or a part of it; the one that waits, or `-`, when it is the only one
+    question: Option<String>,
     /// The answers, one for each field, in their order
     answers: Vec<String>,
     /// Decline to answer
@@ -34,7 +34,7 @@ impl Answer {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let Waiting { questions, .. } = waiting(&mut client).await?;
-        let open = found(&questions, &self.question)?;
+        let open = found(&questions, self.question.as_deref().unwrap_or(reach::LATEST))?;
         let request = &open.request;
         let mut answers = Map::new();
         let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };

@@ -30,9 +30,9 @@ impl Close {
 #[derive(Debug, Args)]
 #[command(after_help = "The agent's own record of the conversation is the agent's, and stays.")]
 pub(super) struct Delete {
-    /// The session: an id or a part of it; `-` is the latest
+    /// The session: an id or a part of it; `-` is the latest, which is always asked about
     session: String,
-    /// Do not ask
+    /// Do not ask; not with `-`, which may be another one by now
     #[arg(long, short)]
     yes: bool,
 }
@@ -41,6 +41,12 @@ impl Delete {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let session = reach::session(&mut client, Some(&self.session)).await?;
+        if self.session == reach::LATEST && (self.yes || !std::io::stdin().is_terminal()) {
+            let what = format!("`-` is {} now, and nothing was deleted", called(&session));
+            return Err(
+                Fault::usage(what, "name the session by its id to delete it without being asked").into()
+            );
+        }
         if !self.yes && !is_meant(&session)? {
             return Err(Fault::usage("nothing was deleted", "`--yes` deletes without asking").into());
         }

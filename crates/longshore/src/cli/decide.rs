@@ -91,7 +91,13 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
     };
     let found: Vec<&OpenApproval> = approvals.iter().filter(fits).collect();
     match (&found[..], named) {
-        ([one], _) => Ok((id(one), Some(approval_brief(&one.request)))),
+        ([one], named) => {
+            if named.is_none() {
+                // Nobody named it, so that nobody need have read it.
+                eprintln!("{}", approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
+            }
+            Ok((id(one), Some(approval_brief(&one.request))))
+        }
         // It may be decided by now, and the hub knows by whom.
         ([], Some(name)) if name.len() == 36 => Ok((name, None)),
         ([], _) if approvals.is_empty() => {

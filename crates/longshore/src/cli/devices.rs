@@ -69,7 +69,8 @@ async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitC
     let Known { devices } = client.call("devices", json!({})).await?;
     let mut found: Vec<Device> = devices
         .into_iter()
-        .filter(|device| device.revoked_at.is_none())
+        // One that is revoked and not written down yet can be revoked again, which writes it down.
+        .filter(|device| device.revoked_at.is_none() || device.unsaved)
         .filter(|device| device.label == named || device.id.to_string().contains(&named.to_ascii_lowercase()))
         .collect();
     let device = match (found.pop(), found.len()) {

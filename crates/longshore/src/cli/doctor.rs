@@ -9,7 +9,7 @@ use anyhow::Result;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::table;
-use longshore_log::MemoryLog;
+use longshore_log::{MemoryLog, Unsound};
 use longshore_model::capability::AgentInfo;
 use longshore_session::Hub;
 use serde::{Deserialize, Serialize};
@@ -112,7 +112,13 @@ fn data(places: &Places) -> Finding {
         Ok(data) if data.permissions().mode() & 0o077 != 0 => {
             fault(format!("data folder: others can look into {path}"), format!("chmod 700 {path}"))
         }
-        Ok(_) => good(format!("data folder: {path}")),
+        Ok(_) => match rustix::fs::access(&places.data, rustix::fs::Access::WRITE_OK) {
+            Ok(()) => good(format!("data folder: {path}")),
+            Err(error) => fault(
+                format!("data folder: {path} cannot be written: {error}"),
+                "make it writable for you, or name another one with LONGSHORE_HOME",
+            ),
+        },
     }
 }
 
@@ -133,8 +139,11 @@ fn log(places: &Places) -> Finding {
     match longshore_log::quick_check(&places.data) {
         Ok(()) if !places.data.join("log.db").exists() => good("log: none yet"),
         Ok(()) => good("log: sound"),
-        Err(error) => fault(
-            format!("log: damaged ({error})"),
+        Err(error @ Unsound::OutOfReach(_)) => {
+            fault(format!("log: {error}"), "see to the data folder, and look again")
+        }
+        Err(error @ Unsound::Damaged(_)) => fault(
+            format!("log: {error}"),
             format!(
                 "stop the hub, move {} away, and put a backup there; `longshore import FILE` takes exports in",
                 places.data.join("log.db").display()
@@ -191,8 +200,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
     }];
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(Known { agents }) => {
-            let tried =
-                futures_util::future::join_all(agents.iter().map(|agent| tried(agent, asked(agent)))).await;
+            let tried = tried_all(&agents, asked).await;
             // What was verified here says nothing of the agents of another machine.
             let verified = match reach::named_url() {
                 Some(_) => AllVerified::new(),
@@ -218,6 +226,24 @@ fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>, verified: &AllVerif
 async fn asked(agent: &AgentInfo) -> Result<()> {
     let mut client = reach::running().await?;
     client.call::<Value>("models", json!({ "agent": agent.name })).await.map(|_| ())
+}
+
+/// What came of starting each. One program that is driven in several ways is tried once.
+async fn tried_all<'a, F: Future<Output = Result<()>>>(
+    agents: &'a [AgentInfo],
+    asked: impl Fn(&'a AgentInfo) -> F,
+) -> Vec<Option<Finding>> {
+    let is_first = |at: usize| agents[..at].iter().all(|other| other.path != agents[at].path);
+    let tried = agents.iter().enumerate().map(|(at, agent)| {
+        let asked = is_first(at).then(|| asked(agent));
+        async move {
+            match asked {
+                Some(asked) => tried(agent, asked).await,
+                None => None,
+            }
+        }
+    });
+    futures_util::future::join_all(tried).await
 }
 
 /// Has an agent start that seems to be well, and tells why it does not.
@@ -277,8 +303,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
                 let (hub, name) = (hub.clone(), agent.name.clone());
                 async move { Ok(hub.models(&name).await.map(|_| ())?) }
             };
-            let tried =
-                futures_util::future::join_all(agents.iter().map(|agent| tried(agent, asked(agent)))).await;
+            let tried = tried_all(&agents, asked).await;
             judged(&agents, tried, &verified::read(places))
         }
         Err(error) => vec![fault(format!("agents: {error}"), "longshore up says more")],
@@ -348,6 +373,16 @@ mod tests {
         assert!(!sick(&built_in, "it did not answer within 15 s").ok, "its server is down");
         let wrong = agent(&info(json!({ "remark": "CLAUDE_PATH names no program" })));
         assert!(!wrong.ok);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_opened_is_not_called_damaged() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        std::fs::create_dir(folder.path().join("log.db")).unwrap();
+        let closed = log(&places);
+        assert!(!closed.ok && closed.what.contains("cannot be looked at"), "{}", closed.what);
+        assert!(!closed.fix.unwrap().contains("backup"));
     }
 
     #[test]

@@ -12,6 +12,8 @@ pub(super) enum Typed {
     Line(String),
     /// Words for the turn that runs.
     Steer(String),
+    /// A line that was begun before anything was asked: a prompt, whatever is asked now.
+    Prompt(String),
     /// The key that stops the turn.
     Stop,
     /// The key that stops the turn, and the second time leaves.

@@ -47,6 +47,10 @@ struct LineState {
     asking: bool,
     /// Whether that answer is nobody's to read.
     secret: bool,
+    /// What stands in the line now.
+    line: String,
+    /// Whether it stood there, or began to, before an answer was asked for: then it is none.
+    begun_before: bool,
     color: bool,
     /// Whether there is nothing more to read.
     ended: bool,
@@ -127,6 +131,9 @@ impl InputLine {
     /// Whether the next line is an answer, and a secret one.
     pub(super) fn asking(&self, asking: bool, secret: bool) {
         let mut state = locked(&self.state);
+        if asking && !state.asking {
+            state.begun_before = !state.line.trim().is_empty();
+        }
         (state.asking, state.secret) = (asking, secret);
     }
 
@@ -156,12 +163,20 @@ fn read(
 ) {
     while let Ok(line) = editor.readline(PROMPT) {
         let line = line.replace("\\\n", "\n");
-        let asked = locked(state).asking;
+        let (asked, is_prompt) = {
+            let mut state = locked(state);
+            state.line.clear();
+            let begun_before = std::mem::take(&mut state.begun_before) && state.asking;
+            // A command is one whenever it was typed.
+            let is_prompt = begun_before && !line.trim_start().starts_with('/');
+            (state.asking && !is_prompt, is_prompt)
+        };
         if !asked && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
             // What cannot be kept is still said.
             let _ = editor.append_history(history);
         }
-        if typed.blocking_send(Typed::Line(line)).is_err() {
+        let what = if is_prompt { Typed::Prompt(line) } else { Typed::Line(line) };
+        if typed.blocking_send(what).is_err() {
             return;
         }
     }
@@ -222,7 +237,10 @@ impl Highlighter for LineRules {
     }
 
     fn highlight<'l>(&self, line: &'l str, _: usize) -> Cow<'l, str> {
-        match locked(&self.state).secret {
+        let mut state = locked(&self.state);
+        line.clone_into(&mut state.line);
+        state.begun_before &= !line.is_empty();
+        match state.secret {
             true => Cow::Owned("*".repeat(line.width())),
             false => Cow::Borrowed(line),
         }

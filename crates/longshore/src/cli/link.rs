@@ -28,7 +28,8 @@ pub(super) async fn sign_in(client: &mut Client) -> Option<String> {
     let wish = json!({ "mode": DeviceMode::Full, "label": label() });
     let made: Made = client.call("pair", wish).await.ok()?;
     let here = reach::url(&Places::find().ok()?).ok()?;
-    Some(entering(&here, &made.code))
+    // The code of the link: that of eight letters is refused once somebody on this machine has guessed at it.
+    Some(entering(&here, made.pair_url.split_once('#')?.1))
 }
 
 /// The address with which a browser is signed in without being asked for anything.

@@ -81,7 +81,9 @@ impl Ls {
         let mut client = reach::hub().await?;
         let (status, word) = self.status.map(Standing::asked).unzip();
         let word = word.flatten();
-        let mut query = json!({ "archived": self.archived, "limit": self.limit });
+        // What has ended is put away.
+        let archived = self.archived || self.status == Some(Standing::Ended);
+        let mut query = json!({ "archived": archived, "limit": self.limit });
         for (name, value) in [("q", self.words), ("status", status.map(str::to_owned)), ("agent", self.agent)]
         {
             if let Some(value) = value {

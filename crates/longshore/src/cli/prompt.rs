@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use longshore_model::id::{Seq, TurnId};
+use longshore_model::id::{PromptId, Seq, TurnId};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -33,6 +33,7 @@ pub(super) struct Prompt {
 
 #[derive(Deserialize)]
 struct Prompted {
+    prompt: PromptId,
     turn: TurnId,
     seq: Seq,
 }
@@ -49,7 +50,7 @@ impl Prompt {
             (false, false) => "queue",
         };
         let said = json!({ "session": session, "content": text, "when": when });
-        let Prompted { turn, seq } = client.call("prompt", said).await?;
+        let Prompted { prompt, turn, seq } = client.call("prompt", said).await?;
         let before = Seq(seq.0.saturating_sub(1));
         if self.detach {
             match as_json {
@@ -60,6 +61,6 @@ impl Prompt {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        Live::new(client, info, Until::Turn(turn), as_json).watch(before).await
+        Live::new(client, info, Until::Turn(turn), as_json).begun_by(prompt).watch(before).await
     }
 }

@@ -85,8 +85,7 @@ pub(super) fn token(places: &Places) -> Result<String> {
 fn trust(places: &Places) -> Trust {
     let ours = named_url().is_none().then(|| Running::read(places)).flatten();
     let authority = std::env::var_os("LONGSHORE_CA").filter(|path| !path.is_empty()).map(PathBuf::from);
-    let must_prove = named_url().is_none();
-    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority, must_prove }
+    Trust { fingerprint: ours.and_then(|running| running.fingerprint), authority }
 }
 
 /// Whether the hub may be told a token for which it cannot prove that it knows it: one that was named may, and so may the
@@ -138,7 +137,10 @@ async fn started(client: &mut Client) -> String {
 pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Client> {
     let places = Places::find()?;
     places.make_data()?;
-    let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log())?;
+    let log = std::fs::OpenOptions::new().create(true).append(true).mode(0o600).open(places.hub_log());
+    let log = log.with_context(|| {
+        format!("no hub runs, and none can be started: cannot write {}", places.hub_log().display())
+    })?;
     let said_before = log.metadata()?.len();
     let mut hub = std::process::Command::new(std::env::current_exe()?)
         .args(words)
@@ -174,10 +176,11 @@ fn last_words(places: &Places, said_before: u64) -> String {
     lines[lines.len().saturating_sub(5)..].join("\n")
 }
 
-/// What stands for the session that changed last, wherever a session is named.
+/// What stands for the session in which somebody last did something, wherever a session is named.
 pub(super) const LATEST: &str = "-";
 
-/// The session that a person means: an id or a part of it; nothing, or `-`, for the one that changed last.
+/// The session that a person means: an id or a part of it; nothing, or `-`, for the one in which
+/// somebody last did something.
 pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<SessionInfo> {
     #[derive(Deserialize)]
     struct Page {

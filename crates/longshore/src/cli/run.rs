@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::capability::Mode;
-use longshore_model::id::{Seq, TurnId};
+use longshore_model::id::{PromptId, Seq, TurnId};
 use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -42,6 +42,7 @@ pub(super) struct Run {
 
 #[derive(Deserialize)]
 struct Prompted {
+    prompt: PromptId,
     turn: TurnId,
 }
 
@@ -57,8 +58,8 @@ impl Run {
         }
         let session: SessionInfo = client.call("open", open).await?;
         let said: Value = json!({ "session": session.session_id, "content": text });
-        let Prompted { turn } = client.call("prompt", said).await?;
-        Live::new(client, session, Until::Turn(turn), json).watch(Seq::ZERO).await
+        let Prompted { prompt, turn } = client.call("prompt", said).await?;
+        Live::new(client, session, Until::Turn(turn), json).begun_by(prompt).watch(Seq::ZERO).await
     }
 }
 

@@ -78,7 +78,7 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
         put_line(json!({ "model": session.model, "models": models }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    put_line(session.model.as_deref().unwrap_or("default"))?;
+    put_line(clean(session.model.as_deref().unwrap_or("default")))?;
     for ModelInfo { id, title, .. } in &models {
         put_line(format_args!("  {}  {}", clean(id), clean(title)))?;
     }

@@ -38,29 +38,43 @@ pub(super) fn put(text: impl std::fmt::Display) -> std::io::Result<()> {
     out.flush()
 }
 
-/// Text without the controls that JSON leaves as they are and terminals obey, from U+007F to U+009F. They are written as JSON
-/// writes them; in what is shown to people there are none.
+/// Text without what a terminal obeys, but for the colours and the way to the beginning of a line that are ours. The rest is
+/// written as JSON writes it. What is not ours is cleaned before: this is for what somebody forgot.
 pub(super) struct Plain<T>(pub(super) T);
 
 impl<T: std::fmt::Display> std::fmt::Display for Plain<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         struct Escaping<'a, 'b>(&'a mut std::fmt::Formatter<'b>);
         impl std::fmt::Write for Escaping<'_, '_> {
-            fn write_str(&mut self, text: &str) -> std::fmt::Result {
-                for piece in text.split_inclusive(|c| ('\u{7f}'..='\u{9f}').contains(&c)) {
-                    match piece.chars().next_back().filter(|c| ('\u{7f}'..='\u{9f}').contains(c)) {
-                        Some(control) => {
-                            let plain = &piece[..piece.len() - control.len_utf8()];
-                            write!(self.0, "{plain}\\u{:04x}", u32::from(control))?;
-                        }
-                        None => self.0.write_str(piece)?,
+            fn write_str(&mut self, mut text: &str) -> std::fmt::Result {
+                while let Some(at) = text.find(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
+                    let (plain, rest) = text.split_at(at);
+                    self.0.write_str(plain)?;
+                    let ours = ours(rest);
+                    let control = rest.chars().next().unwrap_or_default();
+                    if ours > 0 {
+                        self.0.write_str(&rest[..ours])?;
+                    } else {
+                        write!(self.0, "\\u{:04x}", u32::from(control))?;
                     }
+                    text = &rest[ours.max(control.len_utf8())..];
                 }
-                Ok(())
+                self.0.write_str(text)
             }
         }
         std::fmt::Write::write_fmt(&mut Escaping(f), format_args!("{}", self.0))
     }
+}
+
+/// How long the control sequence is that this begins with, when it is one of ours: an end of a line, a line that is taken
+/// back, a colour.
+fn ours(text: &str) -> usize {
+    if let Some(fixed) = ["\r\n", "\r\x1b[2K", "\x1b[2K"].iter().find(|fixed| text.starts_with(**fixed)) {
+        return fixed.len();
+    }
+    let Some(rest) = text.strip_prefix("\x1b[") else { return 0 };
+    let figures = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';').len();
+    if rest[figures..].starts_with('m') { "\x1b[".len() + figures + 1 } else { 0 }
 }
 
 /// The same, with the end of a line.
@@ -245,4 +259,18 @@ pub(super) fn typed_lines() -> mpsc::Receiver<Typed> {
 pub(super) fn now() -> Timestamp {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_somebody_forgot_to_clean_is_obeyed_by_no_terminal() {
+        let hostile = "mm\x1b]0;EVIL\x07\x1b[2J\u{9b}2J\r\x08";
+        let shown = Plain(format_args!("model {hostile}\n")).to_string();
+        assert_eq!(shown, "model mm\\u001b]0;EVIL\\u0007\\u001b[2J\\u009b2J\\u000d\\u0008\n");
+        let ours = "\r\x1b[2K\x1b[1;35m>\x1b[0m a\tb\r\n";
+        assert_eq!(Plain(ours).to_string(), ours);
+    }
 }

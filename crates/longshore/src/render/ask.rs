@@ -12,6 +12,8 @@ use super::{diff, markdown};
 
 /// Changes that are to be decided on are folded later than those that are only told.
 const FOLD: usize = 200;
+/// How many lines of a command stand in a list.
+const LISTED: usize = 3;
 
 /// An approval as a box: what would happen, why the agent wants it, which key answers what.
 ///
@@ -79,16 +81,28 @@ pub fn approval_brief(request: &ApprovalRequest) -> String {
 /// In a few words, for whoever reads the decision later.
 pub(super) fn brief(subject: &Subject) -> String {
     match subject {
-        Subject::Command { command, .. } => {
-            format!("run {}", super::shell::unwrapped(command).lines().next().unwrap_or_default())
-        }
+        Subject::Command { command, .. } => format!("run {}", on_one_line(&super::shell::unwrapped(command))),
         Subject::Edit { changes, .. } => match changes.as_slice() {
-            [change] => format!("{} {}", diff::verb(change).to_lowercase(), change.path),
+            [change] => format!("{} {}", diff::verb(change).to_lowercase(), on_one_line(&change.path)),
             changes => format!("change {} files", changes.len()),
         },
-        Subject::Tool { name, .. } => format!("use {name}"),
+        Subject::Tool { name, .. } => format!("use {}", on_one_line(name)),
         Subject::Plan { .. } => "go ahead with its plan".to_owned(),
         Subject::Permissions { .. } => "have more permissions".to_owned(),
+    }
+}
+
+/// A text of several lines on one, with what has no shape of its own written out. Of many lines the first and the last are
+/// there, and how many are between them: the list of what waits is decided on, too.
+fn on_one_line(text: &str) -> String {
+    let shown = reveal(text);
+    let lines: Vec<&str> = shown.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    match lines[..] {
+        [] => String::new(),
+        [first, .., last] if lines.len() > LISTED => {
+            format!("{first} … +{} lines … {last}", lines.len() - 2)
+        }
+        _ => lines.join(" ⏎ "),
     }
 }
 
@@ -340,6 +354,19 @@ mod tests {
             shown(subject, None, 80)
                 .starts_with("╭─ Use this tool?\n│ linear.close\n│ {\n│   \"id\": 7\n│ }\n│\n│ y once")
         );
+    }
+
+    #[test]
+    fn nothing_hides_behind_the_first_line_of_a_command_in_a_list() {
+        let listed = |command: &str| {
+            brief(&Subject::Command { command: command.to_owned(), cwd: None, always: Vec::new() })
+        };
+        assert_eq!(listed(&format!("ls{}rm -rf ~", "\n".repeat(40))), "run ls ⏎ rm -rf ~");
+        let many: String = (0..40).map(|at| format!("echo {at}\n")).collect();
+        assert_eq!(listed(&(many + "rm -rf ~")), "run echo 0 … +39 lines … rm -rf ~");
+        assert_eq!(listed("ls\rrm -rf ~"), "run ls\\rrm -rf ~");
+        assert_eq!(listed("ls \u{202e}~ fr- mr\u{200b}"), "run ls \\u{202e}~ fr- mr\\u{200b}");
+        assert_eq!(listed("/bin/bash -lc 'make test'"), "run make test");
     }
 
     #[test]

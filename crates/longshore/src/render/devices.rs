@@ -22,6 +22,7 @@ pub fn devices_table(devices: &[Device], now: Timestamp, style: &Style) -> Strin
     let ago = |at: Timestamp| human::ago(now.millis_since(at));
     let row = |device: &Device| {
         let last = match (device.revoked_at, device.last_used_at) {
+            (Some(at), _) if device.unsaved => format!("revoked {}, not written down yet", ago(at)),
             (Some(at), _) => format!("revoked {}", ago(at)),
             (None, Some(at)) => ago(at),
             (None, None) => String::new(),
@@ -53,4 +54,26 @@ pub fn devices_tsv(devices: &[Device]) -> String {
         ])
     };
     devices.iter().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_revocation_that_a_restart_would_undo_is_told_from_one_that_holds() {
+        let device = |unsaved: bool| -> Device {
+            serde_json::from_value(serde_json::json!({
+                "id": "01931f5e-7a2b-7c3d-8e4f-a1b2c3d4e5f6", "label": "phone", "mode": "full",
+                "createdAt": "2026-01-01T00:00:00.000000Z", "revokedAt": "2026-01-01T00:00:00.000000Z",
+                "unsaved": unsaved,
+            }))
+            .unwrap()
+        };
+        let shown = |unsaved: bool| {
+            let now = device(unsaved).created_at.plus_millis(60_000);
+            devices_table(&[device(unsaved)], now, &Style { width: 120, ..Style::default() })
+        };
+        assert!(shown(true).contains("not written down yet") && !shown(false).contains("not written down"));
+    }
 }

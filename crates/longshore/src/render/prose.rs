@@ -19,6 +19,8 @@ pub(super) struct Prose {
     fence: String,
     /// The rows of the paragraph that is being written that were handed out already.
     rows: Vec<Line>,
+    /// How wide they are: the paragraph ends as wide as it began, whatever becomes of the terminal.
+    rows_width: usize,
     /// How long that paragraph was when rows were last looked for.
     looked_at: usize,
 }
@@ -51,6 +53,7 @@ impl Prose {
 
     /// The rows of the paragraph that is being written that nothing can change any more: all but the last.
     fn more_rows(&mut self, width: usize, style: &Style) -> Vec<Line> {
+        let width = self.width_of_rows(width);
         let unfinished = clean(&self.unfinished);
         let Some((gap, source)) = self.cutter.paragraph(&unfinished) else { return Vec::new() };
         // Not for every word, and not for what is no paragraph any more but a flood: that comes with its end.
@@ -72,7 +75,12 @@ impl Prose {
         }
         lines.extend(rows.iter().skip(self.rows.len()).cloned());
         self.rows = rows;
+        self.rows_width = width;
         lines
+    }
+
+    fn width_of_rows(&self, width: usize) -> usize {
+        if self.rows.is_empty() { width } else { self.rows_width }
     }
 
     /// The text is over, as far as it was streamed.
@@ -98,7 +106,9 @@ impl Prose {
     /// Whether the rows that were handed out are the beginning of what comes.
     fn is_continued_by(&self, rest: &[Piece], width: usize, style: &Style) -> bool {
         match rest.first().map(|piece| &piece.content) {
-            Some(Content::Block(source)) => block(source, width, style).starts_with(&self.rows),
+            Some(Content::Block(source)) => {
+                block(source, self.width_of_rows(width), style).starts_with(&self.rows)
+            }
             Some(Content::FenceOpen(_) | Content::FenceLine(_)) | None => self.rows.is_empty(),
         }
     }
@@ -127,6 +137,7 @@ impl Prose {
     fn draw(&mut self, pieces: &[Piece], width: usize, style: &Style) -> Vec<Line> {
         let mut lines = Vec::new();
         for piece in pieces {
+            let block_width = self.width_of_rows(width);
             let rows = std::mem::take(&mut self.rows);
             self.looked_at = 0;
             if piece.gap && rows.is_empty() {
@@ -134,7 +145,7 @@ impl Prose {
             }
             match &piece.content {
                 Content::Block(source) => {
-                    let drawn = block(source, width, style);
+                    let drawn = block(source, block_width, style);
                     let known = if drawn.starts_with(&rows) { rows.len() } else { 0 };
                     lines.extend(drawn.into_iter().skip(known));
                 }

@@ -227,6 +227,60 @@ async fn keys_and_commands_stop_change_the_mode_deny_with_a_reason_and_remember(
 }
 
 #[tokio::test]
+async fn what_was_begun_before_an_approval_came_up_is_a_prompt_and_no_answer() {
+    let rig = Rig::with(json!([
+        { "do": [
+            { "say": "One moment. ".repeat(40), "delay_ms": 40 },
+            { "call": "exec_command", "args": { "cmd": "touch made" } },
+        ] },
+        { "do": [{ "say": "Understood." }], "repeat": "forever" },
+    ]))
+    .await;
+    let mut talk = rig.open("ask").await;
+    let mut person = Terminal::attach(&rig);
+    person.until("/help").await;
+    person.press("make it\r").await;
+    person.until("Writing").await;
+    person.press("no worries, also update the docs").await;
+    person.until("your answer: y").await;
+    person.press("\r").await;
+    person.until("queued").await;
+    person.until("your answer: y").await;
+    person.press("y\r").await;
+    person.until("allowed once").await;
+    talk.until("both prompts", |talk| prompts(talk).len() == 2).await;
+    assert_eq!(prompts(&talk), ["make it", "no worries, also update the docs"]);
+    assert!(rig.work().join("made").exists());
+}
+
+#[tokio::test]
+async fn words_that_steer_a_turn_stand_on_the_screen() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "It goes on. ".repeat(60), "delay_ms": 40 }] },
+        { "do": [{ "say": "Heard." }], "repeat": "forever" },
+    ]))
+    .await;
+    let mut talk = rig.open("full").await;
+    let mut person = Terminal::attach(&rig);
+    person.until("/help").await;
+    person.press("talk to me\r").await;
+    person.until("Writing").await;
+    person.press("mind the gap\u{13}").await;
+    talk.until("both prompts", |talk| prompts(talk).len() == 2).await;
+    person.until("Heard.").await;
+    person.until("/help").await;
+    person.press("\u{4}").await;
+    let (_, shown) = person.ends().await;
+    assert!(!shown.contains("queued"), "it was heard at once: {shown}");
+    let mut glass = Glass::default();
+    glass.show(&shown);
+    let rows: Vec<String> = glass.rows.iter().map(|row| row.iter().collect::<String>()).collect();
+    for words in ["> talk to me", "> mind the gap"] {
+        assert_eq!(rows.iter().filter(|row| row.trim_end() == words).count(), 1, "{words}: {rows:#?}");
+    }
+}
+
+#[tokio::test]
 async fn a_pipe_says_its_lines_and_leaves_when_they_are_answered() {
     let rig = Rig::with(json!([{ "do": [{ "say": "Heard you." }] }])).await;
     let mut talk = rig.open("full").await;

@@ -215,15 +215,18 @@ async fn the_owners_token_is_told_to_nobody_but_the_hub_that_knows_it() {
         "hello",
     ];
     for says in answers {
-        let (at, heard) = pretender(says).await;
-        let asked = home.longshore(&["ls"]).env("LONGSHORE_BIND", &at).output();
-        let asked = tokio::time::timeout(WITHIN, asked).await.expect("it did not end").unwrap();
-        let told = String::from_utf8_lossy(&asked.stderr).into_owned();
-        assert_eq!(asked.status.code(), Some(6), "{says}: {told}");
-        assert!(told.contains("not this hub") && told.contains("was not sent"), "{says}: {told}");
-        let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
-        assert!(heard.contains("/prove") && !heard.contains(&token), "{heard}");
-        assert!(!heard.to_lowercase().contains("authorization"), "{heard}");
+        for variable in ["LONGSHORE_BIND", "LONGSHORE_URL"] {
+            let (at, heard) = pretender(says).await;
+            let at = if variable == "LONGSHORE_URL" { format!("http://{at}") } else { at };
+            let asked = home.longshore(&["ls"]).env(variable, &at).output();
+            let asked = tokio::time::timeout(WITHIN, asked).await.expect("it did not end").unwrap();
+            let told = String::from_utf8_lossy(&asked.stderr).into_owned();
+            assert_eq!(asked.status.code(), Some(6), "{variable}: {says}: {told}");
+            assert!(told.contains("not this hub") && told.contains("was not sent"), "{says}: {told}");
+            let heard = String::from_utf8_lossy(&heard.lock().unwrap()).into_owned();
+            assert!(heard.contains("/prove") && !heard.contains(&token), "{heard}");
+            assert!(!heard.to_lowercase().contains("authorization"), "{heard}");
+        }
     }
     let other = Home::with(&["--bind", "127.0.0.1:0"]).await;
     let at = other.url.strip_prefix("http://").unwrap();

@@ -89,6 +89,71 @@ async fn a_hub_that_is_killed_and_never_started_again_leaves_no_process_behind()
     until("all of it is gone", || marked(&run).is_empty()).await;
 }
 
+/// Two agents that each start something that leaves its group, its parent and its environment behind.
+const SECRETIVE: &str = r#"
+[agents.one]
+driver = "acp"
+command = ["sh", "-c", "(setsid env -i sleep 7101 &); echo up > one.txt; while :; do sleep 0.1; done"]
+[agents.two]
+driver = "acp"
+command = ["sh", "-c", "(setsid env -i sleep 7102 &); echo up > two.txt; while :; do sleep 0.1; done"]
+"#;
+
+/// The processes that one of these started and nobody can tell by their looks, but for where they run.
+fn secret(rig: &Rig) -> Vec<i32> {
+    let work = rig.work();
+    processes(|at| {
+        let environment = std::fs::read(at.join("environ")).unwrap_or_default();
+        let command = std::fs::read(at.join("cmdline")).unwrap_or_default();
+        let here = std::fs::read_link(at.join("cwd")).is_ok_and(|cwd| cwd == work);
+        here && environment.is_empty() && command.starts_with(b"sleep")
+    })
+}
+
+#[tokio::test]
+async fn what_left_all_behind_ends_with_a_hub_that_is_killed_or_stopped() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.kill().await;
+    std::fs::write(rig.folder.path().join("longshore/config.toml"), SECRETIVE).unwrap();
+    let leashes = rig.folder.path().join("longshore/data/leashes");
+    let is_written = |pid: &i32| {
+        let files = std::fs::read_dir(&leashes).into_iter().flatten().flatten();
+        let written: String = files.filter_map(|file| std::fs::read_to_string(file.path()).ok()).collect();
+        written.contains(&format!("\n{pid} "))
+    };
+    let open_both = async |rig: &Rig| {
+        for agent in ["one", "two"] {
+            rig.open_with(agent, "ask").await;
+        }
+        until("both run", || secret(rig).len() >= 2).await;
+        secret(rig)
+    };
+    rig.start().await;
+    let pids = open_both(&rig).await;
+    until("all are written down", || pids.iter().all(is_written)).await;
+    use std::os::unix::fs::PermissionsExt;
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&leashes), 0o700);
+    for file in std::fs::read_dir(&leashes).unwrap().flatten() {
+        assert_eq!(mode(&file.path()), 0o600);
+    }
+    rig.kill().await;
+    rig.start().await;
+    until("the next hub ends them", || secret(&rig).iter().all(|pid| !pids.contains(pid))).await;
+
+    // One that is stopped knows that they are its own, whichever agent started them.
+    open_both(&rig).await;
+    assert!(rig.longshore().arg("down").status().await.unwrap().success());
+    rig.gone().await;
+    assert_eq!(secret(&rig), Vec::<i32>::new());
+
+    rig.start().await;
+    let pids = open_both(&rig).await;
+    until("all are written down", || pids.iter().all(is_written)).await;
+    rig.kill().await;
+    until("the shell that waits ends them", || secret(&rig).iter().all(|pid| !pids.contains(pid))).await;
+}
+
 #[tokio::test]
 async fn what_a_killed_agent_ran_is_gone_with_it() {
     let rig = Rig::with(json!([])).await;

@@ -4,7 +4,7 @@ use std::process::{Output, Stdio};
 
 use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::rig::{Rig, WITHIN};
 
@@ -34,6 +34,21 @@ fn err(output: &Output) -> String {
 
 fn json_of(output: &Output) -> Value {
     serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{}{}", out(output), err(output)))
+}
+
+/// How the hub answers to a pairing code.
+async fn consumed(url: &str, body: &str) -> u16 {
+    let host = url.strip_prefix("http://").unwrap();
+    let mut tcp = tokio::net::TcpStream::connect(host).await.unwrap();
+    let request = format!(
+        "POST /pair/consume HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-type: application/json\r\n\
+         content-length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    tcp.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    tcp.read_to_string(&mut answer).await.unwrap();
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
 /// The one port on which a hub that is started by the way listens.
@@ -95,7 +110,7 @@ async fn a_hub_is_left_in_the_background_and_a_browser_is_let_in_once() {
     assert_eq!(json_of(&open)["opened"], true, "{}", err(&open));
     let link = json_of(&open)["url"].as_str().unwrap().to_owned();
     let (before, code) = link.split_once("/pair?enter#").expect("a link that signs in");
-    assert_eq!((before, code.len()), (url.as_str(), 8), "{link}");
+    assert_eq!((before, code.len()), (url.as_str(), 24), "nobody can guess it: {link}");
 
     // What the browser is started with holds no code: everybody can read that.
     let mut pace = tokio::time::interval(std::time::Duration::from_millis(20));
@@ -112,6 +127,13 @@ async fn a_hub_is_left_in_the_background_and_a_browser_is_let_in_once() {
     let page = shown.strip_prefix("file://").unwrap();
     assert!(std::fs::read_to_string(page).unwrap().contains(&link));
     assert_eq!(std::fs::metadata(page).unwrap().permissions().mode() & 0o777, 0o600);
+
+    for _ in 0..12 {
+        let guess = json!({ "code": "AAAAAAAA" }).to_string();
+        assert_ne!(consumed(&url, &guess).await, 200);
+    }
+    let used = json!({ "code": code }).to_string();
+    assert_eq!(consumed(&url, &used).await, 200, "whoever guesses here keeps nobody out");
 
     let printed = told(&rig, &["open"], "", &[]).await;
     assert!(out(&printed).trim().starts_with(&format!("{url}/pair?enter#")), "{}", out(&printed));
@@ -267,13 +289,87 @@ async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
     let nothing = longshore(&rig, &["resume", "-"]).await;
     assert_eq!(nothing.status.code(), Some(5), "{}", err(&nothing));
     assert!(out(&longshore(&rig, &["resume", "--all"]).await).contains("no session was interrupted"));
-    let unmeant = longshore(&rig, &["delete", "-"]).await;
+    let id = json_of(&longshore(&rig, &["ls", "--json"]).await)["sessions"][0]["sessionId"].clone();
+    let id = id.as_str().unwrap();
+    let unmeant = longshore(&rig, &["delete", id]).await;
     assert!(unmeant.status.code() == Some(2) && err(&unmeant).contains("--yes"), "{}", err(&unmeant));
+    for yes in [&["delete", "-"][..], &["delete", "-", "--yes"]] {
+        let latest = longshore(&rig, yes).await;
+        let told = err(&latest);
+        assert!(latest.status.code() == Some(2) && told.contains("a word"), "it is named: {told}");
+    }
     assert!(longshore(&rig, &["search", "heron"]).await.status.success());
-    let deleted = longshore(&rig, &["delete", "-", "--yes"]).await;
+    let closed = longshore(&rig, &["close", "-"]).await;
+    assert!(out(&closed).contains("(a word): ended"), "{}{}", out(&closed), err(&closed));
+    let ended = longshore(&rig, &["ls", "--status", "ended", "--json"]).await;
+    assert_eq!(json_of(&ended)["sessions"][0]["sessionId"], *id, "{}", out(&ended));
+    let deleted = longshore(&rig, &["delete", id, "--yes"]).await;
     assert!(out(&deleted).contains("deleted"), "{}{}", out(&deleted), err(&deleted));
     assert_eq!(out(&longshore(&rig, &["ls"]).await), "");
     assert_eq!(longshore(&rig, &["search", "heron"]).await.status.code(), Some(1));
+}
+
+#[tokio::test]
+async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes_on() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let rig = Rig::with(json!([{ "do": [slow] }])).await;
+    let mut talk = rig.open("full").await;
+    let first = talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
+    let id = talk.session.to_string();
+    let queued = |event: &Event| matches!(event.body, Body::PromptQueued { .. });
+    let prompt = async |words: &'static str| {
+        let mut command = rig.longshore();
+        command.args(["prompt", &id, words]).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let ended = async |running: tokio::process::Child| {
+        tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
+    };
+    let mine = prompt("mine").await;
+    talk.until_event("mine waits", queued).await;
+    // It has to listen to signals before it is sent one.
+    talk.until("mine waits", |talk| talk.events.iter().filter(|event| queued(event)).count() == 2).await;
+    let pid = rustix::process::Pid::from_raw(mine.id().unwrap() as i32).unwrap();
+    until_it_catches(mine.id().unwrap()).await;
+    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    let mine = ended(mine).await;
+    assert!(
+        mine.status.code() == Some(130) && err(&mine).contains("taken back"),
+        "{}{}",
+        out(&mine),
+        err(&mine)
+    );
+    let held = prompt("held").await;
+    talk.until("held waits", |talk| talk.events.iter().filter(|event| queued(event)).count() == 3).await;
+    assert_eq!(talk.end_of(first), None, "the turn of others goes on: {}", talk.story());
+    talk.call("interrupt", json!({})).await.unwrap();
+    let held = ended(held).await;
+    assert!(
+        held.status.code() == Some(130) && out(&held).contains("queue send"),
+        "{}{}",
+        out(&held),
+        err(&held)
+    );
+}
+
+/// Waits until a process catches SIGINT.
+async fn until_it_catches(pid: u32) {
+    let catches = || {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mask =
+            status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap_or("0").trim().to_owned();
+        u64::from_str_radix(&mask, 16).is_ok_and(|mask| mask & 0b10 != 0)
+    };
+    super::rig::until("it listens to signals", catches).await;
+}
+
+#[tokio::test]
+async fn a_doctor_blames_no_agent_for_what_it_cannot_be_asked() {
+    let rig = Rig::with(json!([])).await;
+    let told = out(&longshore(&rig, &["doctor"]).await);
+    assert!(told.contains("✓ Codex (headless): "), "{told}");
+    assert!(!told.contains("does not start"), "{told}");
 }
 
 #[tokio::test]
@@ -303,6 +399,12 @@ async fn a_question_is_answered_by_a_choice_its_number_or_not_at_all() {
     assert!(inbox.starts_with("answer\t") && inbox.contains("Which colour?"), "{inbox}");
     let wrong = longshore(&rig, &["answer", "ffffffff", "Red"]).await;
     assert_eq!(wrong.status.code(), Some(3), "{}", err(&wrong));
+    let unsaid = longshore(&rig, &["answer"]).await;
+    assert!(
+        err(&unsaid).contains("Which colour?") || err(&unsaid).contains("Colour"),
+        "the only one that waits is meant: {}",
+        err(&unsaid)
+    );
     let many = longshore(&rig, &["answer", "-", "Red", "Blue"]).await;
     assert_eq!(many.status.code(), Some(2), "{}", err(&many));
     let answered = longshore(&rig, &["answer", &open.request.question.to_string(), "2"]).await;

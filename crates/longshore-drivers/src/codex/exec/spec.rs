@@ -64,6 +64,10 @@ impl AgentSpec for Spec {
         Channel::Turns
     }
 
+    fn models_of(&self) -> Option<&str> {
+        Some(codex::NAME)
+    }
+
     fn driver(&self) -> Box<dyn Driver> {
         Box::new(Exec::new())
     }

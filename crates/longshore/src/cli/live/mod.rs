@@ -62,8 +62,18 @@ impl Watched {
 struct Said {
     prompt: PromptId,
     turn: TurnId,
-    /// Whether the screen shows it as it was typed, right where its turn begins.
-    shown: bool,
+    echo: Echo,
+}
+
+/// Where the screen shows a prompt as it was typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Echo {
+    /// Right where its turn begins.
+    InPlace,
+    /// Above what came since.
+    Above,
+    /// Nowhere: the key that sent it took it out of the line.
+    Nowhere,
 }
 
 pub(super) struct Live {
@@ -85,6 +95,8 @@ pub(super) struct Live {
     /// The turn that runs.
     turn: Option<TurnId>,
     said: Vec<Said>,
+    /// The prompt whose turn is watched, as long as it waits behind the turn of somebody else.
+    queued: Option<PromptId>,
     /// Whether the key that stops and leaves was pressed, and nothing happened since.
     interrupted: bool,
     /// Whether there is nothing more to read: the watch ends with what was said.
@@ -144,10 +156,17 @@ impl Live {
             commands: before.commands.clone(),
             turn: None,
             said: Vec::new(),
+            queued: None,
             before,
             interrupted: false,
             leaving: false,
         }
+    }
+
+    /// The prompt that begins the turn that is watched. As long as it waits behind the turn of somebody else, it is what
+    /// is taken back.
+    pub(super) fn begun_by(self, prompt: PromptId) -> Self {
+        Self { queued: Some(prompt), ..self }
     }
 
     /// Watches from `after` on. The exit code tells how the turn ended.
@@ -180,10 +199,10 @@ impl Live {
                 }
                 news = self.client.news() => {
                     let Ok(news) = news else { return Err(self.lost()?.into()) };
-                    if let Some(outcome) = self.news(news).await? {
+                    if let Some(ended) = self.news(news).await? {
                         self.screen.settled()?;
                         self.screen.print(&self.renderer.finish())?;
-                        return Ok(Watched::Turn(outcome));
+                        return Ok(ended);
                     }
                 }
                 typed = self.hand.typed() => match typed {
@@ -247,7 +266,7 @@ impl Live {
         Ok(self.screen.draw(shown)?)
     }
 
-    async fn news(&mut self, news: News) -> Result<Option<TurnOutcome>> {
+    async fn news(&mut self, news: News) -> Result<Option<Watched>> {
         let (json, event) = match news {
             News::Event(json, event) => (json, event),
             News::Resume(session, after) => {
@@ -271,44 +290,52 @@ impl Live {
                 self.ask_person()?;
             }
         }
+        let ended = self.ended_by(&event);
         self.keep_up_with(&event);
-        Ok(self.ended_by(&event))
+        Ok(ended)
     }
 
     /// What an event adds to the screen.
     fn shown(&mut self, event: &Event) -> String {
-        let of_ours = |said: &&Said| Some(said.turn) == event.turn;
-        let mine = self.said.iter().find(of_ours).map(|said| said.shown);
+        let echo = |prompt: PromptId| {
+            self.said.iter().find(|said| said.prompt == prompt).map_or(Echo::Nowhere, |said| said.echo)
+        };
         match &event.body {
             Body::ApprovalRequested(request) if is_settled(event, &self.before) => {
                 self.renderer.decided_since(event, request);
                 String::new()
             }
             // It stands there as it was typed.
-            Body::UserMessage { .. } if mine == Some(true) => {
+            Body::UserMessage { prompt: Some(prompt), .. } if echo(*prompt) == Echo::InPlace => {
                 drop(self.renderer.event(event));
                 String::new()
             }
-            Body::PromptQueued { prompt, .. } if self.is_typed_here(*prompt) => match self.turn {
-                Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
-                None => String::new(),
-            },
+            // The agent hears it in the turn that runs; the message itself comes next.
+            Body::PromptQueued { turn_id, .. } if self.turn == Some(*turn_id) => String::new(),
+            Body::PromptQueued { prompt, .. } if self.screen.has_line() && echo(*prompt) != Echo::Nowhere => {
+                match self.turn {
+                    Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
+                    None => String::new(),
+                }
+            }
             _ => self.renderer.event(event),
         }
-    }
-
-    /// Whether the screen shows this prompt as somebody typed it.
-    fn is_typed_here(&self, prompt: PromptId) -> bool {
-        self.screen.has_line() && self.said.iter().any(|said| said.prompt == prompt)
     }
 
     /// Keeps in mind where the session stands.
     fn keep_up_with(&mut self, event: &Event) {
         match &event.body {
-            Body::TurnStarted { .. } => self.turn = event.turn,
+            Body::TurnStarted { prompt } => {
+                self.turn = event.turn;
+                self.queued = self.queued.filter(|queued| Some(*queued) != *prompt);
+            }
+            Body::UserMessage { prompt, .. } => {
+                self.queued = self.queued.filter(|queued| Some(*queued) != *prompt);
+            }
             Body::TurnFinished(_) => {
                 self.turn = None;
-                self.interrupted = false;
+                // Whoever waits for a turn of their own has not seen that one end.
+                self.interrupted &= self.until != Until::Left;
                 self.said.retain(|said| Some(said.turn) != event.turn);
             }
             Body::PromptCancelled { prompt } => self.said.retain(|said| said.prompt != *prompt),
@@ -329,9 +356,16 @@ impl Live {
         self.screen.busy(self.turn.is_some());
     }
 
-    fn ended_by(&self, event: &Event) -> Option<TurnOutcome> {
-        let Body::TurnFinished(end) = &event.body else { return None };
-        (self.until == Until::Turn(event.turn?)).then_some(end.outcome)
+    /// How the watching ends with this, if it does: with the turn, or when that will not come by itself any more.
+    fn ended_by(&self, event: &Event) -> Option<Watched> {
+        match &event.body {
+            Body::TurnFinished(end) => {
+                (self.until == Until::Turn(event.turn?)).then_some(Watched::Turn(end.outcome))
+            }
+            Body::PromptCancelled { prompt } if self.queued == Some(*prompt) => Some(Watched::Broken),
+            Body::QueueHeld if self.queued.is_some() => Some(Watched::Broken),
+            _ => None,
+        }
     }
 
     /// The hub is gone in the middle of it.
@@ -350,6 +384,14 @@ impl Live {
             put_line("")?;
             return Ok(true);
         }
+        if let Some(prompt) = self.queued.take() {
+            let own = json!({ "session": self.session, "prompt": prompt });
+            // It may have begun in this very moment; then it is its turn that is stopped.
+            if self.client.call::<Value>("cancelPrompt", own).await.is_ok() {
+                eprintln!("the prompt was taken back before the agent heard it");
+                return Ok(true);
+            }
+        }
         if self.until != Until::Left {
             eprintln!("stopping the turn; Ctrl-C again does not wait for it");
         }
@@ -361,7 +403,11 @@ impl Live {
     async fn typed(&mut self, typed: Typed) -> Result<bool> {
         match typed {
             Typed::Line(line) => return self.line(&line).await,
-            Typed::Steer(words) => self.say(&words, "steer", false).await?,
+            Typed::Steer(words) => self.say(&words, "steer", Echo::Nowhere).await?,
+            Typed::Prompt(words) => {
+                self.interrupted = false;
+                self.say(&words, "queue", Echo::Above).await?;
+            }
             Typed::Stop => self.stop().await?,
             Typed::Break if self.turn.is_none() => {
                 return Ok(std::mem::replace(&mut self.interrupted, true));

@@ -7,7 +7,7 @@ use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Live, Said, Until};
+use super::{Echo, Live, Said, Until};
 use crate::cli::hand::Hand;
 use crate::cli::slash::{self, Slash};
 use crate::render::human::plural;
@@ -37,8 +37,8 @@ impl Live {
                 if self.answered(&words).await? || words.trim().is_empty() || self.until != Until::Left {
                     return Ok(false);
                 }
-                let shown = self.screen.has_line() && self.turn.is_none();
-                self.say(&words, "queue", shown).await?;
+                let in_place = self.screen.has_line() && self.turn.is_none();
+                self.say(&words, "queue", if in_place { Echo::InPlace } else { Echo::Above }).await?;
             }
             Slash::Wrong(_) if !self.asks.is_empty() && self.answered(line).await? => {}
             Slash::Wrong(why) => self.note(&why)?,
@@ -48,8 +48,8 @@ impl Live {
                 self.screen.print(&text)?;
             }
             Slash::Stop => self.stop().await?,
-            Slash::Steer(words) => self.say(&words, "steer", false).await?,
-            Slash::Now(words) => self.say(&words, "interrupt", false).await?,
+            Slash::Steer(words) => self.say(&words, "steer", Echo::Above).await?,
+            Slash::Now(words) => self.say(&words, "interrupt", Echo::Above).await?,
             Slash::Queue => self.queue().await?,
             Slash::Send => self.wish("sendQueued", json!({ "all": true })).await?,
             Slash::Discard => self.wish("discardQueue", json!({})).await?,
@@ -74,12 +74,12 @@ impl Live {
         Ok(false)
     }
 
-    /// Says something to the agent. `shown` when the screen shows it already, right where it will be heard.
-    pub(super) async fn say(&mut self, words: &str, when: &str, shown: bool) -> Result<()> {
+    /// Says something to the agent, and keeps in mind where the screen shows it.
+    pub(super) async fn say(&mut self, words: &str, when: &str, echo: Echo) -> Result<()> {
         let params = json!({ "session": self.session, "content": words, "when": when });
         match self.client.call::<Prompted>("prompt", params).await {
             Ok(Prompted { prompt, turn }) => {
-                self.said.push(Said { prompt, turn, shown });
+                self.said.push(Said { prompt, turn, echo });
                 Ok(())
             }
             refused => self.told_of(refused),

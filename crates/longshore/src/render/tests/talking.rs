@@ -186,6 +186,25 @@ fn a_paragraph_is_seen_row_by_row_while_it_is_written() {
 }
 
 #[test]
+fn a_terminal_that_changes_its_width_in_a_paragraph_sees_it_once() {
+    let text = "The harbour has cranes, and they are very tall, which helps with large ships that come in at night, \
+                when nobody is there to see them but the keeper of the light.";
+    for (before, after) in [(60, 30), (30, 60), (40, 120)] {
+        let mut renderer = Renderer::new(Style { width: before, ..Style::default() });
+        let mut printed = String::new();
+        for (at, word) in text.split_inclusive(' ').enumerate() {
+            if at == 14 {
+                renderer.resize(after);
+            }
+            printed += &renderer.event(&event(1, 0, word, bare("message_delta")));
+        }
+        printed += &renderer.event(&event(1, 0, text, body("message_done", json!({}))));
+        let words: Vec<&str> = printed.split_whitespace().collect();
+        assert_eq!(words, text.split_whitespace().collect::<Vec<_>>(), "{before} to {after}: {printed}");
+    }
+}
+
+#[test]
 fn a_long_prompt_is_folded_with_what_is_left_out_named() {
     let text: String = (1..=5000).map(|number| format!("line {number}\n")).collect();
     let printed = plain(&[event(0, 0, &text, body("user_message", json!({})))]);
