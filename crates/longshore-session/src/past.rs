@@ -22,7 +22,9 @@ use crate::registry::Entry;
 use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
-const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(30);
+const CAUGHT_UP_WITHIN: Duration = Duration::from_secs(45);
+/// How often the agent is asked for it.
+const LOOKS: usize = 2;
 /// How long after its last word an agent writes into its own record.
 const WRITES_WITHIN_MS: i64 = 10_000;
 
@@ -172,11 +174,14 @@ impl Hub {
     pub(crate) async fn catch_up(&self, session: SessionId, entry: &Entry) {
         let mut looked_at = entry.looked_at.subscribe();
         let caught_up = async {
-            match self.read_record(session, entry).await {
-                Ok(Some(size)) => drop(looked_at.wait_for(|place| *place >= size).await),
-                Ok(None) => {}
-                Err(error) => {
-                    warn!(%session, %error, "the agent's own record of a session cannot be looked at");
+            // An agent that has to be started before it can be asked may be late, and is there when it is asked again.
+            for _ in 0..LOOKS {
+                match self.read_record(session, entry).await {
+                    Ok(Some(size)) => return drop(looked_at.wait_for(|place| *place >= size).await),
+                    Ok(None) => return,
+                    Err(error) => {
+                        warn!(%session, %error, "the agent's own record of a session cannot be looked at");
+                    }
                 }
             }
         };

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Result;
+use futures_util::StreamExt;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::table;
@@ -24,6 +25,8 @@ use crate::config::{Config, Places};
 use crate::render::Standing;
 use crate::render::clean::clean;
 
+/// How many agents are started at once: all together they would keep each other from being in time.
+const STARTED_AT_ONCE: usize = 2;
 /// How long an agent may take to tell its models, which it has to start for.
 const STARTS_WITHIN: Duration = Duration::from_secs(30);
 /// With less than this the log cannot grow for long, in bytes.
@@ -243,7 +246,7 @@ async fn tried_all<'a, F: Future<Output = Result<()>>>(
             }
         }
     });
-    futures_util::future::join_all(tried).await
+    futures_util::stream::iter(tried).buffered(STARTED_AT_ONCE).collect().await
 }
 
 /// Has an agent start that seems to be well, and tells why it does not.

@@ -96,7 +96,10 @@ pub(super) async fn found(name: &str) -> Found {
     let around = Surroundings::of(places().into_iter().chain([path]));
     let settings = match name {
         // It is there once somebody has said where a model is.
-        "react" => AgentSettings { env: in_place(&[("OPENAI_API_KEY", "none")]), ..AgentSettings::default() },
+        "react" => {
+            let path = Some(env!("CARGO_BIN_EXE_longshore").into());
+            AgentSettings { path, env: in_place(&[("OPENAI_API_KEY", "none")]), ..AgentSettings::default() }
+        }
         "claude-agent-acp" => {
             let model = [("ANTHROPIC_BASE_URL", MODEL_URL), ("ANTHROPIC_API_KEY", "none")];
             AgentSettings { verify_env: in_place(&model), ..speaks_acp(name, &[]) }

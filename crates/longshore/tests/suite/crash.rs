@@ -87,6 +87,11 @@ async fn nothing_that_a_client_has_seen_is_gone_after_fifty_power_cuts() {
                 let cancel = json!({ "approval": request.approval, "decision": "cancel" });
                 talk.client.send("decide", cancel).await.unwrap();
             }
+            // A turn that somebody stopped holds what waits behind it.
+            if let Some(Body::QueueHeld) = talk.events.last().map(|event| &event.body) {
+                let all = json!({ "session": session, "all": true });
+                talk.client.send("sendQueued", all).await.unwrap();
+            }
         }
     };
     let ended = tokio::time::timeout(Duration::from_secs(120), waiting).await;
