@@ -155,13 +155,14 @@ fn a_plan_is_asked_about_as_a_plan_wherever_it_is_told() {
     assert_eq!(plan(&mut desk, json!({})), "# Called");
     // Or write it into a file of theirs.
     let mut desk = Desk::in_turn(Mode::Plan);
-    desk.tool_use("w", "Write", json!({"file_path": "/c/plans/a.md", "content": "# Written, one"}));
-    desk.tool_use(
-        "e",
-        "Edit",
-        json!({"file_path": "/c/plans/a.md", "old_string": "one", "new_string": "two"}),
-    );
-    desk.tool_use("o", "Write", json!({"file_path": "/w/other.md", "content": "no plan"}));
+    for (id, tool, input) in [
+        ("w", "Write", json!({"file_path": "/c/plans/a.md", "content": "# Written, one"})),
+        ("e", "Edit", json!({"file_path": "/c/plans/a.md", "old_string": "one", "new_string": "two"})),
+        ("o", "Write", json!({"file_path": "/w/other.md", "content": "no plan"})),
+    ] {
+        desk.tool_use(id, tool, input);
+        desk.tool_result(id, false, json!("done"), json!({}));
+    }
     desk.tool_use("p", "ExitPlanMode", json!({}));
     assert_eq!(plan(&mut desk, json!({})), "# Written, two");
 }

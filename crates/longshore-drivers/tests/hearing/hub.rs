@@ -79,7 +79,12 @@ impl Hub {
     /// Every session is the fold of its events, and when its agent is gone nothing of it is left open.
     pub(crate) fn check(mut self) {
         for id in self.sessions.keys().copied().collect::<Vec<_>>() {
-            self.input(id, Input::Gone { sleep: Sleep::default(), reason: "the recording ends".to_owned() });
+            let gone = || Input::Gone { sleep: Sleep::default(), reason: "the recording ends".to_owned() };
+            self.input(id, gone());
+            // One that noticed too late that it has forgotten is started once more for the same prompt.
+            if self.sessions[&id].0.info().turn.is_some() {
+                self.input(id, gone());
+            }
             let (session, events) = &self.sessions[&id];
             for (at, event) in events.iter().enumerate() {
                 assert_eq!(event.seq, Seq(at as u64 + 1));

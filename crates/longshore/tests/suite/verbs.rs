@@ -56,7 +56,12 @@ const ANYWHERE: (&str, &str) = ("LONGSHORE_BIND", "127.0.0.1:0");
 
 #[tokio::test]
 async fn every_verb_that_needs_the_hub_starts_it_and_says_so_in_one_line() {
-    let mut rig = Rig::with(json!([{ "do": [{ "say": "Hello." }] }, { "do": [{ "say": "Again." }] }])).await;
+    // Whatever else the agent asks its model, these prompts are answered with these words.
+    let script = json!([
+        { "when": { "contains": "more" }, "do": [{ "say": "Again." }], "repeat": "forever" },
+        { "do": [{ "say": "Hello." }], "repeat": "forever" },
+    ]);
+    let mut rig = Rig::with(script).await;
     assert!(longshore(&rig, &["run", "codex", "hi", "--mode", "full"]).await.status.success());
     let hub_log = std::fs::read_to_string(rig.hub_log()).unwrap();
     assert!(!hub_log.contains("brought up to date"), "a fresh log is no news: {hub_log}");
