@@ -8,7 +8,8 @@ const TOLD = /^(.*?)[,;:.(]?\s*(?:this is\s+)?retry (\d+) of (\d+)(?: (?:comes )
 /** What a notice says about trying again, if that is what it is about. */
 export function retryOf(item: TimelineItem | undefined): Retry | undefined {
   if (item?.kind !== "notice") return undefined;
-  const text = (item.text ?? "").trim();
+  // The hub marks the notices of a session that was read from a file.
+  const text = (item.text ?? "").trim().replace(/ \(imported\)$/, "");
   const again = /^Reconnecting\W*(\d+)\/(\d+)/i.exec(text);
   if (again) return { why: "The connection to the model provider was lost", at: Number(again[1]), of: Number(again[2]), seconds: 0 };
   const told = TOLD.exec(text);

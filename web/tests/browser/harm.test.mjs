@@ -21,6 +21,8 @@ async function harmless(page, path) {
 }
 
 scene("what an agent has written is never more than text", async ({ open, hub, stage }) => {
+  // Sessions of other scenes that still do something would push it off the first screen of the list.
+  await until("the others to rest", async () => (await hub.call("GET", "/sessions")).sessions.every(({ activity }) => activity !== "working" && activity !== "starting"));
   const session = await hub.take(nasty(stage.work));
   for (const size of [PHONE, DESKTOP]) {
     const page = await open({ size, path: "/machines" });

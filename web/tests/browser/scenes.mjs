@@ -147,7 +147,7 @@ export class Script {
 
 /** A session in which every text that an agent controls is nasty. */
 export function nasty(cwd) {
-  // Newer than all others: it has to be on the first screen of the list.
+  // As new as a file may be: it has to be on the first screen of the list.
   const log = new Script("codex", `${cwd}/${NASTY_NAME}`, NASTY, Date.now() + 60_000);
   log.add("title_changed", "metadata", { text: NASTY });
   log.add("model_changed", "metadata", { payload: { model: NASTY } });

@@ -91,6 +91,7 @@ test("tries that follow each other are one line that counts", () => {
   assert.deepEqual(retryOf(items[2]), { why: "Rate limited", at: 3, of: 10, seconds: 36 });
   const told = (text: string) => retryOf(item("notice", { text, content: { level: "warning" } }));
   assert.deepEqual(told("The model's service answered 429 (rate limit); retry 9 of 10 in 36.0 s."), { why: "Rate limited", at: 9, of: 10, seconds: 36 });
+  assert.deepEqual(told("The model's service answered 429 (rate limit); retry 9 of 10 in 36.0 s. (imported)"), { why: "Rate limited", at: 9, of: 10, seconds: 36 });
   assert.equal(told("The model's service cannot be reached; retry 2 of 10.")?.why, "The model's service cannot be reached");
   assert.deepEqual([told("Reconnecting... 2/5")?.at, told("Reconnecting... 2/5")?.of], [2, 5]);
   assert.equal(retryOf(item("notice", { text: "the agent is back", content: { level: "info" } })), undefined);
