@@ -52,9 +52,17 @@ pub(crate) struct Actor {
     /// The log did not take something, and the session has not been set right since.
     unrecorded: bool,
     /// What was last heard of each session that works for this one.
-    children: HashMap<SessionId, Seq>,
+    children: HashMap<SessionId, ChildState>,
     /// Whether the session that this one works for was told that it waits.
     waits: bool,
+}
+
+/// How a session that works for another one stood when that was last told.
+#[derive(Clone, Copy, Debug)]
+struct ChildState {
+    at: Seq,
+    /// Whether it waits for a person.
+    waiting: bool,
 }
 
 /// Where a session stands after a step.
@@ -299,7 +307,19 @@ impl Actor {
             FromAgent::Said(drafts) => {
                 out.events.reserve(drafts.len());
                 for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
+                    let begun = match &draft.body {
+                        Body::DelegationStarted(delegation) => self
+                            .children
+                            .get(&delegation.child)
+                            .copied()
+                            .map(|state| (delegation.child, state.waiting)),
+                        _ => None,
+                    };
                     let _ = self.handle(Input::Said(draft), out);
+                    // One that is quick may wait for a person before its parent says that it has begun.
+                    if let Some((child, waiting)) = begun {
+                        let _ = self.handle(Input::ChildWaits { child, waiting }, out);
+                    }
                 }
             }
             FromAgent::Gone { sleep, reason } => {
@@ -314,8 +334,8 @@ impl Actor {
             }
             FromAgent::ChildWaits { child, waiting, at } => {
                 // They come on tasks of their own, and so in any order.
-                if self.children.get(&child).is_none_or(|known| *known < at) {
-                    self.children.insert(child, at);
+                if self.children.get(&child).is_none_or(|known| known.at < at) {
+                    self.children.insert(child, ChildState { at, waiting });
                     let _ = self.handle(Input::ChildWaits { child, waiting }, out);
                 }
             }
