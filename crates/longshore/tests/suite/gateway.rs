@@ -116,12 +116,12 @@ async fn codex_runs_on_the_lines_of_the_documentation() {
 }
 
 /// A gateway that is served.
-struct Open {
+pub(super) struct Open {
     url: String,
     _stop: oneshot::Sender<()>,
 }
 
-async fn gateway(service: &str, api: Api, key: Option<&str>) -> Open {
+pub(super) async fn gateway(service: &str, api: Api, key: Option<&str>) -> Open {
     serve(Gateway::new(service, api, key.map(str::to_owned)).unwrap()).await
 }
 
@@ -136,14 +136,14 @@ async fn serve(gateway: Gateway) -> Open {
 }
 
 /// A scripted model, and a gateway to it.
-async fn on(script: Value, api: Api) -> (Served, Open) {
+pub(super) async fn on(script: Value, api: Api) -> (Served, Open) {
     let served = Served::new(script).await;
     let gateway = gateway(&format!("http://{}/v1", served.address), api, None).await;
     (served, gateway)
 }
 
 impl Open {
-    async fn ask(&self, path: &str, body: &Value) -> Response {
+    pub(super) async fn ask(&self, path: &str, body: &Value) -> Response {
         let client = Client::builder().no_proxy().build().unwrap();
         let request = client.post(format!("{}{path}", self.url)).body(body.to_string());
         tokio::time::timeout(WITHIN, request.send()).await.unwrap().unwrap()
