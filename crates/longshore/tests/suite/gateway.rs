@@ -221,6 +221,15 @@ async fn what_the_service_refuses_is_refused_in_the_clients_words() {
 }
 
 #[tokio::test]
+async fn a_time_that_is_only_in_words_becomes_a_header() {
+    let error = json!({ "message": "Please try again in 1.2s.", "type": "rate_limit_error" });
+    let (_served, gateway) = on(json!([{ "http": 429, "body": { "error": error } }]), Api::Chat).await;
+    let response = gateway.ask("/responses", &prompt(true)).await;
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.headers()["retry-after"], "2", "whole seconds, and not too few");
+}
+
+#[tokio::test]
 async fn a_stream_that_breaks_is_said_to_have_broken() {
     let half = json!({ "do": [{ "say": "Half" }, { "sleep_ms": 20 }, { "cut": true }], "repeat": "forever" });
     let (_served, gateway) = on(json!([half]), Api::Chat).await;
