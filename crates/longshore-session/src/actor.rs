@@ -1,6 +1,5 @@
 //! One task per session: machine, then log, then subscribers, then effects. In that order, always.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use crate::changes::Change;
+use crate::children::Children;
 use crate::error::HubError;
 use crate::hub::Inner;
 use crate::message::{FromAgent, FromClient};
@@ -51,18 +51,9 @@ pub(crate) struct Actor {
     pub(crate) agent: AgentHere,
     /// The log did not take something, and the session has not been set right since.
     unrecorded: bool,
-    /// What was last heard of each session that works for this one.
-    children: HashMap<SessionId, ChildState>,
+    children: Children,
     /// Whether the session that this one works for was told that it waits.
     waits: bool,
-}
-
-/// How a session that works for another one stood when that was last told.
-#[derive(Clone, Copy, Debug)]
-struct ChildState {
-    at: Seq,
-    /// Whether it waits for a person.
-    waiting: bool,
 }
 
 /// Where a session stands after a step.
@@ -97,7 +88,7 @@ impl Actor {
             session: None,
             agent: AgentHere::No,
             unrecorded: false,
-            children: HashMap::new(),
+            children: Children::default(),
             waits: false,
         }
     }
@@ -307,18 +298,9 @@ impl Actor {
             FromAgent::Said(drafts) => {
                 out.events.reserve(drafts.len());
                 for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
-                    let begun = match &draft.body {
-                        Body::DelegationStarted(delegation) => self
-                            .children
-                            .get(&delegation.child)
-                            .copied()
-                            .map(|state| (delegation.child, state.waiting)),
-                        _ => None,
-                    };
-                    let _ = self.handle(Input::Said(draft), out);
-                    // One that is quick may wait for a person before its parent says that it has begun.
-                    if let Some((child, waiting)) = begun {
-                        let _ = self.handle(Input::ChildWaits { child, waiting }, out);
+                    let known = self.children.begun(&draft);
+                    for input in [Input::Said(draft)].into_iter().chain(known) {
+                        let _ = self.handle(input, out);
                     }
                 }
             }
@@ -333,10 +315,8 @@ impl Actor {
                 let _ = self.handle(Input::Idle, out);
             }
             FromAgent::ChildWaits { child, waiting, at } => {
-                // They come on tasks of their own, and so in any order.
-                if self.children.get(&child).is_none_or(|known| known.at < at) {
-                    self.children.insert(child, ChildState { at, waiting });
-                    let _ = self.handle(Input::ChildWaits { child, waiting }, out);
+                if let Some(input) = self.children.told(child, waiting, at) {
+                    let _ = self.handle(input, out);
                 }
             }
             FromAgent::Past { after, since, drafts, until } => {
