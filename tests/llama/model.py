@@ -1,4 +1,5 @@
-"""Writes a tiny language model that llama.cpp serves as it does any other. Whatever it is told, it says `All is well.`
+"""Writes a tiny language model that llama.cpp serves as it does any other. Whatever it is told, it says `All is well.`,
+or calls a tool where the template ends the prompt with `;`.
 
 python model.py OUT TEXT...    the most frequent words of the texts are its vocabulary
 
@@ -18,6 +19,8 @@ WORDS, CONTEXT = 2_000, 131_072
 SPECIAL = ["<unk>", "<s>", "</s>"]
 # What it says after the last token of a prompt.
 SAYS = [":", "▁All", "▁is", "▁well", ".", "</s>"]
+# What it says after another last token: a call, which is one token of its own, and then what comes after a full stop.
+CALLS = [";", '<tool_call>\n{"name":▁"list_dir",▁"arguments":▁{"path":▁"."}}\n</tool_call>']
 TEMPLATE = (
     "{{ bos_token }}{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
     "{% if add_generation_prompt %}assistant:{% endif %}"
@@ -35,6 +38,7 @@ def vocabulary(texts):
     words += [piece[1:] for piece in SAYS if piece.startswith("▁")]
     pieces = {"▁" + word[:end] for word in words for end in range(1, len(word) + 1)}
     tokens += [(piece, -float(len(piece)), Kind.NORMAL) for piece in sorted(pieces)]
+    tokens.append((CALLS[-1], -1e6, Kind.NORMAL))
     return tokens
 
 
@@ -69,7 +73,8 @@ def main(out, texts):
 
     told = random.standard_normal((len(tokens), WIDTH))
     said = random.standard_normal((len(tokens), WIDTH)) / 100
-    for before, after in zip(SAYS, SAYS[1:]):
+    told[number[CALLS[-1]]] = told[number["."]]
+    for before, after in [*zip(SAYS, SAYS[1:]), *zip(CALLS, CALLS[1:])]:
         said[number[after]] = 20 * told[number[before]] / np.linalg.norm(told[number[before]])
     tensor("token_embd.weight", told)
     tensor("output.weight", said)

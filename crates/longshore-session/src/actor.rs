@@ -1,6 +1,5 @@
 //! One task per session: machine, then log, then subscribers, then effects. In that order, always.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +16,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tracing::{error, warn};
 
 use crate::changes::Change;
+use crate::children::Children;
 use crate::error::HubError;
 use crate::hub::Inner;
 use crate::message::{FromAgent, FromClient};
@@ -51,8 +51,7 @@ pub(crate) struct Actor {
     pub(crate) agent: AgentHere,
     /// The log did not take something, and the session has not been set right since.
     unrecorded: bool,
-    /// What was last heard of each session that works for this one.
-    children: HashMap<SessionId, Seq>,
+    children: Children,
     /// Whether the session that this one works for was told that it waits.
     waits: bool,
 }
@@ -89,7 +88,7 @@ impl Actor {
             session: None,
             agent: AgentHere::No,
             unrecorded: false,
-            children: HashMap::new(),
+            children: Children::default(),
             waits: false,
         }
     }
@@ -299,7 +298,10 @@ impl Actor {
             FromAgent::Said(drafts) => {
                 out.events.reserve(drafts.len());
                 for draft in drafts.into_iter().filter(|draft| opened_by(draft).is_none()) {
-                    let _ = self.handle(Input::Said(draft), out);
+                    let known = self.children.begun(&draft);
+                    for input in [Input::Said(draft)].into_iter().chain(known) {
+                        let _ = self.handle(input, out);
+                    }
                 }
             }
             FromAgent::Gone { sleep, reason } => {
@@ -313,10 +315,8 @@ impl Actor {
                 let _ = self.handle(Input::Idle, out);
             }
             FromAgent::ChildWaits { child, waiting, at } => {
-                // They come on tasks of their own, and so in any order.
-                if self.children.get(&child).is_none_or(|known| *known < at) {
-                    self.children.insert(child, at);
-                    let _ = self.handle(Input::ChildWaits { child, waiting }, out);
+                if let Some(input) = self.children.told(child, waiting, at) {
+                    let _ = self.handle(input, out);
                 }
             }
             FromAgent::Past { after, since, drafts, until } => {

@@ -11,6 +11,7 @@
 mod actor;
 mod asks;
 mod changes;
+mod children;
 mod counters;
 mod customs;
 mod delegation;

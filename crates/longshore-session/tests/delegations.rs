@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use longshore_log::MemoryLog;
 use longshore_model::anchor::{FromAnchor, Launch, ToAnchor};
+use longshore_model::approval::{ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::delegation::{ChildNews, DelegateWish, Task};
-use longshore_model::event::{Body, Draft};
-use longshore_model::id::{SessionId, TurnId};
-use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::event::{Body, Draft, Event};
+use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
+use longshore_model::info::Activity;
+use longshore_model::lifecycle::{Delegation, TurnOutcome};
 
 use crate::rig::Rig;
 
@@ -229,30 +231,50 @@ async fn a_delegation_that_is_recalled_before_its_turn_came_ends() {
     assert!(matches!(ended, ChildNews::Ended { outcome: TurnOutcome::Interrupted, .. }), "{ended:?}");
 }
 
-#[tokio::test]
-async fn a_parent_shows_that_its_child_waits_for_a_person() {
-    use longshore_model::approval::{ApprovalRequest, Decision, Subject};
-    use longshore_model::id::{ApprovalId, Seq};
-    use longshore_model::info::Activity;
-    use longshore_model::lifecycle::Delegation;
-
-    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
-    let (parent, launch, turn) = at_work(&mut rig).await;
-    let child = launch.session;
+/// What a child asks, and the delegation that its parent tells of.
+fn asked_and_begun(rig: &mut Rig, child: SessionId, turn: TurnId) -> (ApprovalId, Draft, Draft) {
     let item = rig.item();
     let delegation = Body::DelegationStarted(Delegation { child, agent: "codex".into() });
-    rig.say(parent, vec![Draft::new(delegation).item(item).text("count the herons")]).await;
-    rig.hub.settle().await;
-    let mut heard = rig.hub.subscribe(parent, Seq(0), longshore_log::WithRaw::No).await.unwrap();
-
+    let begun = Draft::new(delegation).item(item).text("count the herons");
     let approval = ApprovalId::mint(&mut rig.context());
     let subject = Subject::Command { command: "make".to_owned(), cwd: None, always: Vec::new() };
     let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
-    rig.say(child, vec![Draft::new(Body::ApprovalRequested(request)).turn(turn)]).await;
-    let waits = |wanted| move |event: &longshore_model::event::Event| matches!(event.body, Body::DelegationWaiting { waiting, .. } if waiting == wanted);
+    (approval, Draft::new(Body::ApprovalRequested(request)).turn(turn), begun)
+}
+
+fn waits(wanted: bool) -> impl Fn(&Event) -> bool {
+    move |event| matches!(event.body, Body::DelegationWaiting { waiting, .. } if waiting == wanted)
+}
+
+#[tokio::test]
+async fn a_parent_shows_that_its_child_waits_for_a_person() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    let child = launch.session;
+    let (approval, asked, begun) = asked_and_begun(&mut rig, child, turn);
+    rig.say(parent, vec![begun]).await;
+    rig.hub.settle().await;
+    let mut heard = rig.hub.subscribe(parent, Seq(0), longshore_log::WithRaw::No).await.unwrap();
+    rig.say(child, vec![asked]).await;
     crate::rig::until(&mut heard, waits(true)).await;
     assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Waiting);
     rig.hub.decide(approval, Decision::AllowOnce, None, None, "owner".to_owned()).await.unwrap();
     crate::rig::until(&mut heard, waits(false)).await;
     assert_eq!(rig.hub.session(parent).await.unwrap().activity, Activity::Working);
+}
+
+#[tokio::test]
+async fn a_child_that_waits_before_its_parent_tells_of_it_is_shown_to_wait() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (parent, launch, turn) = at_work(&mut rig).await;
+    let (_, asked, begun) = asked_and_begun(&mut rig, launch.session, turn);
+    rig.say(launch.session, vec![asked]).await;
+    // The child has told its parent by the time that the parent is reached once more.
+    for _ in 0..3 {
+        rig.hub.settle().await;
+        tokio::task::yield_now().await;
+    }
+    rig.say(parent, vec![begun]).await;
+    let mut heard = rig.hub.subscribe(parent, Seq(0), longshore_log::WithRaw::No).await.unwrap();
+    crate::rig::until(&mut heard, waits(true)).await;
 }

@@ -114,6 +114,10 @@ impl Drop for Group {
     }
 }
 
+/// How many fields of `/proc/PID/stat` lie between the group and how a process ended, and what stands there when that was
+/// a hangup.
+const HUNG_UP: (usize, &str) = (46, "1");
+
 /// The names of the programs that run in a group, but for its leader's. Only Linux tells.
 fn members(group: i32) -> Vec<String> {
     let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -123,7 +127,9 @@ fn members(group: i32) -> Vec<String> {
         let (name, rest) = stat.split_once('(')?.1.rsplit_once(')')?;
         let mut fields = rest.split_whitespace();
         let (state, of) = (fields.next()?, fields.nth(1)?);
-        (pid != group && of.parse() == Ok(group) && state != "Z").then(|| name.to_owned())
+        // A terminal that closes with its leader hangs up on what is left in it, before anybody can look.
+        let runs = state != "Z" || fields.nth(HUNG_UP.0) == Some(HUNG_UP.1);
+        (pid != group && of.parse() == Ok(group) && runs).then(|| name.to_owned())
     };
     processes.filter_map(|process| name(process.path())).collect()
 }

@@ -189,8 +189,17 @@ impl LeashMemory {
         }
         self.seen = Some(seen);
         self.ours.retain(|who| by_pid.get(&who.pid).is_some_and(|seen| seen.who == *who));
+        // Whoever waits for a leader looks at what is left of its group first.
+        let is_looked_at = |seen: &ProcessEntry| {
+            let leader = by_pid.get(&seen.group).filter(|leader| leader.ended);
+            leader.is_some_and(|leader| self.live.iter().any(|live| live.leader == leader.who))
+        };
         let foreign = |seen: &&ProcessEntry| {
-            seen.ended && seen.parent == own && seen.group != group && !self.ours.contains(&seen.who)
+            seen.ended
+                && seen.parent == own
+                && seen.group != group
+                && !self.ours.contains(&seen.who)
+                && !is_looked_at(seen)
         };
         let ended: Vec<ProcessKey> = all.iter().filter(foreign).map(|seen| seen.who).collect();
         let twice = ended.iter().filter(|who| self.ended.contains(who)).copied().collect();

@@ -16,6 +16,7 @@
 //! Not covered for commands that may change something: reading, and local sockets that have a path, because builds need
 //! both.
 
+mod explain;
 #[cfg(target_os = "linux")]
 mod linux;
 mod readers;
@@ -103,37 +104,6 @@ impl Sandbox {
     pub(crate) fn lock(&self, _: &mut Command, _: &Path) -> io::Result<()> {
         Err(io::Error::other("there is no sandbox on this system"))
     }
-
-    /// What the model is told when a command failed and the sandbox may be why.
-    pub(crate) fn explain(&self, printed: &str) -> Option<String> {
-        let said = |signs: &[&str]| signs.iter().any(|sign| printed.contains(sign));
-        let network = !self.network && said(&NETWORK_SIGNS);
-        if !network && !said(&WRITE_SIGNS) {
-            return None;
-        }
-        let reach = if self.network { "" } else { ", and it cannot use the network" };
-        let able = match &self.reach {
-            Reach::All => {
-                let folders: Vec<String> =
-                    self.writable.iter().map(|folder| folder.display().to_string()).collect();
-                let kept = self.kept.iter().any(|path| path.ends_with(".git"));
-                let git = match (kept, self.kept.is_empty()) {
-                    (true, _) => " (git's own files in it are read-only, unless git is all that a call runs)",
-                    (false, false) => " (git's settings and hooks in it are read-only)",
-                    (false, true) => "",
-                };
-                format!("it can write only in {}{git}", folders.join(", "))
-            }
-            Reach::Only { .. } => {
-                "it counts as one that only reads, and can write nothing, and read in the work tree only"
-                    .to_owned()
-            }
-        };
-        Some(format!(
-            "[sandbox] The command ran in a sandbox, which may be why it failed: {able}{reach}. \
-             If it needs more, call the tool again with \"escalate\": true and a \"reason\"; a person is asked first.",
-        ))
-    }
 }
 
 /// Whether what is kept in a writable folder can be kept here.
@@ -169,50 +139,9 @@ pub(crate) fn temporary_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// What programs print when they may not write.
-const WRITE_SIGNS: [&str; 8] = [
-    "Permission denied",
-    "permission denied",
-    "Operation not permitted",
-    "EACCES",
-    "EPERM",
-    "Read-only file system",
-    // What Landlock makes of a link or a move across its border, and a view of one across its own.
-    "cross-device link",
-    "Device or resource busy",
-];
-/// What programs print when they may not use the network.
-const NETWORK_SIGNS: [&str; 20] = [
-    "Permission denied",
-    "Operation not permitted",
-    "EACCES",
-    "EPERM",
-    "resolve host",
-    "name resolution",
-    "Name or service not known",
-    "nodename nor servname",
-    "EAI_AGAIN",
-    "ENOTFOUND",
-    "ECONNREFUSED",
-    "getaddrinfo",
-    "dns error",
-    "no such host",
-    "Failed to connect",
-    "Couldn't connect",
-    "Could not connect",
-    "Unable to connect",
-    "unable to access 'http",
-    "Network is unreachable",
-];
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn sandbox(network: bool) -> Sandbox {
-        let writable = vec![PathBuf::from("/home/dev")];
-        Sandbox { writable, kept: Vec::new(), reach: Reach::All, network }
-    }
 
     /// What a shell says in this sandbox.
     async fn said(sandbox: &Sandbox, cwd: &Path, line: &str) -> String {
@@ -268,30 +197,5 @@ mod tests {
         shell.args(["-c", "true"]).current_dir(&tree);
         Sandbox::of_git_alone(&tree).lock(&mut shell, &tree).unwrap();
         assert_eq!(shell.output().await.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
-    }
-
-    #[test]
-    fn a_failure_is_explained_only_when_the_sandbox_may_be_why() {
-        assert_eq!(sandbox(false).explain("error[E0308]: mismatched types"), None);
-        let told = sandbox(false).explain("touch: cannot touch '/etc/x': Permission denied").unwrap();
-        assert!(told.contains("only in /home/dev, and it cannot use the network"), "{told}");
-    }
-
-    #[test]
-    fn a_network_that_fails_is_explained_whoever_says_so() {
-        for printed in [
-            "curl: (6) Could not resolve host: example.org",
-            "curl: (7) Failed to connect to 127.0.0.1 port 80 after 0 ms: Couldn't connect to server",
-            "curl: (7) Failed to connect to example.org port 443 after 0 ms: Could not connect to server",
-            "wget: unable to resolve host address ‘example.org’",
-            "fatal: unable to access 'https://example.org/x.git/': Could not resolve host: example.org",
-            "npm error code ECONNREFUSED",
-            "dial tcp: lookup proxy.golang.org: no such host",
-            "E: Unable to connect to deb.debian.org:http:",
-            "connect: Network is unreachable",
-        ] {
-            assert!(sandbox(false).explain(printed).is_some(), "{printed}");
-            assert_eq!(sandbox(true).explain(printed), None, "{printed}");
-        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_drivers::react::api::{self, Format, Request, ToolChoice, Wishes};
+use longshore_drivers::react::api::{self, Format, Request, Strict, ToolChoice, Wishes};
 use longshore_drivers::react::history::{History, Item, Output};
 use longshore_drivers::react::settings::Api;
 use longshore_drivers::react::tools::Definition;
@@ -151,7 +151,7 @@ fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
             schema: json!({ "type": "object" }),
             strict: true,
         }),
-        strict_turns: false,
+        strict: Strict::default(),
     };
     let bare = Request {
         model: "m".to_owned(),
@@ -176,4 +176,71 @@ fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
     assert_eq!(chat["response_format"]["json_schema"]["strict"], true);
     assert_eq!(responses["text"]["format"]["name"], "s");
     assert_eq!(messages["output_config"]["format"]["schema"], json!({ "type": "object" }));
+}
+
+/// A result that shows an image, and words and an image of a person right after it.
+fn steered() -> Request {
+    let mut history = History::default();
+    history.push(Item::user(None, "look", &[]));
+    history.push(call(1, "a", "shell", "{}"));
+    let output = Output { content: "seen".to_owned(), success: true, images: vec![image()] };
+    history.push(Item::FunctionCallOutput { call_id: "a".to_owned(), output });
+    history.push(Item::user(None, "and this?", &[image()]));
+    Request {
+        model: "m".to_owned(),
+        instructions: "".into(),
+        history: history.legal(),
+        tools: [].into(),
+        max_output: None,
+        effort: None,
+    }
+}
+
+#[test]
+fn what_is_said_after_results_goes_into_them_where_speakers_must_take_turns() {
+    let body = |api, turns| -> Value {
+        let strict = Strict { turns, ..Strict::default() };
+        let wishes = Wishes { strict, ..Wishes::default() };
+        serde_json::from_str(&api::body_with(api, &steered(), &wishes)).unwrap()
+    };
+    let said = "<user-message>\nand this?\n</user-message>";
+    let chat = body(Api::Chat, true);
+    let image = "[an image, which cannot be shown here]";
+    let told = format!("seen\n\n<user-message>\n{image}\nand this?\n{image}\n</user-message>");
+    assert_eq!(chat["messages"][2], json!({ "role": "tool", "tool_call_id": "a", "content": told }));
+    assert_eq!(chat["messages"].as_array().unwrap().len(), 3);
+
+    let shown = json!({ "type": "input_image", "image_url": "data:image/png;base64,QUJD" });
+    let text = |text: &str| json!({ "type": "input_text", "text": text });
+    let responses = body(Api::Responses, true);
+    assert_eq!(responses["input"][2]["output"], json!([text("seen"), shown, text(said), shown]));
+    assert_eq!(responses["input"].as_array().unwrap().len(), 3);
+
+    let source = json!({ "type": "base64", "media_type": "image/png", "data": "QUJD" });
+    let shown = json!({ "type": "image", "source": source });
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let messages = body(Api::Messages, true);
+    let blocks = messages["messages"][2]["content"].as_array().unwrap();
+    assert_eq!(blocks.len(), 1, "{messages}");
+    assert_eq!(blocks[0]["content"], json!([text("seen"), shown, text(said), shown]));
+    assert_eq!(blocks[0]["cache_control"], json!({ "type": "ephemeral" }));
+    for api in [Api::Chat, Api::Responses, Api::Messages] {
+        assert!(!body(api, false).to_string().contains("<user-message>"), "{api:?}");
+    }
+}
+
+#[test]
+fn what_was_never_thought_or_signed_is_filled_in_where_it_is_wanted() {
+    let strict = Strict { thoughts: true, signatures: true, ..Strict::default() };
+    let wishes = Wishes { strict, ..Wishes::default() };
+    let mut request = steered();
+    request.history.push(Item::assistant(2, "Seen.").into());
+    let body: Value = serde_json::from_str(&api::body_with(Api::Chat, &request, &wishes)).unwrap();
+    let signed = json!({ "google": { "thought_signature": "skip_thought_signature_validator" } });
+    assert_eq!(body["messages"][1]["tool_calls"][0]["extra_content"], signed);
+    for at in [1, 4] {
+        assert_eq!(body["messages"][at]["role"], "assistant", "{body}");
+        assert_eq!(body["messages"][at]["reasoning_content"], " ");
+    }
+    assert_eq!(body["messages"][0].get("reasoning_content"), None);
 }

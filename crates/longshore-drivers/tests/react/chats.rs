@@ -153,6 +153,16 @@ fn an_end_that_is_a_failure_is_one() {
 }
 
 #[test]
+fn an_error_within_a_choice_keeps_its_words_and_its_code() {
+    let error = json!({ "code": 402, "message": "Insufficient credits" });
+    let choice = json!({ "delta": { "content": "Half" }, "finish_reason": "error", "error": error });
+    let events = read(Api::Chat, &[json!({ "choices": [choice] })]);
+    let Some(Event::Failed(failure)) = events.last() else { panic!("{events:?}") };
+    assert_eq!(text(&events), "Half");
+    assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::UsageLimit, "Insufficient credits"));
+}
+
+#[test]
 fn thoughts_in_tags_are_thoughts_and_go_back_as_they_stood() {
     let events = offered(&spoken("\n<think>\nLet me see.\n</think>\n\nHello <b>you</b>."));
     assert_eq!((thought(&events).as_str(), text(&events).as_str()), ("Let me see.\n", "Hello <b>you</b>."));
@@ -168,6 +178,43 @@ fn thoughts_in_tags_are_thoughts_and_go_back_as_they_stood() {
         "<think>is a tag</think>",
         "a service that tells them apart hides none"
     );
+}
+
+/// What was said, and before it all that turned out to be a thought.
+fn aloud<'a>(events: &'a [Event<'static>]) -> (Option<&'a Value>, String) {
+    let at = events.iter().position(|event| matches!(event, Event::ThoughtAloud { .. }));
+    match at.map(|at| (&events[at], &events[at + 1..])) {
+        Some((Event::ThoughtAloud { data }, rest)) => (Some(data), text(rest)),
+        _ => (None, text(events)),
+    }
+}
+
+#[test]
+fn a_thought_that_began_in_the_prompt_ends_where_it_says_so() {
+    for (thought, blanks, words) in [
+        ("Let me see.\n", "\n\n", "Hello."),
+        // As DeepSeek does it.
+        ("Hm, so `x<y`.", "", "Hello </b>."),
+        ("Hm.\n", "\n", "```\n</think>\n```"),
+    ] {
+        let all = format!("{thought}</think>{blanks}{words}");
+        let events = offered(&spoken(&all));
+        let kept = json!({ "content": format!("{thought}</think>{blanks}") });
+        assert_eq!(aloud(&events), (Some(&kept), words.to_owned()), "{all}");
+        assert!(text(&events).starts_with(thought), "it streams as words until its end tells: {all}");
+        let mut apart = vec![delta(json!({ "reasoning_content": "hm" }))];
+        apart.extend(spoken(&all));
+        assert_eq!(aloud(&offered(&apart)), (None, all), "a service that tells them apart hides none");
+    }
+    for words in
+        ["Write <think> and </think>.", "It ends with `</think>`.", "```\na</think>\n```\n", "</thin"]
+    {
+        assert_eq!(aloud(&offered(&spoken(words))), (None, words.to_owned()));
+    }
+    let called = "Hm.</think>\n<tool_call>{\"name\":\"shell\",\"arguments\":{}}</tool_call>";
+    let events = offered(&spoken(called));
+    assert_eq!(calls(&events), [(None, "shell", "{}")]);
+    assert_eq!(aloud(&events), (Some(&json!({ "content": "Hm.</think>\n" })), String::new()));
 }
 
 #[test]
@@ -210,8 +257,9 @@ proptest! {
         events.push(finish("stop"));
         let read = offered(&events);
         let said: String = pieces.concat();
-        let before: String = kept(&read).iter().map(|data| data["content"].as_str().unwrap()).collect();
-        prop_assert_eq!(format!("{before}{}", text(&read)), said);
+        let (thought, words) = aloud(&read);
+        let before: String = kept(&read).into_iter().chain(thought).map(|data| data["content"].as_str().unwrap()).collect();
+        prop_assert_eq!(format!("{before}{words}"), said);
         prop_assert!(calls(&read).is_empty());
     }
 }

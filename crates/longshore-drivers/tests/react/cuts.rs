@@ -90,3 +90,13 @@ fn a_pause_is_gone_on_with() {
     desk.answer(vec![text("Done."), ended()]);
     assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
 }
+
+#[test]
+fn a_pause_without_a_word_is_gone_on_with_once() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![Event::Ended(Finish::Paused)]);
+    desk.answer(vec![Event::Ended(Finish::Paused)]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Failed));
+    assert!(why(&desk).1.contains("answered nothing, twice"), "{:?}", why(&desk));
+}

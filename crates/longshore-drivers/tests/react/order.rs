@@ -99,18 +99,20 @@ fn a_tool_of_a_server_goes_back_under_the_name_that_is_offered() {
         parameters: json!({ "type": "object" }),
         side_by_side: false,
     };
-    desk.handle(Input::Tools(vec![offered("a__hello"), offered("a__say_it")]));
+    let tools = vec![offered("a__hello"), offered("a__say_it"), offered("a__a_long_name_0123abcd")];
+    desk.handle(Input::Tools(tools));
     desk.prompt("go");
     desk.answer(vec![
         call("a", "a.hello", "{}"),
         call("b", "a.say/it", "{}"),
         call("c", "b.hello", "{}"),
+        call("d", "a.a long name", "{}"),
         ended(),
     ]);
     let weighed: Vec<String> = desk.weighed().into_iter().map(|call| call.name).collect();
-    assert_eq!(weighed, ["a__hello", "a__say_it", "b.hello"]);
+    assert_eq!(weighed, ["a__hello", "a__say_it", "b.hello", "a__a_long_name_0123abcd"]);
     desk.let_go();
-    for id in ["a", "b", "c"] {
+    for id in ["a", "b", "c", "d"] {
         desk.ran(id, "hi");
     }
     let heard = format!("{:?}", desk.heard());
@@ -135,9 +137,13 @@ fn a_fifth_delegation_waits_until_one_has_ended() {
         begun.collect()
     };
     assert_eq!(tasks(&desk), ["a", "b", "c", "d"]);
+    let shown =
+        |desk: &Desk| desk.drafts().filter(|draft| matches!(draft.body, Body::ToolStarted(_))).count();
+    assert_eq!(shown(&desk), 4, "those that wait have not begun");
     let end = ChildNews::Ended { outcome: TurnOutcome::Completed, text: "done".to_owned() };
     desk.tell(AgentCommand::Child { call: "c".to_owned(), news: end.clone() });
     assert_eq!(tasks(&desk), ["a", "b", "c", "d", "e"]);
+    assert_eq!(shown(&desk), 5);
     // One that waits is not called back: nobody knows of it.
     desk.tell(AgentCommand::Interrupt { turn });
     let recalled = desk.said.iter().filter_map(|said| said.delegate.as_ref());

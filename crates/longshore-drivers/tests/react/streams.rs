@@ -488,3 +488,13 @@ fn nothing_that_is_streamed_makes_them_panic_or_go_on_for_ever() {
         }
     }
 }
+
+#[test]
+fn a_list_of_errors_in_the_place_of_an_answer_is_read() {
+    let error = json!({ "code": 429, "message": "slow down", "status": "RESOURCE_EXHAUSTED" });
+    for api in [Api::Chat, Api::Responses, Api::Messages] {
+        let events = whole(api, &json!([{ "error": error }]));
+        let [Event::Failed(failure)] = events.as_slice() else { panic!("{api:?}: {events:?}") };
+        assert_eq!((failure.kind, failure.message.as_str()), (FailureKind::RateLimited, "slow down"));
+    }
+}

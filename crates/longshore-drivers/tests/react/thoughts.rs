@@ -3,6 +3,7 @@
 use longshore_drivers::react::api::{self, Event};
 use longshore_drivers::react::history::{History, Item, Memory};
 use longshore_drivers::react::settings::{Api, Settings};
+use longshore_model::event::Body;
 use serde_json::{Value, json};
 
 use super::desk::{Desk, call, ended, settings, text};
@@ -203,4 +204,28 @@ fn two_messages_of_one_speaker_are_one() {
     assert_eq!(told, ["system", "user"], "a summary and what follows it are one message");
     assert!(all[1]["content"].as_str().unwrap().ends_with("\n\nthird"), "{all:?}");
     assert_eq!(roles(&desk, Api::Responses, "input").0, ["user"]);
+}
+
+#[test]
+fn words_that_turn_out_to_be_a_thought_become_one_where_they_stand() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let data = json!({ "content": "Hm, so.</think>\n" });
+    desk.answer(vec![text("Hm, so."), Event::ThoughtAloud { data }, text("Hello."), ended()]);
+    let of = |fits: fn(&Body) -> bool| -> Vec<_> {
+        let fitting = desk.drafts().filter(|draft| fits(&draft.body));
+        fitting.map(|draft| (draft.item, draft.text.as_deref().unwrap_or_default())).collect()
+    };
+    let deltas = of(|body| matches!(body, Body::MessageDelta));
+    assert_eq!(of(|body| matches!(body, Body::ReasoningDone { .. })), [(deltas[0].0, "Hm, so.")]);
+    assert_eq!(of(|body| matches!(body, Body::MessageDone { .. })), [(deltas[1].0, "Hello.")]);
+    desk.prompt("and?");
+    let (_, request) = desk.asked().unwrap();
+    let body: Value = serde_json::from_str(&api::body(Api::Chat, request)).unwrap();
+    assert_eq!(body["messages"][2], json!({ "role": "assistant", "content": "Hm, so.</think>\nHello." }));
+
+    // A thought alone is no answer.
+    let data = json!({ "content": "Hm.</think>" });
+    desk.answer(vec![text("Hm."), Event::ThoughtAloud { data }, ended()]);
+    assert!(desk.notices()[0].contains("the model answered nothing"), "{:?}", desk.notices());
 }

@@ -128,6 +128,8 @@ async fn a_mark_at_the_beginning_and_latin_letters_are_kept() {
     assert!(shown.content.starts_with("     1\tfirst\n"), "{:?}", shown.content);
     let shown = bench.run("fetch_file", json!({ "path": "latin" })).await;
     assert_eq!(shown.content, "caf\u{e9}\nsecond\n");
+    let found = bench.run("search", json!({ "pattern": "caf\u{e9}|first" })).await;
+    assert_eq!(found.content, "latin:1:caf\u{e9}\nmarked:1:first\n");
     let both = "*** Update File: marked\n@@\n-first\n+1st\n*** Update File: latin\n@@\n caf\u{e9}\n-second\n+zw\u{f6}lf";
     let done = bench.run("apply_patch", patch(both)).await;
     assert!(done.success, "{}", done.content);

@@ -347,6 +347,36 @@ async fn a_call_that_a_server_never_answers_ends() {
     assert!(bench.run("everything.echo", json!({ "message": "still here" })).await.success);
 }
 
+#[tokio::test]
+async fn a_server_that_waits_for_a_person_is_waited_for() {
+    let limit = std::time::Duration::from_secs(3);
+    let mut server = everything();
+    server.name = "patient".to_owned();
+    let bench = Bench::with(|settings| {
+        settings.servers.push(server);
+        settings.mcp_timeout = limit;
+    })
+    .await;
+    soon("all tools", async {
+        let mut pace = tokio::time::interval(std::time::Duration::from_millis(5));
+        while !names(&bench).contains(&"patient__trigger-elicitation-request".to_owned()) {
+            pace.tick().await;
+        }
+    })
+    .await;
+    let mut running = bench.start(Mode::Full, "patient.trigger-elicitation-request", json!({}));
+    let Some(Progress::Ask(question)) = soon("the question", running.progress.recv()).await else {
+        panic!("no question")
+    };
+    // Nothing tells that it is still waited for but that it is not given up.
+    tokio::time::sleep(limit + limit / 2).await;
+    let answer =
+        QuestionAnswer { action: AnswerAction::Decline, answers: BTreeMap::new(), by: "ada".to_owned() };
+    question.answer.send(answer).unwrap();
+    let done = running.result().await;
+    assert!(done.success && done.content.contains("declined"), "{}", done.content);
+}
+
 /// A server that has forgotten every session answers 400 with an error that belongs to no request.
 #[tokio::test]
 async fn a_server_that_was_started_anew_is_greeted_anew() {

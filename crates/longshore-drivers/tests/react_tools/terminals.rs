@@ -144,3 +144,19 @@ async fn there_is_a_limit_to_terminals() {
     let start = json!({ "action": "start", "command": "echo again", "yield_ms": PATIENT });
     assert!(exec(&bench, start).await.content.contains("[session 17 ended"));
 }
+
+#[tokio::test]
+async fn what_a_terminal_leaves_in_the_background_ends_and_that_is_told() {
+    let bench = Bench::new().await;
+    // With the hangup of the terminal, and without.
+    for line in ["sleep 600 & echo started", "trap '' HUP; sleep 600 & echo started"] {
+        let done = exec(&bench, json!({ "action": "start", "command": line, "yield_ms": PATIENT })).await;
+        assert!(done.success && done.content.starts_with("started\n"), "{}", done.content);
+        // A shell that has just split still has its own name.
+        assert!(done.content.contains("ended with exit code 0]\n[it left "), "{}", done.content);
+        assert!(done.content.ends_with("in the foreground of a session]"), "{}", done.content);
+    }
+    let line = "sleep 0.01 & wait; echo done";
+    let done = exec(&bench, json!({ "action": "start", "command": line, "yield_ms": PATIENT })).await;
+    assert_eq!(done.content, "done\n[session 3 ended with exit code 0]");
+}

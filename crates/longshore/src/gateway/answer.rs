@@ -107,6 +107,8 @@ impl Answer {
                 }
                 self.close(Some(data));
             }
+            // The client has read it as words, and gives it back as words.
+            Event::ThoughtAloud { .. } => self.close(None),
             Event::Call { id, name, arguments } => {
                 self.close(None);
                 let id = self.name(id);

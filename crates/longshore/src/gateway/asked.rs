@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use longshore_drivers::react::api::{self, Request, Wishes};
+use longshore_drivers::react::api::{self, Request, Strict, Wishes};
 use longshore_drivers::react::settings::Api;
 use serde::de::DeserializeOwned;
 
@@ -65,14 +65,14 @@ impl Asked {
 
     /// The body with which a service is asked. What another one thought is left out.
     pub fn body(&self, service: &Service) -> String {
-        self.body_for(service, false)
+        self.body_for(service, Strict::default())
     }
 
-    /// The same for a service that may insist on speakers who take turns.
-    pub(super) fn body_for(&self, service: &Service, strict_turns: bool) -> String {
+    /// The same for a service that insists on something.
+    pub(super) fn body_for(&self, service: &Service, strict: Strict) -> String {
         let mut request = self.request.clone();
         request.history.retain(|item| !item.is_foreign_to(&service.place));
-        api::body_with(service.api, &request, &Wishes { strict_turns, ..self.wishes.clone() })
+        api::body_with(service.api, &request, &Wishes { strict, ..self.wishes.clone() })
     }
 }
 

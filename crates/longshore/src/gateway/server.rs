@@ -17,7 +17,6 @@ use axum::routing::{get, post};
 use axum::serve::ListenerExt;
 use axum::{Json, Router, middleware};
 use futures_util::stream;
-use longshore_drivers::react::api::Event;
 use longshore_drivers::react::settings::Api;
 use serde_json::json;
 use tokio::net::TcpListener;
@@ -148,13 +147,6 @@ async fn respond(
     let streamed = asked.streamed;
     let mut reading = upstream.ask(headers, &asked).await?;
     let mut answer = Answer::new(api, upstream.service.clone(), asked, gateway.exchange());
-    // As long as nothing was said, what is wrong is said with a status.
-    for event in reading.next().await {
-        if let Event::Failed(failure) = event {
-            return Err(failure.into());
-        }
-        answer.tell(event);
-    }
     if streamed {
         let writing = Writing { answer, reading, pulse: gateway.pulse };
         let body = Body::from_stream(stream::unfold(writing, Writing::next));

@@ -1,7 +1,5 @@
 //! The service over HTTP: a request goes out, a stream of events comes in.
 
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -9,7 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
-use longshore_drivers::react::api::{Event, Failure, FailureKind, Stream};
+use longshore_drivers::react::api::{Event, Failure, FailureKind, Learnt, Stream, Strict};
 use longshore_drivers::react::settings::Api;
 use reqwest::{Client, Url};
 use tokio::time::Instant;
@@ -49,8 +47,7 @@ pub(super) struct Upstream {
     pub(super) service: Service,
     base: String,
     key: Option<String>,
-    /// The template of its model insists on speakers who take turns.
-    strict: AtomicBool,
+    learnt: Learnt,
 }
 
 impl Upstream {
@@ -68,7 +65,7 @@ impl Upstream {
             .build()
             .context("cannot speak HTTP")?;
         let (service, base) = (Service::new(api, url), url.trim_end_matches('/').to_owned());
-        Ok(Self { client, service, base, key, strict: AtomicBool::new(false) })
+        Ok(Self { client, service, base, key, learnt: Learnt::default() })
     }
 
     /// What it speaks.
@@ -76,19 +73,24 @@ impl Upstream {
         self.service.api
     }
 
-    /// Asks, in the service's own API, on behalf of a client with these headers.
+    /// Asks, in the service's own API, on behalf of a client with these headers. The answer has begun.
     pub(super) async fn ask(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
-        match self.ask_once(client, asked).await {
-            Err(refusal) if refusal.failure.wants_turns() && !self.strict.swap(true, Relaxed) => {
-                self.ask_once(client, asked).await
+        let mut strict = self.learnt.known();
+        loop {
+            match self.ask_once(client, asked, strict).await {
+                Ok(reading) => return Ok(reading),
+                Err(refusal) => {
+                    let Some(more) = strict.after(&refusal.failure) else { return Err(refusal) };
+                    self.learnt.learn(more);
+                    strict = more;
+                }
             }
-            answered => answered,
         }
     }
 
-    async fn ask_once(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
+    async fn ask_once(&self, client: &HeaderMap, asked: &Asked, strict: Strict) -> Result<Reading, Refusal> {
         let url = format!("{}{}", self.base, self.api().path());
-        let body = asked.body_for(&self.service, self.strict.load(Relaxed));
+        let body = asked.body_for(&self.service, strict);
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -98,7 +100,18 @@ impl Upstream {
             return Err(refused(response).await);
         }
         let stream = Stream::offering(self.api(), &asked.request.tools);
-        Ok(Reading { response, stream, bytes: 0, heard: Instant::now(), over: false })
+        let begun = Vec::new();
+        let mut reading = Reading { response, stream, begun, bytes: 0, heard: Instant::now(), over: false };
+        reading.begun = reading.next().await;
+        // As long as nothing was said, what is wrong is a refusal.
+        let failed = |event: &Event<'static>| match event {
+            Event::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        match reading.begun.iter().find_map(failed) {
+            Some(failure) => Err(failure.into()),
+            None => Ok(reading),
+        }
     }
 
     /// Passes a request on as it is, and the answer back.
@@ -207,6 +220,8 @@ async fn refused(mut response: reqwest::Response) -> Refusal {
 pub(super) struct Reading {
     response: reqwest::Response,
     stream: Stream,
+    /// What it began with, until it is asked for.
+    begun: Vec<Event<'static>>,
     bytes: usize,
     /// When something came last.
     heard: Instant,
@@ -216,7 +231,7 @@ pub(super) struct Reading {
 impl Reading {
     /// What is said next; nothing once all is said. Nothing is lost by whoever stops waiting for it.
     pub(super) async fn next(&mut self) -> Vec<Event<'static>> {
-        let mut events = Vec::new();
+        let mut events = std::mem::take(&mut self.begun);
         while events.is_empty() && !self.over {
             match tokio::time::timeout_at(self.heard + PATIENCE, self.response.chunk()).await {
                 Ok(Ok(Some(bytes))) => self.read(&bytes, &mut events),

@@ -1,5 +1,6 @@
 //! What a service insists on and refuses requests without: a script can be as strict as the strictest of them.
 
+use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::api::Api;
@@ -13,12 +14,29 @@ pub enum Demand {
     Signatures,
     /// Speakers take turns, as the templates of Mistral and Gemma want it.
     Turns,
+    /// The same, where the server takes what its template says for a fault of its own, as older llama.cpp do.
+    Template,
+    /// Nobody speaks right after results, as Mistral's own service wants it.
+    Order,
 }
 
 impl Demand {
     /// All of them, by the word that a script has for them.
-    pub(super) const ALL: [(&str, Demand); 3] =
-        [("thoughts", Demand::Thoughts), ("signatures", Demand::Signatures), ("turns", Demand::Turns)];
+    pub(super) const ALL: [(&str, Demand); 5] = [
+        ("thoughts", Demand::Thoughts),
+        ("signatures", Demand::Signatures),
+        ("turns", Demand::Turns),
+        ("template", Demand::Template),
+        ("order", Demand::Order),
+    ];
+
+    /// The status with which a request is refused.
+    pub fn status(self) -> StatusCode {
+        match self {
+            Demand::Thoughts | Demand::Signatures | Demand::Turns | Demand::Order => StatusCode::BAD_REQUEST,
+            Demand::Template => StatusCode::INTERNAL_SERVER_ERROR,
+        }
+    }
 
     /// Why a request is refused, in the words of a service that does.
     pub fn refuses(self, api: Api, request: &Value) -> Option<&'static str> {
@@ -67,24 +85,64 @@ impl Demand {
                 };
                 list(&request["contents"]).iter().any(lacks).then_some(NO_SIGNATURE)
             }
-            (Demand::Turns, Api::Chat) => {
-                let said = list(&request["messages"]);
-                let is_aside = |(at, message): (usize, &Value)| at > 0 && message["role"] == "system";
-                let roles = said.iter().filter(|message| {
-                    message["role"] == "user"
-                        || (message["role"] == "assistant" && list(&message["tool_calls"]).is_empty())
-                });
-                let roles: Vec<&Value> = roles.map(|message| &message["role"]).collect();
-                let double = roles.windows(2).any(|pair| pair[0] == pair[1]);
-                let begins = roles.first().is_none_or(|role| **role == "user");
+            (Demand::Turns | Demand::Template, Api::Chat | Api::Responses | Api::Messages) => {
+                let said = speakers(api, request);
+                let is_aside = |(at, who): (usize, &Speaker)| at > 0 && *who == Speaker::System;
+                let turns: Vec<&Speaker> =
+                    said.iter().filter(|who| matches!(who, Speaker::User | Speaker::Model)).collect();
+                let double = turns.windows(2).any(|pair| pair[0] == pair[1]);
+                let begins = turns.first().is_none_or(|who| **who == Speaker::User);
                 (double || !begins || said.iter().enumerate().any(is_aside))
                     .then_some("Conversation roles must alternate user/assistant/user/assistant/...")
             }
+            (Demand::Order, Api::Chat | Api::Responses | Api::Messages) => {
+                let said = speakers(api, request);
+                let speaks = |pair: &[Speaker]| pair == [Speaker::Tool, Speaker::User];
+                said.windows(2).any(speaks).then_some("Unexpected role 'user' after role 'tool'")
+            }
             (Demand::Thoughts, Api::Gemini)
             | (Demand::Signatures, Api::Responses | Api::Messages)
-            | (Demand::Turns, Api::Responses | Api::Messages | Api::Gemini) => None,
+            | (Demand::Turns | Demand::Template | Demand::Order, Api::Gemini) => None,
         }
     }
+}
+
+/// Who speaks, as a template sees it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Speaker {
+    System,
+    User,
+    Model,
+    /// The model, which calls tools.
+    Caller,
+    Tool,
+}
+
+/// Who speaks after whom. What an answer holds besides its words and calls counts for nothing.
+fn speakers(api: Api, request: &Value) -> Vec<Speaker> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let has = |blocks: &[Value], kind: &str| blocks.iter().any(|block| block["type"] == kind);
+    let said = list(if api == Api::Responses { &request["input"] } else { &request["messages"] });
+    let mut speakers = Vec::new();
+    for message in said {
+        let blocks = list(&message["content"]);
+        let calls = !list(&message["tool_calls"]).is_empty() || has(&blocks, "tool_use");
+        match (message["role"].as_str(), message["type"].as_str()) {
+            (Some("assistant"), _) if calls => speakers.push(Speaker::Caller),
+            (Some("assistant"), _) => speakers.push(Speaker::Model),
+            (Some("tool"), _) | (None, Some("function_call_output")) => speakers.push(Speaker::Tool),
+            (None, Some("function_call")) => speakers.push(Speaker::Caller),
+            (Some("user"), _) => {
+                let results = has(&blocks, "tool_result");
+                speakers.extend(results.then_some(Speaker::Tool));
+                let speaks = !results || blocks.iter().any(|block| block["type"] != "tool_result");
+                speakers.extend(speaks.then_some(Speaker::User));
+            }
+            (Some(_), _) => speakers.push(Speaker::System),
+            (None, _) => {}
+        }
+    }
+    speakers
 }
 
 const NO_SIGNATURE: &str = "Function call is missing a thought_signature in functionCall parts.";

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::http::{HeaderMap, Method, Uri};
 use serde_json::Value;
 
 use super::api::Api;
@@ -137,8 +137,9 @@ impl Model {
         let api = wanted.api;
         let (text, results) = (api.last_user_text(&request), api.last_results(&request));
         let insists = self.lock().insists.clone();
-        if let Some(why) = insists.into_iter().find_map(|demand| demand.refuses(api, &request)) {
-            let (status, headers) = (StatusCode::BAD_REQUEST, HeaderMap::new());
+        let refusal = |demand: Demand| Some((demand.status(), demand.refuses(api, &request)?));
+        if let Some((status, why)) = insists.into_iter().find_map(refusal) {
+            let headers = HeaderMap::new();
             let body = api.error_body(status, why);
             let answer = Answer::Plain { status, headers, before: Vec::new(), body };
             return (answer, self.record(asked, request, None, None));

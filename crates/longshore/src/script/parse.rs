@@ -56,7 +56,7 @@ fn settings(value: Value) -> Result<(Vec<Value>, Script), Fault> {
 
 fn demand(word: &str) -> Result<Demand, Fault> {
     let known = Demand::ALL.into_iter().find(|(known, _)| *known == word);
-    let wanted = "\"thoughts\", \"signatures\" or \"turns\"";
+    let wanted = "\"thoughts\", \"signatures\", \"turns\", \"template\" or \"order\"";
     known.map(|(_, demand)| demand).ok_or_else(|| wrong("insist", wanted, &Value::from(word)))
 }
 

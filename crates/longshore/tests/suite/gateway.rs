@@ -116,12 +116,12 @@ async fn codex_runs_on_the_lines_of_the_documentation() {
 }
 
 /// A gateway that is served.
-struct Open {
+pub(super) struct Open {
     url: String,
     _stop: oneshot::Sender<()>,
 }
 
-async fn gateway(service: &str, api: Api, key: Option<&str>) -> Open {
+pub(super) async fn gateway(service: &str, api: Api, key: Option<&str>) -> Open {
     serve(Gateway::new(service, api, key.map(str::to_owned)).unwrap()).await
 }
 
@@ -136,14 +136,14 @@ async fn serve(gateway: Gateway) -> Open {
 }
 
 /// A scripted model, and a gateway to it.
-async fn on(script: Value, api: Api) -> (Served, Open) {
+pub(super) async fn on(script: Value, api: Api) -> (Served, Open) {
     let served = Served::new(script).await;
     let gateway = gateway(&format!("http://{}/v1", served.address), api, None).await;
     (served, gateway)
 }
 
 impl Open {
-    async fn ask(&self, path: &str, body: &Value) -> Response {
+    pub(super) async fn ask(&self, path: &str, body: &Value) -> Response {
         let client = Client::builder().no_proxy().build().unwrap();
         let request = client.post(format!("{}{path}", self.url)).body(body.to_string());
         tokio::time::timeout(WITHIN, request.send()).await.unwrap().unwrap()
@@ -218,6 +218,15 @@ async fn what_the_service_refuses_is_refused_in_the_clients_words() {
     let response = gateway.ask("/messages", &message(true)).await;
     assert_eq!(response.status(), 404);
     assert_eq!(json_of(response).await["error"]["message"], "model 'm' not found");
+}
+
+#[tokio::test]
+async fn a_time_that_is_only_in_words_becomes_a_header() {
+    let error = json!({ "message": "Please try again in 1.2s.", "type": "rate_limit_error" });
+    let (_served, gateway) = on(json!([{ "http": 429, "body": { "error": error } }]), Api::Chat).await;
+    let response = gateway.ask("/responses", &prompt(true)).await;
+    assert_eq!(response.status(), 429);
+    assert_eq!(response.headers()["retry-after"], "2", "whole seconds, and not too few");
 }
 
 #[tokio::test]

@@ -165,3 +165,13 @@ fn how_hard_a_client_wants_it_thought_reaches_every_service() {
     let messages = asked(Api::Chat, Api::Messages, &chat);
     assert_eq!(messages["thinking"], json!({ "type": "enabled", "budget_tokens": 4_500 }));
 }
+
+#[test]
+fn a_thought_of_which_only_the_end_tells_is_held_apart_from_the_words() {
+    let bytes = streamed(Api::Chat, json!([{ "say": "Hm, so.</think>\n\nHello.", "chunks": 9 }]));
+    let (frames, body) = answered(Api::Messages, Api::Chat, &plain(Api::Messages), &[&bytes]);
+    assert!(!frames.contains("think>"), "{frames}");
+    let body = body.unwrap();
+    let texts: Vec<&Value> = body["content"].as_array().unwrap().iter().map(|block| &block["text"]).collect();
+    assert_eq!(texts, ["Hm, so.", "Hello."]);
+}

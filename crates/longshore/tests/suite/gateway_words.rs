@@ -311,7 +311,7 @@ fn gist(api: Api, bytes: &[u8]) -> Gist {
     let mut tell = |event: Event<'_>| match event {
         Event::Text(text) => gist.text.push_str(&text),
         Event::Reasoning(text) => gist.thought.push_str(&text),
-        Event::TextDone(_) | Event::ReasoningDone { .. } => {}
+        Event::TextDone(_) | Event::ReasoningDone { .. } | Event::ThoughtAloud { .. } => {}
         Event::Call { id, name, arguments } => gist.calls.push((id, name, arguments)),
         // Some APIs have a 0 for what is not known.
         Event::Usage(usage) if usage.input.unwrap_or(0) == 0 => {}
@@ -472,4 +472,23 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_window_that_is_full_is_told_so_that_the_client_sums_up() {
+    let events = [
+        json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "Half" } }),
+        json!({ "type": "content_block_stop", "index": 0 }),
+        json!({ "type": "message_delta", "delta": { "stop_reason": "model_context_window_exceeded" } }),
+        json!({ "type": "message_stop" }),
+    ];
+    let bytes: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+    let (frames, body) = answered(Api::Responses, Api::Messages, &plain(Api::Responses), &[bytes.as_bytes()]);
+    assert!(
+        frames.contains("event: response.failed\n") && !frames.contains("response.incomplete"),
+        "{frames}"
+    );
+    assert_eq!(body.unwrap()["error"]["code"], "context_length_exceeded");
+    let (_, body) = answered(Api::Chat, Api::Messages, &plain(Api::Chat), &[bytes.as_bytes()]);
+    assert_eq!(body.unwrap()["choices"][0]["finish_reason"], "length", "it has no other word");
 }

@@ -1,9 +1,10 @@
 //! A real llama.cpp server with a tiny model, under the built-in agent and, through the gateway, under real agents: with a
-//! template that takes anything, and with one that wants speakers to take turns.
+//! template that takes anything, with one that wants speakers to take turns, and with one that knows tools besides.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
@@ -11,7 +12,7 @@ use tokio::process::{Child, Command};
 
 use super::rig::{Rig, WITHIN};
 
-/// All that the model says, whatever it is told.
+/// All that the model says, whatever it is told. With `tools.jinja` it lists a folder first.
 const SAYS: &str = "All is well.";
 
 fn folder() -> PathBuf {
@@ -54,17 +55,13 @@ impl Llama {
 /// The built-in agent on every API of the server, told where it is and nothing else.
 async fn built_in(llama: &Llama) -> Rig {
     let mut rig = Rig::with(json!([])).await;
-    rig.kill().await;
-    let config = rig.folder.path().join("longshore/config.toml");
-    let mut text = std::fs::read_to_string(&config).unwrap();
-    for api in ["chat", "responses", "messages"] {
+    let agent = |api: &str| {
         let root = &llama.root;
-        text.push_str(&format!(
-            "\n[agents.llama-{api}]\ndriver = \"react\"\nbase_url = \"{root}/v1\"\napi = \"{api}\"\nmax_retries = 1\n"
-        ));
-    }
-    std::fs::write(config, text).unwrap();
-    rig.start().await;
+        format!(
+            "[agents.llama-{api}]\ndriver = \"react\"\nbase_url = \"{root}/v1\"\napi = \"{api}\"\nmax_retries = 1\n"
+        )
+    };
+    rig.start_with(&["chat", "responses", "messages"].map(agent).join("\n")).await;
     rig
 }
 
@@ -94,6 +91,26 @@ async fn the_built_in_agent_takes_turns_where_the_template_wants_it() {
     let rig = built_in(&llama).await;
     for api in ["chat", "responses", "messages"] {
         says(&rig, &format!("llama-{api}"), &["hello", "/compact", "and?"]).await;
+    }
+}
+
+#[tokio::test]
+async fn the_built_in_agent_does_what_the_model_calls_in_every_api() {
+    let llama = Llama::start(Some("tools.jinja")).await;
+    let rig = built_in(&llama).await;
+    std::fs::write(rig.work().join("heron.txt"), "").unwrap();
+    for api in ["chat", "responses", "messages"] {
+        let mut talk = rig.open_with(&format!("llama-{api}"), "ask").await;
+        for prompt in ["look", "once more"] {
+            let turn = talk.prompt(prompt).await;
+            assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{api}: {}", talk.story());
+            assert_eq!(talk.messages().last().map(|text| text.trim()), Some(SAYS), "{api}: {}", talk.story());
+        }
+        let tools = talk.tools();
+        let listed = |(text, status): &(String, Option<ToolStatus>)| {
+            text.contains("heron.txt") && *status == Some(ToolStatus::Completed)
+        };
+        assert!(tools.len() == 2 && tools.iter().all(listed), "{api}: {tools:?}");
     }
 }
 

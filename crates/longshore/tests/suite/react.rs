@@ -386,3 +386,16 @@ async fn what_is_wrong_with_the_service_is_said() {
     });
     assert_eq!(end.unwrap().message, "bad key");
 }
+
+#[tokio::test]
+async fn what_is_missing_is_told_with_the_section_that_it_is_missing_in() {
+    let mut rig = Rig::with(json!([])).await;
+    let settings = format!("[agents.other]\ndriver = \"react\"\nbase_url = \"{}/nowhere/v1\"\n", rig.root());
+    rig.start_with(&settings).await;
+    let mut talk = rig.open_with("other", "ask").await;
+    let turn = talk.prompt("go").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let told = notices(&talk);
+    assert!(told.iter().any(|text| text.contains("no model is set under [agents.other]")), "{told:?}");
+    assert!(talk.story().contains("set `model` under [agents.other]"), "{}", talk.story());
+}

@@ -117,6 +117,8 @@ async fn a_helper_of_its_own_kind_has_all_tools_and_an_interrupt_reaches_it() {
     assert_eq!(std::fs::read_to_string(rig.work().join("help.txt")).unwrap(), "help\n");
     talk.call("interrupt", json!({})).await.unwrap();
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    let over = |event: &Event| matches!(&event.body, Body::DelegationFinished(end) if end.child == child);
+    assert!(talk.events.iter().any(over), "what was delegated ends in the log too: {}", talk.story());
     helper.until_turn_ends_somehow().await;
     let ended = helper.end_of(helper.last_turn());
     assert_eq!(ended, Some(TurnOutcome::Interrupted), "{}", helper.story());

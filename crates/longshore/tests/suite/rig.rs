@@ -161,6 +161,15 @@ impl Rig {
         hub.kill().await.unwrap();
     }
 
+    /// Starts the hub anew, with more in its settings.
+    pub(crate) async fn start_with(&mut self, more: &str) {
+        self.kill().await;
+        let config = self.folder.path().join("longshore/config.toml");
+        let text = std::fs::read_to_string(&config).unwrap();
+        std::fs::write(config, format!("{text}\n{more}")).unwrap();
+        self.start().await;
+    }
+
     /// The hub was told to stop by a verb: waits until it has.
     pub(crate) async fn gone(&mut self) {
         let mut hub = self.hub.take().unwrap();

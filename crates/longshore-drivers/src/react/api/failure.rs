@@ -85,11 +85,6 @@ impl Failure {
         Self::new(FailureKind::Cut, "the model's service broke off in the middle of its answer")
     }
 
-    /// Whether the template of the model insists on speakers who take turns.
-    pub fn wants_turns(&self) -> bool {
-        self.kind == FailureKind::Refused && self.message.to_ascii_lowercase().contains("must alternate")
-    }
-
     /// The stream holds what cannot be read.
     pub(super) fn garbled(error: &serde_json::Error, data: &[u8]) -> Self {
         if let Some(said) = serde_json::from_slice(data).ok().filter(is_error) {
@@ -157,6 +152,7 @@ impl Failure {
 
 /// Whether what a service said in place of an answer is an error, though nothing names it one.
 pub(super) fn is_error(said: &Value) -> bool {
+    let said = said.get(0).unwrap_or(said);
     let has = |key: &str| said.get(key).is_some_and(|value| !value.is_null());
     has("error") || said["object"] == "error" || said["type"] == "error" || has("message") || has("detail")
 }

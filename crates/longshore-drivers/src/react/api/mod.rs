@@ -7,6 +7,7 @@
 //! | `chat`, `responses`, `messages` | one API each: its body, its stream |
 //! | `models` | the models that a service lists |
 //! | `wishes` | what a caller may wish of an answer besides |
+//! | `strict`, `turns` | what a service insists on, as its refusals tell; words that go into results then |
 //! | `failure`, `moment` | what went wrong, in a few kinds that a caller decides by, and when to ask again |
 
 mod chat;
@@ -17,7 +18,9 @@ mod moment;
 mod responses;
 mod sse;
 mod stream;
+mod strict;
 mod text;
+mod turns;
 mod wishes;
 
 use std::borrow::Cow;
@@ -31,6 +34,7 @@ pub use failure::{Failure, FailureKind};
 pub use models::{model_called, models_of};
 pub use moment::retry_after;
 pub use stream::Stream;
+pub use strict::{Learnt, Strict};
 pub use wishes::{Format, ToolChoice, Wishes};
 
 use super::history::{Item, Part};
@@ -70,6 +74,11 @@ pub enum Event<'a> {
         /// What the service needs to know it again.
         data: Value,
     },
+    /// All words so far were a thought, of which only the end tells. It is whole.
+    ThoughtAloud {
+        /// What the service needs to know it again.
+        data: Value,
+    },
     /// A call of a tool, all of it.
     Call {
         /// The model's name for it.
@@ -95,6 +104,7 @@ impl Event<'_> {
             Event::TextDone(text) => Event::TextDone(Cow::Owned(text.into_owned())),
             Event::Reasoning(text) => Event::Reasoning(Cow::Owned(text.into_owned())),
             Event::ReasoningDone { text, data } => Event::ReasoningDone { text, data },
+            Event::ThoughtAloud { data } => Event::ThoughtAloud { data },
             Event::Call { id, name, arguments } => Event::Call { id, name, arguments },
             Event::Usage(usage) => Event::Usage(usage),
             Event::Ended(finish) => Event::Ended(finish),

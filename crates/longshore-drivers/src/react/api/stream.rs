@@ -131,7 +131,8 @@ fn begins(head: &[u8]) -> Begins {
     match rest.iter().position(|byte| !byte.is_ascii_whitespace()) {
         None if rest.len() > sse::LONGEST => Begins::Events(head.len()),
         None => Begins::Unknown,
-        Some(at) if rest.get(at) == Some(&b'{') => Begins::Body(marked + at),
+        // A list holds errors, as Google tells them.
+        Some(at) if matches!(rest.get(at), Some(b'{' | b'[')) => Begins::Body(marked + at),
         Some(at) => Begins::Events(marked + at),
     }
 }

@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+use super::strict::Strict;
+use super::{chat, turns};
+
 /// Wishes. What an API has no word for is left out of its body.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Wishes {
@@ -17,8 +20,8 @@ pub struct Wishes {
     pub stop: Vec<String>,
     /// The form that the answer must have.
     pub format: Option<Format>,
-    /// The service insists on speakers who take turns, results or not.
-    pub strict_turns: bool,
+    /// What the service insists on.
+    pub strict: Strict,
 }
 
 /// Whether tools are called.
@@ -66,8 +69,14 @@ impl Wishes {
             }
         });
         put(body, "response_format", format);
-        if self.strict_turns {
-            super::chat::take_turns(body);
+        if self.strict.turns {
+            turns::in_chat(body);
+        }
+        if self.strict.thoughts {
+            chat::fill_thoughts(body);
+        }
+        if self.strict.signatures {
+            chat::fill_signatures(body);
         }
     }
 
@@ -84,6 +93,9 @@ impl Wishes {
             }
         });
         put(body, "text", format);
+        if self.strict.turns {
+            turns::in_responses(body);
+        }
     }
 
     pub(super) fn messages(&self, body: &mut Value) {
@@ -109,6 +121,9 @@ impl Wishes {
             }
         });
         put(body, "output_config", format);
+        if self.strict.turns {
+            turns::in_messages(body);
+        }
     }
 
     fn chances(&self, body: &mut Value) {

@@ -49,6 +49,7 @@ impl Answer {
             Event::TextDone(text) => {
                 (**text).clone_into(&mut self.words.get_or_insert_with(|| fresh(cx)).text)
             }
+            Event::ThoughtAloud { .. } => self.words = None,
             Event::Usage(usage) => self.usage = Some(*usage),
             Event::Reasoning(_)
             | Event::ReasoningDone { .. }
@@ -107,6 +108,11 @@ impl Machine {
                 self.say(Said::draft(draft), out);
             }
             Event::ReasoningDone { text, data } => self.thought_done(&text, data, cx, out),
+            Event::ThoughtAloud { data } => {
+                // What was shown as words becomes a thought where it stands.
+                (answer.thought, answer.spoke) = (answer.words.take(), false);
+                self.thought_done("", data, cx, out);
+            }
             Event::Call { id, name, arguments } => {
                 answer.kept = true;
                 self.words_done(None, cx, out);
@@ -191,10 +197,11 @@ impl Machine {
         turn.owes |= calls;
         let said = spoke || calls;
         turn.cuts = if finish == Finish::Length { turn.cuts + 1 } else { 0 };
-        turn.silences = if finish == Finish::Done && !said { turn.silences + 1 } else { 0 };
+        let silent = !said && matches!(finish, Finish::Done | Finish::Paused);
+        turn.silences = if silent { turn.silences + 1 } else { 0 };
         match finish {
-            Finish::Done if said => {}
-            Finish::Done => return self.said_nothing(cx, out),
+            Finish::Done | Finish::Paused if silent => return self.said_nothing(cx, out),
+            Finish::Done => {}
             Finish::Length => return self.cut_short(said, cx, out),
             Finish::Full => (turn.is_full, turn.owes) = (true, true),
             Finish::Paused if calls => {}

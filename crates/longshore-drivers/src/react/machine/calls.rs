@@ -108,7 +108,10 @@ impl Machine {
         self.say(Said::history(Item::FunctionCall { step, call_id: id.clone(), name, arguments }), out);
         match read {
             Ok(_) if own::is_own(&call.name) => {
-                self.show(&id, out);
+                // What is delegated may have to wait, and is shown when it begins.
+                if !own::is_delegation(&call.name) {
+                    self.show(&id, out);
+                }
                 self.own(&call, cx, out);
             }
             Ok(_) => out.push(Effect::Weigh { call, mode }),
@@ -127,7 +130,7 @@ impl Machine {
     }
 
     /// Shows a call that begins, once.
-    fn show(&mut self, id: &str, out: &mut Effects) {
+    pub(super) fn show(&mut self, id: &str, out: &mut Effects) {
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
         let (item, shown) = (call.item, call.shown.take());

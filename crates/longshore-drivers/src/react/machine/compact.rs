@@ -104,6 +104,7 @@ impl Machine {
             | Event::TextDone(_)
             | Event::Reasoning(_)
             | Event::ReasoningDone { .. }
+            | Event::ThoughtAloud { .. }
             | Event::Call { .. }
             | Event::Usage(_) => {}
         }

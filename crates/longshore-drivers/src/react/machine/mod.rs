@@ -219,17 +219,19 @@ struct Home {
 }
 
 impl Home {
-    /// The name that the model is told of for a tool that it calls by another: `server.tool` is `server__tool`.
+    /// The name that the model is told of for a tool that it calls by another, such as `server.tool`: that of the tool
+    /// which people see called the same.
     fn offered(&self, name: String) -> String {
-        let known = |name: &str| self.tools.iter().any(|tool| tool.name == name);
-        let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
-        match name.split_once('.') {
-            Some((server, tool)) if !known(&name) => {
-                let other = format!("{server}__{}", tool.chars().map(plain).collect::<String>());
-                if known(&other) { other } else { name }
-            }
-            Some(_) | None => name,
+        if own::is_own(&name) || self.tools.iter().any(|tool| tool.name == name) {
+            return name;
         }
+        let shown = |name: &str| {
+            let (id, name, arguments) = (String::new(), name.to_owned(), serde_json::Value::Null);
+            (self.describe)(&Call { id, name, arguments }).name
+        };
+        let meant = shown(&name);
+        let other = self.tools.iter().find(|tool| !own::is_own(&tool.name) && shown(&tool.name) == meant);
+        other.map_or(name, |tool| tool.name.clone())
     }
 
     /// From now on the model is told of these tools, and of the machine's own.

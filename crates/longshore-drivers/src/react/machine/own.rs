@@ -126,12 +126,17 @@ fn object(properties: &[(&str, Value)], required: &[&str]) -> Value {
 
 /// Whether a tool is the machine's own.
 pub(super) fn is_own(name: &str) -> bool {
-    [ASK_USER, UPDATE_PLAN, CREATE_TODO, UPDATE_TODO].contains(&name) || name.starts_with(DELEGATE)
+    [ASK_USER, UPDATE_PLAN, CREATE_TODO, UPDATE_TODO].contains(&name) || is_delegation(name)
+}
+
+/// Whether a tool hands a task to another session.
+pub(super) fn is_delegation(name: &str) -> bool {
+    name.starts_with(DELEGATE)
 }
 
 /// A call, as the timeline shows it.
 pub(super) fn shown(call: &Call) -> ToolCall {
-    let kind = if call.name.starts_with(DELEGATE) { ToolKind::Delegate } else { ToolKind::Think };
+    let kind = if is_delegation(&call.name) { ToolKind::Delegate } else { ToolKind::Think };
     ToolCall { name: call.name.clone(), kind, command: None, cwd: None, input: call.arguments.clone() }
 }
 
@@ -304,6 +309,7 @@ impl Machine {
             }
         }
         for (call, task) in wishes {
+            self.show(&call, out);
             self.say(Said::delegate(&call, DelegateWish::Begin(task)), out);
         }
     }

@@ -1,8 +1,6 @@
 //! The model's service over HTTP: a request goes out, a stream of events comes in.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use longshore_model::capability::ModelInfo;
@@ -12,7 +10,9 @@ use tokio::sync::mpsc;
 
 use super::{Happened, seconds};
 use crate::clock;
-use crate::react::api::{self, Event, Failure, FailureKind, Request, Stream, Wishes, retry_after};
+use crate::react::api::{
+    self, Event, Failure, FailureKind, Learnt, Request, Stream, Strict, Wishes, retry_after,
+};
 use crate::react::machine::Input;
 use crate::react::settings::{Api, Settings};
 
@@ -30,8 +30,7 @@ pub(super) struct Service {
     api: Api,
     base: String,
     patience: Duration,
-    /// The template of its model insists on speakers who take turns.
-    strict: Arc<AtomicBool>,
+    learnt: Arc<Learnt>,
 }
 
 impl Service {
@@ -68,7 +67,7 @@ impl Service {
             .build()?;
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let patience = Duration::from_secs(settings.patience_s.max(1));
-        Ok(Self { client, api, base, patience, strict: Arc::default() })
+        Ok(Self { client, api, base, patience, learnt: Arc::default() })
     }
 
     /// Asks the model, and tells what it says. The answer has exactly one end.
@@ -80,13 +79,15 @@ impl Service {
     ) -> impl Future<Output = ()> + Send + use<> {
         let service = self.clone();
         async move {
-            let mut answered = service.stream(number, &request, &tell).await;
-            if answered.as_ref().is_err_and(Failure::wants_turns) && !service.strict.swap(true, Relaxed) {
-                answered = service.stream(number, &request, &tell).await;
-            }
-            if let Err(failure) = answered {
-                let event = Event::Failed(failure);
-                let _ = tell.send(Happened::To(Input::Model { number, event })).await;
+            let mut strict = service.learnt.known();
+            while let Err(failure) = service.stream(number, &request, strict, &tell).await {
+                let Some(more) = strict.after(&failure) else {
+                    let event = Event::Failed(failure);
+                    let _ = tell.send(Happened::To(Input::Model { number, event })).await;
+                    return;
+                };
+                service.learnt.learn(more);
+                strict = more;
             }
         }
     }
@@ -96,9 +97,10 @@ impl Service {
         &self,
         number: u64,
         request: &Request,
+        strict: Strict,
         tell: &mpsc::Sender<Happened>,
     ) -> Result<(), Failure> {
-        let wishes = Wishes { strict_turns: self.strict.load(Relaxed), ..Wishes::default() };
+        let wishes = Wishes { strict, ..Wishes::default() };
         let body = api::body_with(self.api, request, &wishes);
         let mut stream = Stream::offering(self.api, &request.tools);
         let url = format!("{}{}", self.base, self.api.path());
@@ -108,7 +110,7 @@ impl Service {
         if !response.status().is_success() {
             return Err(refused(response, self.patience).await);
         }
-        let mut events = Vec::new();
+        let (mut events, mut begun) = (Vec::new(), false);
         while !stream.is_over() {
             let chunk =
                 tokio::time::timeout(self.patience, response.chunk()).await.map_err(|_| self.silent())?;
@@ -120,6 +122,10 @@ impl Service {
                     stream.end(|event| events.push(event.into_owned()));
                 }
             }
+            if let (false, [Event::Failed(failure)]) = (begun, events.as_slice()) {
+                return Err(failure.clone());
+            }
+            begun |= !events.is_empty();
             pass_on(number, &mut events, tell).await?;
         }
         Ok(())

@@ -206,12 +206,12 @@ impl Process {
             allow: self.settings.allow.clone(),
             secrets: self.settings.key_env.iter().cloned().collect(),
             servers: std::mem::take(&mut launch.mcp_servers),
-            mcp_timeout: Duration::from_secs(self.settings.mcp_timeout_s.max(1)),
+            mcp_timeout: patience(self.settings.mcp_timeout_s),
             mcp_timeouts: self
                 .settings
                 .mcp_timeouts_s
                 .iter()
-                .map(|(name, seconds)| (name.clone(), Duration::from_secs(*seconds)))
+                .map(|(name, seconds)| (name.clone(), patience(*seconds)))
                 .collect(),
             ..ToolSettings::new(&launch.cwd)
         });
@@ -378,6 +378,11 @@ async fn with_files(command: AgentCommand) -> AgentCommand {
         | AgentCommand::Archive(_)
         | AgentCommand::Child { .. }) => other,
     }
+}
+
+/// So many seconds, and not none: nothing would ever be waited for.
+fn patience(seconds: u64) -> Duration {
+    Duration::from_secs(seconds.max(1))
 }
 
 /// Seconds since 1970.

@@ -11,6 +11,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::ToolResult;
 use super::bound::floor;
+use super::text::latin1;
+use crate::work::files::bytes_of;
 
 /// How many matching lines are told when nothing else is said.
 const MATCHES: usize = 200;
@@ -94,9 +96,23 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
         }
         found.name = named(place, &arguments.path, entry.path());
         // A file that cannot be read is passed over, as ripgrep does.
-        let _ = searcher.search_path(&matcher, entry.path(), &mut found);
+        let _ = match bytes_of(entry.path(), &found.name).map(readable) {
+            Ok(bytes) => searcher.search_slice(&matcher, &bytes, &mut found),
+            // It is too long to be read at once, or not at all.
+            Err(_) => searcher.search_path(&matcher, entry.path(), &mut found),
+        };
     }
     found.result()
+}
+
+/// What is written in Latin-1 is found and shown as other tools show it. What begins with the mark of another encoding is
+/// ripgrep's.
+fn readable(bytes: Vec<u8>) -> Vec<u8> {
+    let marked = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+    if marked || std::str::from_utf8(&bytes).is_ok() {
+        return bytes;
+    }
+    latin1(&bytes).map_or(bytes, String::into_bytes)
 }
 
 /// A file as seen from the place that the model named.

@@ -170,10 +170,8 @@ fn result(run: &Run, end: End, printed: Collected, left: &[String], took: Durati
         }
         End::Cancelled => (ToolStatus::Cancelled, None, Some("[stopped by a person]".to_owned())),
     };
-    let explained = match (&run.setting.sandbox, status) {
-        (Some(sandbox), ToolStatus::Failed) => sandbox.explain(&text),
-        (Some(_) | None, _) => None,
-    };
+    let sandbox = run.setting.sandbox.as_ref().filter(|_| status != ToolStatus::Cancelled);
+    let explained = sandbox.and_then(|sandbox| sandbox.explain(&run.script.line(), exit_code, &text));
     let ended = (!left.is_empty()).then(|| {
         format!(
             "[it left {} running in the background, which ended with the call; run what is to go on with unified_exec]",

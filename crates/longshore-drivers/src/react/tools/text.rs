@@ -54,10 +54,14 @@ fn decode(bytes: Vec<u8>) -> Option<(String, Encoding)> {
         }
         Err(error) => error.into_bytes(),
     };
+    latin1(&bytes).map(|text| (text, Encoding::Latin1))
+}
+
+/// The text of bytes that are no UTF-8, if they are text.
+pub(super) fn latin1(bytes: &[u8]) -> Option<String> {
     // Programs and images hold bytes that no text has.
     let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f || b"\t\n\r\x0c\x1b".contains(byte);
-    let text = || bytes.iter().map(|byte| char::from(*byte)).collect();
-    bytes.iter().all(is_text).then(|| (text(), Encoding::Latin1))
+    bytes.iter().all(is_text).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Requests of OpenAI Chat Completions: a list of messages, calls in those of the assistant, results as their own.
 
-use longshore_drivers::react::api::Wishes;
+use longshore_drivers::react::api::{Strict, Wishes};
 use longshore_drivers::react::history::Part;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -71,7 +71,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop,
         format: format(&body.response_format, &body.response_format["json_schema"]),
-        strict_turns: false,
+        strict: Strict::default(),
     };
     let wanted = Wanted {
         model: body.model,

@@ -1,6 +1,6 @@
 //! Requests of Anthropic Messages: turns of two speakers made of blocks, results among those of the user.
 
-use longshore_drivers::react::api::{Format, ToolChoice, Wishes};
+use longshore_drivers::react::api::{Format, Strict, ToolChoice, Wishes};
 use longshore_drivers::react::history::Part;
 use serde::Deserialize;
 use serde_json::Value;
@@ -67,7 +67,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop: body.stop_sequences.unwrap_or_default(),
         format: format(&config["format"]),
-        strict_turns: false,
+        strict: Strict::default(),
     };
     let wanted = Wanted {
         model: body.model,

@@ -1,6 +1,6 @@
 //! Requests of OpenAI Responses: a list of items, each said, called or answered.
 
-use longshore_drivers::react::api::Wishes;
+use longshore_drivers::react::api::{Strict, Wishes};
 use longshore_drivers::react::history::Part;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -67,7 +67,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         top_p: body.top_p,
         stop: Vec::new(),
         format: format(&body.text["format"], &body.text["format"]),
-        strict_turns: false,
+        strict: Strict::default(),
     };
     let wanted = Wanted {
         model: body.model,

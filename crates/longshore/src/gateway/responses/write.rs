@@ -1,6 +1,6 @@
 //! Answers of OpenAI Responses: items that are added, grow and are done, between `created` and `completed`.
 
-use longshore_drivers::react::api::{Failure, Finish};
+use longshore_drivers::react::api::{Failure, FailureKind, Finish};
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
@@ -208,8 +208,14 @@ impl Write for Writer {
         match finish {
             Finish::Done => self.response("response.completed", "completed", json!({ "usage": usage })),
             // It has one word for an answer that is to be gone on with.
-            Finish::Length | Finish::Full | Finish::Paused => {
+            Finish::Length | Finish::Paused => {
                 self.response("response.incomplete", "incomplete", cut("max_output_tokens"))
+            }
+            // Whoever went on would only fill it again: by this failure clients know that the conversation is to be
+            // summed up.
+            Finish::Full => {
+                let why = "the conversation has filled the model's window";
+                self.fail(&Failure::new(FailureKind::TooLong, why));
             }
             Finish::Filtered => self.response("response.incomplete", "incomplete", cut("content_filter")),
         }

@@ -15,4 +15,5 @@ mod words;
 mod write;
 
 pub(super) use read::Reader;
-pub(super) use write::{body, take_turns};
+pub(super) use thought::{fill_signatures, fill_thoughts};
+pub(super) use write::body;

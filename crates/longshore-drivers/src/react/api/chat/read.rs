@@ -37,6 +37,9 @@ struct Choice<'a> {
     message: Option<Delta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
+    /// What went wrong with whoever OpenRouter asked.
+    #[serde(default)]
+    error: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
@@ -121,7 +124,11 @@ impl Reader {
             }
         }
         for choice in chunk.choices.into_iter().flatten() {
+            let error = choice.error.filter(|error| !error.is_null());
             self.grow(choice.delta.or(choice.message).unwrap_or_default(), tell);
+            if let Some(error) = error {
+                return tell(Event::Failed(Failure::in_stream(&error, FailureKind::Unavailable)));
+            }
             let Some(Text(reason)) = choice.finish_reason.filter(|reason| !reason.0.is_empty()) else {
                 continue;
             };

@@ -109,6 +109,34 @@ fn grow_detail(all: &mut Vec<Value>, piece: Value) {
     }
 }
 
+/// What Google has everybody say in the place of a signature that there is none of: of a call of another model, or of one
+/// that was never signed.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+/// Gives every answer a thought, for services that refuse one without: that of an answer without is blank. Some take an
+/// empty one for none.
+pub(in super::super) fn fill_thoughts(body: &mut Value) {
+    for answer in answers(body) {
+        if answer[FIELDS[0]].as_str().is_none_or(str::is_empty) {
+            answer[FIELDS[0]] = " ".into();
+        }
+    }
+}
+
+/// Signs the first call of every answer that has none signed: a service that refuses one without looks at no other.
+pub(in super::super) fn fill_signatures(body: &mut Value) {
+    for answer in answers(body) {
+        if let Some(call) = answer[CALLS].get_mut(0).filter(|call| call.get(EXTRA).is_none()) {
+            call[EXTRA] = json!({ "google": { "thought_signature": UNSIGNED } });
+        }
+    }
+}
+
+fn answers(body: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let messages = body["messages"].as_array_mut().into_iter().flatten();
+    messages.filter(|message| message["role"] == "assistant")
+}
+
 /// What was kept of the thoughts of one answer, on its way back.
 #[derive(Default)]
 pub(super) struct Kept {

@@ -1,5 +1,6 @@
 //! Words in which a model of one's own hides thoughts and calls, where its server does not look for them: `<think>` at
-//! the beginning, and `<tool_call>` with JSON or with `<function=..>` in it.
+//! the beginning, and `<tool_call>` with JSON or with `<function=..>` in it. Templates of many models begin the thought
+//! themselves, in the prompt: then all words before a lone `</think>` are one.
 //!
 //! A call is taken for one only when the service gave none of its own, and there is such a tool. All else is said as it
 //! is, whole and in its order.
@@ -29,6 +30,8 @@ pub(super) struct Words {
     held: String,
     /// A thought as it stood in the words, tags and all.
     thought: String,
+    /// All that was said, as long as it may be a thought of which only the end tells.
+    aloud: Option<String>,
     fences: usize,
 }
 
@@ -47,12 +50,18 @@ enum State {
 impl Words {
     pub(super) fn new(tools: Arc<[Definition]>) -> Self {
         let (held, thought) = (String::new(), String::new());
-        Self { tools, state: State::Begin, held, thought, fences: 0 }
+        Self { tools, state: State::Begin, held, thought, aloud: Some(String::new()), fences: 0 }
     }
 
     /// More words. A service that tells thoughts apart hides none in them.
     pub(super) fn say(&mut self, text: Cow<'_, str>, told_apart: bool, tell: &mut dyn FnMut(Event<'_>)) {
+        if told_apart {
+            self.aloud = None;
+        }
         if self.state == State::Plain && self.held.is_empty() && !text.contains(['<', '`']) {
+            if let Some(aloud) = &mut self.aloud {
+                aloud.push_str(&text);
+            }
             return tell(Event::Text(text));
         }
         self.held.push_str(&text);
@@ -82,6 +91,7 @@ impl Words {
         }
         let at = self.held.len() - said.len() + THINK.len();
         self.thought = self.held.drain(..at).collect();
+        self.aloud = None;
         self.state = State::Thinking;
     }
 
@@ -117,30 +127,46 @@ impl Words {
     fn close_thought(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         if !self.thought.is_empty() {
             let data = json!({ CONTENT: std::mem::take(&mut self.thought) });
-            tell(Event::ReasoningDone { text: String::new(), data });
+            tell(match self.aloud.take() {
+                Some(_) => Event::ThoughtAloud { data },
+                None => Event::ReasoningDone { text: String::new(), data },
+            });
         }
     }
 
     fn plain(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
-        if self.tools.is_empty() {
-            return self.flush(self.held.len(), tell);
-        }
-        match self.held.find(CALL) {
-            Some(at) if self.is_fenced(at) => {
-                self.flush(at + CALL.len(), tell);
+        let calls = if self.tools.is_empty() { None } else { Some(CALL) };
+        let thought = self.aloud.is_some().then_some(THOUGHT);
+        let tags: Vec<&str> = calls.into_iter().chain(thought).collect();
+        let found = tags.iter().filter_map(|tag| Some((self.held.find(tag)?, *tag))).min();
+        match found {
+            Some((at, tag)) if self.is_fenced(at) || (tag == THOUGHT && !self.ends_thought(at)) => {
+                self.flush(at + tag.len(), tell);
                 self.plain(tell);
             }
-            Some(at) => {
+            Some((at, THOUGHT)) => {
+                self.flush(at, tell);
+                self.thought = self.aloud.clone().unwrap_or_default();
+                self.thought.extend(self.held.drain(..THOUGHT.len()));
+                self.state = State::Thought;
+            }
+            Some((at, _)) => {
                 self.flush(at, tell);
                 self.state = State::Calling;
             }
             None => {
                 // A fence is not cut in two, so that it is counted.
                 let ticks = self.held.len() - self.held.trim_end_matches('`').len();
-                let held = begun(&self.held, CALL).max(ticks);
-                self.flush(self.held.len() - held, tell);
+                let held = tags.iter().map(|tag| begun(&self.held, tag)).max().unwrap_or(0);
+                self.flush(self.held.len() - held.max(ticks), tell);
             }
         }
+    }
+
+    /// Whether a tag in what is held ends a thought: whoever only speaks of it has begun one before, or quotes it.
+    fn ends_thought(&self, at: usize) -> bool {
+        let before = format!("{}{}", self.aloud.as_deref().unwrap_or_default(), &self.held[..at]);
+        !before.contains(THINK) && !before.ends_with(['`', '"', '\''])
     }
 
     /// Whether a place in what is held stands in a fenced block.
@@ -152,6 +178,9 @@ impl Words {
     fn flush(&mut self, end: usize, tell: &mut dyn FnMut(Event<'_>)) {
         let text: String = self.held.drain(..end).collect();
         self.fences += text.matches(FENCE).count();
+        if let Some(aloud) = &mut self.aloud {
+            aloud.push_str(&text);
+        }
         if !text.is_empty() {
             tell(Event::Text(text.into()));
         }

@@ -86,29 +86,6 @@ fn said(messages: &mut Vec<Value>, content: Value) {
     };
 }
 
-/// What a person says right after results goes into the last of them: to some templates an answer with calls and its
-/// results are no turn, and so two turns of a person would meet.
-pub(in super::super) fn take_turns(body: &mut Value) {
-    let Some(messages) = body["messages"].as_array_mut() else { return };
-    let mut all: Vec<Value> = Vec::with_capacity(messages.len());
-    for message in messages.drain(..) {
-        match all.last_mut().filter(|last| last["role"] == "tool" && message["role"] == "user") {
-            Some(result) => {
-                let words = |part: Value| match part["text"].as_str() {
-                    Some(text) => text.to_owned(),
-                    None => "[an image, which cannot be shown here]".to_owned(),
-                };
-                let said =
-                    parts(message["content"].clone()).into_iter().map(words).collect::<Vec<_>>().join("\n");
-                let content = result["content"].as_str().unwrap_or_default();
-                result["content"] = format!("{content}\n\n<user-message>\n{said}\n</user-message>").into();
-            }
-            None => all.push(message),
-        }
-    }
-    *messages = all;
-}
-
 fn parts(content: Value) -> Vec<Value> {
     match content {
         Value::Array(parts) => parts,

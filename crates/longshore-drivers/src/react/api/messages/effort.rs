@@ -50,15 +50,26 @@ enum Generation {
     Other,
 }
 
+/// The first version of Claude that takes a word.
+const FIRST_WITH_A_WORD: (u32, u32) = (4, 6);
+
 impl Generation {
     fn of(model: &str) -> Self {
-        let older = ["-3-", "-4-0", "-4-1", "-4-5", "-4-2025", "claude-3", "claude-2"];
-        match model.contains("claude") {
-            false => Generation::Other,
-            true if older.iter().any(|part| model.contains(part)) => Generation::Budget,
-            true => Generation::Word,
+        match model.find("claude").map(|at| version_of(&model[at..])) {
+            None => Generation::Other,
+            Some(Some(version)) if version < FIRST_WITH_A_WORD => Generation::Budget,
+            Some(_) => Generation::Word,
         }
     }
+}
+
+/// The version in a name, however it is set off: `sonnet-4-5`, `sonnet-4.5`, `sonnet-4@20250514` (which is 4.0). A date and
+/// the revision of whoever offers the model are none.
+fn version_of(name: &str) -> Option<(u32, u32)> {
+    let number = |part: &str| part.parse().ok().filter(|_| part.len() < 3);
+    let mut parts = name.split(|c: char| !c.is_ascii_alphanumeric());
+    let major = parts.by_ref().find_map(number)?;
+    Some((major, parts.next().and_then(number).unwrap_or(0)))
 }
 
 /// How much may be thought. It counts as output, so that it comes on top of what an answer may hold by default.
@@ -111,7 +122,15 @@ mod tests {
 
     #[test]
     fn each_generation_is_told_in_its_own_words() {
-        for model in ["claude-opus-4-6", "claude-sonnet-5", "anthropic/claude-opus-4-8"] {
+        for model in [
+            "claude-opus-4-6",
+            "claude-sonnet-5",
+            "anthropic/claude-opus-4-8",
+            "anthropic/claude-sonnet-4.6",
+            "us.anthropic.claude-opus-4-7-20260110-v1:0",
+            "claude-opus-5@20260901",
+            "claude-opus-latest",
+        ] {
             let body = told(of(model), "high", None);
             assert_eq!(body["output_config"], json!({ "effort": "high" }), "{model}");
             assert_eq!(body["thinking"], json!({ "type": "adaptive" }), "{model}");
@@ -122,6 +141,13 @@ mod tests {
             "claude-3-7-sonnet-latest",
             "claude-opus-4-1",
             "claude-sonnet-4-20250514",
+            "anthropic/claude-sonnet-4.5",
+            "claude-haiku-4.5",
+            "anthropic/claude-opus-4.1",
+            "claude-sonnet-4@20250514",
+            "anthropic/claude-sonnet-4",
+            "us.anthropic.claude-sonnet-4-20250514-v1:0",
+            "anthropic/claude-3.7-sonnet:thinking",
         ] {
             let body = told(of(model), "medium", None);
             assert_eq!(body.get("output_config"), None, "{model}");

@@ -226,12 +226,16 @@ fn result(session: &Session, printed: &Collected, ended: Option<Exit>, cancelled
             (status, None, remark)
         }
     };
-    let explained = match (&session.sandbox, status) {
-        (Some(sandbox), ToolStatus::Failed) => sandbox.explain(&text),
-        (Some(_) | None, _) => None,
-    };
     text.push_str(&remark);
-    if let Some(explained) = explained {
+    let left = session.left_behind();
+    if !left.is_empty() {
+        text.push_str(&format!(
+            "\n[it left {} running in the background, which ended with it; run what is to go on in the foreground of a session]",
+            left.join(", ")
+        ));
+    }
+    let sandbox = session.sandbox.as_ref().filter(|_| ended.is_some() && !session.was_killed());
+    if let Some(explained) = sandbox.and_then(|sandbox| sandbox.explain(&session.line, exit_code, &text)) {
         text.push('\n');
         text.push_str(&explained);
     }

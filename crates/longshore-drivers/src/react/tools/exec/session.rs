@@ -31,6 +31,8 @@ const SIZE: (u16, u16) = (40, 120);
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) name: String,
+    /// The command, as a person would type it.
+    pub(super) line: String,
     pub(super) sandbox: Option<Sandbox>,
     writer: tokio::sync::Mutex<OwnedWritePty>,
     shared: Arc<Shared>,
@@ -50,6 +52,8 @@ struct Shared {
 struct Said {
     unread: Collected,
     ended: Option<Exit>,
+    /// What it had left running when it ended, and what ended with it.
+    left: Vec<String>,
 }
 
 impl Shared {
@@ -82,7 +86,7 @@ impl Session {
         let group = Group::new(child, mark, Some(holder))?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
-            said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None }),
+            said: Mutex::new(Said { unread: Collected::new(UNREAD_LIMIT), ended: None, left: Vec::new() }),
             changed: watch::Sender::new(0),
             kill: Notify::new(),
             killed: AtomicBool::new(false),
@@ -93,7 +97,8 @@ impl Session {
             drop(unmade);
         });
         let writer = tokio::sync::Mutex::new(writer);
-        Ok(Self { name, sandbox: setting.sandbox, writer, shared, task: task.abort_handle() })
+        let (line, sandbox) = (script.line(), setting.sandbox);
+        Ok(Self { name, line, sandbox, writer, shared, task: task.abort_handle() })
     }
 
     /// Types something into it.
@@ -120,6 +125,11 @@ impl Session {
 
     pub(super) fn has_ended(&self) -> bool {
         self.shared.said().ended.is_some()
+    }
+
+    /// What it had left running in the background when it ended by itself.
+    pub(super) fn left_behind(&self) -> Vec<String> {
+        if self.was_killed() { Vec::new() } else { self.shared.said().left.clone() }
     }
 
     /// What was printed since the last time, and how it ended if it has. Waits for as long as the patience says.
@@ -190,7 +200,11 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
         }
     };
     let _ = tokio::time::timeout(LAST_WORDS_WITHIN, rest).await;
-    shared.said().ended = Some(exit_of(status));
+    {
+        let mut said = shared.said();
+        said.left = group.left_behind().to_vec();
+        said.ended = Some(exit_of(status));
+    }
     shared.changed.send_modify(|count| *count += 1);
 }
 
