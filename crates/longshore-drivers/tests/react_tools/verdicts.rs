@@ -80,6 +80,28 @@ async fn commands_ask_unless_they_only_read_or_a_rule_allows_them() {
     assert_eq!(verdicts(&bench, "shell", &json!({ "command": "ls", "escalate": true })), "raag");
 }
 
+/// A repository can bring a program that is called as a shell is.
+#[tokio::test]
+async fn a_shell_that_is_none_of_the_systems_asks_and_is_shown() {
+    let Some(bench) = bench().await else { return };
+    for (shell, line) in [("./bash", "make"), ("sub/bash", "ls"), ("./evil.sh", "cargo test")] {
+        let words = json!({ "command": [shell, "-c", line] });
+        assert_eq!(verdicts(&bench, "shell", &words), "raag", "{shell} {line}");
+    }
+    let asked = ask(&bench, "shell", json!({ "command": ["./bash", "-c", "make"] }), Mode::Ask);
+    assert!(
+        matches!(&asked.subject, Subject::Command { command, .. } if command == "./bash -c make"),
+        "{asked:?}"
+    );
+    bench.tools.allow(&["make".to_owned()]);
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["/bin/bash", "-c", "make"] })), "rggg");
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make"] })), "raag");
+    // A yes is for the program that was shown.
+    bench.tools.allow(&asked.always);
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make"] })), "rggg");
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make all"] })), "raag");
+}
+
 #[tokio::test]
 async fn paths_that_lead_out_ask_however_they_are_written() {
     let Some(bench) = bench().await else { return };
