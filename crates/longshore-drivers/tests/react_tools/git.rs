@@ -25,18 +25,14 @@ const LOOKS: [&str; 12] = [
 ];
 
 /// A repository with a file that was changed and is as long as before, so that git has to look into it.
-async fn repository() -> Option<Bench> {
-    let bench = Bench::new().await;
-    if let Some(why) = bench.no_sandbox() {
-        eprintln!("not tested: {why}");
-        return None;
-    }
+async fn repository() -> Bench {
+    let bench = Bench::locked(|_| {}).await;
     bench.git(&["init", "-q", "-b", "main"]);
     bench.write("a", "one\n");
     bench.git(&["add", "a"]);
     bench.git(&["commit", "-q", "-m", "first"]);
     bench.write("a", "two\n");
-    Some(bench)
+    bench
 }
 
 /// A line that a shell runs and that leaves its mark, if it can: in the work tree, in a temporary folder, in what is printed.
@@ -65,7 +61,7 @@ async fn assert_quiet(bench: &Bench, mark: &tempfile::TempDir, line: &str) -> St
 
 #[tokio::test]
 async fn a_repository_among_the_files_of_another_runs_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     bench.write("vendor/lib/HEAD", "ref: refs/heads/main\n");
     let settings = "[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = ";
@@ -84,7 +80,7 @@ async fn a_repository_among_the_files_of_another_runs_nothing() {
 
 #[tokio::test]
 async fn settings_of_the_repository_itself_run_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     let program = program(&bench, &mark);
     bench.write(".git/info/attributes", "* filter=odd diff=odd merge=odd\n");
@@ -144,7 +140,7 @@ async fn settings_of_the_repository_itself_run_nothing() {
 
 #[tokio::test]
 async fn a_program_that_shows_differences_asks() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     for name in ["diff.external", "diff.odd.command"] {
         bench.git(&["config", name, &program(&bench, &mark)]);
@@ -162,7 +158,7 @@ async fn a_program_that_shows_differences_asks() {
 
 #[tokio::test]
 async fn a_submodule_runs_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     let other = bench.outside().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -193,10 +189,7 @@ async fn a_submodule_runs_nothing() {
 
 #[tokio::test]
 async fn a_work_folder_inside_of_a_repository_can_be_looked_at() {
-    let bench = Bench::new().await;
-    if bench.no_sandbox().is_some() {
-        return;
-    }
+    let bench = Bench::locked(|_| {}).await;
     let around = bench.outside();
     bench.git(&["init", "-q", "-b", "main", around.to_str().unwrap()]);
     bench.write("a", "one\n");
@@ -210,7 +203,7 @@ async fn a_work_folder_inside_of_a_repository_can_be_looked_at() {
 /// A folder that was unpacked may hold a repository that says anything of where its own things are.
 #[tokio::test]
 async fn what_a_repository_says_of_another_opens_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let private = bench.outside().join("private");
     std::fs::create_dir(&private).unwrap();
     let git_there = |words: &[&str]| bench.git(&[&["-C", private.to_str().unwrap()], words].concat());
@@ -270,7 +263,7 @@ async fn what_a_repository_says_of_another_opens_nothing() {
 
 #[tokio::test]
 async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let secret = bench.outside().join("secret");
     std::fs::write(&secret, "the secret\n").unwrap();
     bench.write("d1/x", "other\n");
@@ -325,7 +318,7 @@ async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
 
 #[tokio::test]
 async fn what_only_reads_still_reads_well() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let long: String = (0..300_000).map(|number| format!("{}\n", number % 1000)).collect();
     bench.write("long", &long);
     for (line, expected) in [
@@ -365,10 +358,8 @@ fn own(bench: &Bench) -> String {
 
 #[tokio::test]
 async fn settings_and_hooks_of_git_are_kept_from_commands() {
-    let Some(bench) = repository().await else { return };
-    if !bench.keeps() {
-        return;
-    }
+    let bench = repository().await;
+    bench.assert_view();
     bench.git(&["init", "-q", "nested"]);
     bench.git(&["init", "-q", "deep/er"]);
     let before = own(&bench);
@@ -423,10 +414,8 @@ async fn settings_and_hooks_of_git_are_kept_from_commands() {
 
 #[tokio::test]
 async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
-    let Some(bench) = repository().await else { return };
-    if !bench.keeps() {
-        return;
-    }
+    let bench = repository().await;
+    bench.assert_view();
     bench.write(
         ".git/hooks/pre-commit",
         "#!/bin/sh\necho x >> .git/config; echo x > .git/hooks/post-commit; mv .git old && cp -r old .git\n\
@@ -470,7 +459,7 @@ async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
 
 #[tokio::test]
 async fn edits_of_hooks_ask_wherever_they_are_kept() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     bench.write(".husky/pre-commit", "true\n");
     bench.git(&["config", "core.hooksPath", ".husky"]);
     let verdict = |path: &str| {
@@ -483,32 +472,27 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
         assert!(ask.reason.contains("git's own files"), "{path}: {}", ask.reason);
     }
     assert_eq!(verdict("other/pre-commit"), Verdict::Go);
-    if bench.keeps() {
-        let failed =
-            bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
-        assert!(!failed.success, "{}", failed.content);
-        assert_eq!(bench.read(".husky/pre-commit"), "true\n");
-        // What is not there yet can be made, and is taken away.
-        let made = bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .gitconfig" })).await;
-        assert!(made.content.contains(".gitconfig, which can make git run programs"), "{}", made.content);
-        assert!(!bench.root().join(".gitconfig").exists());
-        bench.git(&["config", "core.hooksPath", "not/yet"]);
-        let failed = bench
-            .allowed(
-                Mode::Ask,
-                "shell",
-                json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }),
-            )
-            .await;
-        assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
-        let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
-    }
+    bench.assert_view();
+    let failed =
+        bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
+    assert!(!failed.success, "{}", failed.content);
+    assert_eq!(bench.read(".husky/pre-commit"), "true\n");
+    // What is not there yet can be made, and is taken away.
+    let made = bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .gitconfig" })).await;
+    assert!(made.content.contains(".gitconfig, which can make git run programs"), "{}", made.content);
+    assert!(!bench.root().join(".gitconfig").exists());
+    bench.git(&["config", "core.hooksPath", "not/yet"]);
+    let failed = bench
+        .allowed(Mode::Ask, "shell", json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }))
+        .await;
+    assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
+    let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
 }
 
 /// What is to be kept is not known then.
 #[tokio::test]
 async fn where_git_does_not_tell_its_settings_nothing_is_changed_unasked() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     bench.write(".husky/pre-commit", "true\n");
     let hidden = format!("[x \"{}\"]\n\ty = 1\n[core]\n\thooksPath = .husky\n", "a".repeat(5 << 20));
     bench.write(".git/config", &(bench.read(".git/config") + &hidden));
