@@ -8,6 +8,8 @@ export type Span = { from: number; to: number };
 const ROW = 44;
 /** What is seen around something dangerous. */
 const AROUND = 80;
+/** So many dangerous places are seen. What is left out says how many more are in it. */
+const SEEN = 100;
 /** A gap that is not worth its own line. */
 const SMALL = 60;
 
@@ -40,7 +42,7 @@ function around(text: string, { from, to }: Span): Span {
 /** Whether leaving that out would save no room. */
 const isSmall = (text: string, from: number, to: number): boolean => to - from <= SMALL && text.slice(Math.max(0, from), to).split("\n").length <= 3;
 
-/** The pieces of a text; one when it is short enough. `dangerous` spans are always seen. */
+/** The pieces of a text; one when it is short enough. The first of the `dangerous` spans are always seen, the others counted. */
 export function excerpt(text: string, head: number, tail: number, dangerous: Span[] = []): Piece[] {
   let [begin, end] = [reach(text, head, false), reach(text, tail, true)];
   if (isSmall(text, begin, end)) return [{ text }];
@@ -48,7 +50,7 @@ export function excerpt(text: string, head: number, tail: number, dangerous: Spa
   begin = text.slice(0, begin).trimEnd().length;
   end = text.length - text.slice(end).trimStart().length;
   const seen: Span[] = [{ from: 0, to: begin }];
-  for (const span of [...dangerous.map((danger) => around(text, danger)), { from: end, to: text.length }].sort((a, b) => a.from - b.from)) {
+  for (const span of [...dangerous.slice(0, SEEN).map((danger) => around(text, danger)), { from: end, to: text.length }].sort((a, b) => a.from - b.from)) {
     const last = seen.at(-1) as Span;
     if (isSmall(text, last.to, span.from)) last.to = Math.max(last.to, span.to);
     else seen.push({ ...span });
@@ -56,7 +58,10 @@ export function excerpt(text: string, head: number, tail: number, dangerous: Spa
   return seen.flatMap(({ from, to }, at): Piece[] => {
     const next = seen[at + 1];
     const piece = { text: text.slice(whole(text, from), whole(text, to)) };
-    return next ? [piece, { hidden: named(text.slice(whole(text, to), whole(text, next.from))) }] : [piece];
+    if (!next) return [piece];
+    const left = dangerous.filter((danger) => danger.to > to && danger.from < next.from).length;
+    const hidden = named(text.slice(whole(text, to), whole(text, next.from)));
+    return [piece, { hidden: left ? `${hidden}, with ${plural(left, "risky place")}` : hidden }];
   });
 }
 

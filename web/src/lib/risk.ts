@@ -48,9 +48,10 @@ export function risks(subject: Subject, cwd: string): Risk[] {
   }
 }
 
-/** Where in a command that lies: what is cut for its length must not hide it. */
+/** Where in a command that lies: what is cut for its length must not hide it. The first of each kind come before the second of any, so that many of one kind crowd out no other. */
 export function dangers(command: string): Span[] {
-  return [NETWORKED, DELETING, PIPED, ROOTED, ELSEWHERE].flatMap((pattern) => [...command.matchAll(new RegExp(pattern.source, `${pattern.flags}g`))].slice(0, 20).map((match) => ({ from: match.index, to: match.index + match[0].length })));
+  const found = [PIPED, ROOTED, DELETING, NETWORKED, ELSEWHERE].map((pattern) => [...command.matchAll(new RegExp(pattern.source, `${pattern.flags}g`))].map((match) => ({ from: match.index, to: match.index + match[0].length })));
+  return Array.from({ length: Math.max(...found.map((kind) => kind.length)) }, (_, at) => found.flatMap((kind) => kind[at] ?? [])).flat();
 }
 
 /** Whether a path lies in a folder; relative ones do unless they climb out. */

@@ -54,6 +54,17 @@ test("what is dangerous in the middle of a long command is seen", () => {
   assert.deepEqual([sizeOf(text), sizeOf("x".repeat(1_200))], ["202 lines", "1,200 letters"]);
 });
 
+test("what is dangerous is not hidden by many decoys without a word", () => {
+  const padding = "echo a\n".repeat(40);
+  const decoys = `rm x\n${padding}`.repeat(120);
+  const told = (text: string) => excerpt(text, 12, 8, dangers(text)).map((piece) => piece.text ?? `[${piece.hidden}]`).join("");
+  const last = told(`${decoys}rm -rf important\n${padding}`);
+  assert.ok(!last.includes("important"), "there are too many to show all");
+  assert.match(last, /letters not shown, with \d+ risky places\]/);
+  assert.match(told(`${decoys}sudo ls\n${padding}`), /sudo ls/, "many of one kind crowd out no other");
+  assert.doesNotMatch(told(`${padding}rm x\n${padding}`), /risky/, "what is seen is not counted");
+});
+
 test("of a long change the beginning and the end are seen, with the count of what is between", () => {
   const rows = Array.from({ length: 200 }, (_, at) => ({ sign: "+" as const, new: at + 1, pieces: [{ text: String(at), changed: false }] }));
   const chunks = chunksOf([{ header: "", rows: rows.slice(0, 150) }, { header: "x", rows: rows.slice(150) }], 60);

@@ -1,8 +1,7 @@
-//! Where git keeps its own files, and which of them can make it run programs.
+//! Which of git's own files can make it run programs.
 //!
 //! Settings and hooks can, also those that they name elsewhere; so can a file or folder `.git` that is put in the place
-//! of another. A work tree that
-//! `git worktree` made, or a submodule, keeps them in the repository that it came from, and names it in a file.
+//! of another.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,100 +9,32 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::places::{text, worktree};
 use super::quiet::{answer, is_gits};
+use crate::sandbox::search_path;
 
 /// How many submodules and nested repositories are looked after.
 const MOST: usize = 256;
 /// What can make git run programs, or look for settings elsewhere, in a folder of git's own.
 const SETTINGS: [&str; 5] = ["config", "config.worktree", "hooks", "commondir", "gitdir"];
 
-/// The folders outside of the work tree that git writes in when something is committed in it: the work tree's own,
-/// objects, refs and logs. The work tree names them in a file that commands could have rewritten, so that is believed
-/// only if the repository says the same of the work tree.
-pub(crate) fn shared_folders(tree: &Path) -> Vec<PathBuf> {
-    worktree(tree).map_or_else(Vec::new, |own| {
-        let repository = own.parent().and_then(Path::parent).unwrap_or(&own);
-        let shared = ["objects", "refs", "logs"].map(|name| repository.join(name));
-        std::iter::once(own.clone()).chain(shared).filter(|folder| folder.is_dir()).collect()
-    })
-}
-
-/// `repository/worktrees/name`, if both sides say so.
-fn worktree(tree: &Path) -> Option<PathBuf> {
-    let dot_git = tree.join(".git");
-    let own = named_in(&dot_git)?;
-    let back = own.join(fs::read_to_string(own.join("gitdir")).ok()?.trim());
-    let is_worktree = own.parent()?.file_name()? == "worktrees";
-    (is_worktree && back.canonicalize().ok()? == dot_git.canonicalize().ok()?).then_some(own)
-}
-
-/// `repository/modules/name`, if both sides say so.
-fn submodule(tree: &Path) -> Option<PathBuf> {
-    let own = named_in(&tree.join(".git"))?;
-    let config = fs::read_to_string(own.join("config")).ok()?;
-    let back = own.join(value_in(&config, "worktree")?);
-    (back.canonicalize().ok()? == tree.canonicalize().ok()?).then_some(own)
-}
-
-/// The value of a setting, by the last part of its name.
-fn value_in(config: &str, wanted: &str) -> Option<String> {
-    config.lines().find_map(|line| {
-        let (name, value) = line.split_once('=')?;
-        name.trim().eq_ignore_ascii_case(wanted).then(|| value.trim().trim_matches('"').to_owned())
-    })
-}
-
-/// The folder that a file `.git` names.
-fn named_in(dot_git: &Path) -> Option<PathBuf> {
-    let said = fs::read_to_string(dot_git).ok()?;
-    dot_git.parent()?.join(said.strip_prefix("gitdir:")?.trim()).canonicalize().ok()
-}
-
-/// The folders outside of the work tree in which git reads when it is asked about the work tree.
-pub(crate) fn folders_read(tree: &Path) -> Vec<PathBuf> {
-    let Some(dot_git) = tree.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists()) else {
-        return Vec::new();
-    };
-    // A file could name any repository; it is believed if that one says the same.
-    let own = match (dot_git.is_dir(), dot_git.parent()) {
-        (true, _) => Some(dot_git),
-        (false, Some(folder)) => worktree(folder).or_else(|| submodule(folder)),
-        (false, None) => None,
-    };
-    let Some(own) = own.filter(|own| own.join("HEAD").exists()) else { return Vec::new() };
-    let common = fs::read_to_string(own.join("commondir")).ok().map(|said| own.join(said.trim()));
-    let common = common.and_then(|common| common.canonicalize().ok()).filter(|common| is_repository(common));
-    let objects = common.as_ref().unwrap_or(&own).join("objects");
-    let borrowed = fs::read_to_string(objects.join("info/alternates")).unwrap_or_default();
-    let borrowed = borrowed.lines().filter_map(|line| objects.join(line).canonicalize().ok());
-    // Commands can have a say in that file: what is no store of objects is not looked into.
-    let borrowed = borrowed.filter(|folder| folder.ends_with("objects") && folder.join("pack").is_dir());
-    let mut folders: Vec<PathBuf> = borrowed.take(MOST).collect();
-    folders.extend(common);
-    folders.push(own);
-    folders
-}
-
-fn is_repository(folder: &Path) -> bool {
-    folder.join("objects").is_dir() && folder.join("refs").is_dir() && folder.join("HEAD").exists()
-}
-
 /// What else in a work tree git takes its settings and hooks from, whether it is there or not.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Sources {
     files: Vec<PathBuf>,
     hooks: Option<PathBuf>,
 }
 
 impl Sources {
-    /// As git itself tells, with what a person has set for all repositories.
-    pub(crate) fn of(tree: &Path) -> Self {
-        let Ok(root) = tree.canonicalize() else { return Self::default() };
+    /// As git itself tells, with what a person has set for all repositories; none when it does not tell all.
+    pub(crate) fn of(tree: &Path) -> Option<Self> {
+        let root = tree.canonicalize().ok()?;
         let mut git = Command::new("git");
         git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
         for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
             git.env_remove(name);
         }
+        git.env("PATH", search_path(std::slice::from_ref(&root)));
         let within = |path: PathBuf| {
             let is_there =
                 |folder: &Path| Some(folder.canonicalize().ok()?.join(path.strip_prefix(folder).ok()?));
@@ -111,7 +42,7 @@ impl Sources {
             real.filter(|path| *path != root && path.starts_with(&root))
         };
         let (mut files, mut hooks) = (Vec::new(), None);
-        for told in answer(&mut git).unwrap_or_default().chunks_exact(2) {
+        for told in answer(&mut git)?.parts.chunks_exact(2) {
             let [origin, setting] = told else { continue };
             let Some(file) = origin.as_bytes().strip_prefix(b"file:") else { continue };
             let file = root.join(OsStr::from_bytes(file));
@@ -128,7 +59,7 @@ impl Sources {
         files.sort();
         files.dedup();
         let files = files.into_iter().filter_map(within).collect();
-        Self { files, hooks: hooks.and_then(within) }
+        Some(Self { files, hooks: hooks.and_then(within) })
     }
 
     /// Whether a file is one of them.
@@ -137,29 +68,29 @@ impl Sources {
             || self.hooks.as_ref().is_some_and(|hooks| path.starts_with(hooks))
     }
 
-    fn paths(self) -> impl Iterator<Item = PathBuf> {
+    fn paths(&self) -> impl Iterator<Item = PathBuf> {
         if let Some(hooks) = &self.hooks {
             // What is not there could be made; an empty one is as good as none.
             let _ = fs::create_dir_all(hooks);
         }
-        self.files.into_iter().chain(self.hooks)
+        self.files.iter().chain(&self.hooks).cloned()
     }
 }
 
 /// All of git's own in a work tree: its `.git`, those of submodules and of repositories up to two folders deep, and what
 /// else it takes settings and hooks from.
-pub(crate) fn all(tree: &Path) -> Vec<PathBuf> {
+pub(crate) fn all(tree: &Path, sources: &Sources) -> Vec<PathBuf> {
     let mut all = vec![tree.join(".git")];
     all.extend(nested(tree));
-    all.extend(Sources::of(tree).paths());
+    all.extend(sources.paths());
     all.retain(|path| path.exists());
     all
 }
 
 /// Those of git's own in a work tree that can make git run programs. The others it writes in when something is committed.
-pub(crate) fn settings(tree: &Path) -> Vec<PathBuf> {
+pub(crate) fn settings(tree: &Path, sources: &Sources) -> Vec<PathBuf> {
     let dot_git = tree.join(".git");
-    let mut all: Vec<PathBuf> = nested(tree).chain(Sources::of(tree).paths()).collect();
+    let mut all: Vec<PathBuf> = nested(tree).chain(sources.paths()).collect();
     match dot_git.is_dir() {
         true => {
             // What is not there could be made; this is as good as none.
@@ -188,12 +119,12 @@ pub(crate) struct Unmade {
 impl Unmade {
     /// Those of a work tree; with git's own, if git runs that may write there. It makes none of these itself in a
     /// repository that has them not, but a hook that it runs could.
-    pub(crate) fn of(tree: &Path, with_own: bool) -> Self {
+    pub(crate) fn of(tree: &Path, sources: &Sources, with_own: bool) -> Self {
         let dot_git = tree.join(".git");
         let folder = if dot_git.is_dir() { Some(dot_git) } else { worktree(tree) };
         let own = folder.iter().filter(|_| with_own);
         let own = own.flat_map(|folder| SETTINGS.map(|name| folder.join(name)));
-        let paths = own.chain(Sources::of(tree).files);
+        let paths = own.chain(sources.files.iter().cloned());
         Self { paths: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
     }
 
@@ -219,7 +150,7 @@ impl Drop for Unmade {
 
 /// The `.git` of submodules, and of repositories that lie in the work tree.
 fn nested(tree: &Path) -> impl Iterator<Item = PathBuf> {
-    let modules = fs::read_to_string(tree.join(".gitmodules")).unwrap_or_default();
+    let modules = text(&tree.join(".gitmodules")).unwrap_or_default();
     let path = |line: &str| {
         Some(tree.join(line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim()))
     };

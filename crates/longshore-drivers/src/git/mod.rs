@@ -1,6 +1,7 @@
 //! Where a work tree stands, as `git` itself tells; and git that runs nothing but itself.
 
 pub(crate) mod kept;
+pub(crate) mod places;
 pub(crate) mod quiet;
 
 use std::io;
@@ -249,6 +250,60 @@ mod tests {
         git.args(["status"]).current_dir(tree.at("")).envs(Quiet::of(&tree.at("")).variables());
         let told = git.output().unwrap();
         assert!(String::from_utf8_lossy(&told.stderr).contains("not a git repository"), "{told:?}");
+    }
+
+    /// What git says that was told all that is told for this tree, and has no sandbox.
+    fn plain_status(tree: &Tree) -> String {
+        let mut git = std::process::Command::new("git");
+        git.args(["status", "--short"]).current_dir(tree.at("")).envs(Quiet::of(&tree.at("")).variables());
+        let told = git.output().unwrap();
+        String::from_utf8_lossy(&[told.stdout, told.stderr].concat()).into_owned()
+    }
+
+    #[tokio::test]
+    async fn a_setting_is_not_hidden_behind_very_many_others() {
+        let many = format!("[x \"{}\"]\n\ty = 1\n", "a".repeat(5 << 20));
+        let long = format!("[filter \"{}\"]\n\tclean = cat\n", "a".repeat(200 << 10));
+        let broken = "[broken\n".to_owned();
+        for before in [many, long, broken] {
+            let tree = Tree::new();
+            std::fs::write(tree.at(".git/info/attributes"), "* filter=odd").unwrap();
+            let config = std::fs::read_to_string(tree.at(".git/config")).unwrap();
+            let odd = format!("[filter \"odd\"]\n\tclean = \"{}\"\n", tree.program());
+            std::fs::write(tree.at(".git/config"), format!("{config}{before}{odd}")).unwrap();
+            let said = plain_status(&tree);
+            assert!(said.contains("not a git repository"), "{said}");
+            assert_eq!(tree.look().await, None);
+        }
+    }
+
+    /// Has itself run once more, in another environment.
+    #[tokio::test]
+    async fn git_is_not_looked_for_in_the_work_tree() {
+        const TREE: &str = "TREE_WITH_A_GIT_OF_ITS_OWN";
+        if let Some(tree) = std::env::var_os(TREE) {
+            let tree = Path::new(&tree);
+            assert!(look_at(tree.to_str().unwrap()).await.is_some());
+            assert!(kept::Sources::of(tree).is_some());
+            return;
+        }
+        let tree = Tree::new();
+        std::fs::create_dir(tree.at("bin")).unwrap();
+        for name in ["bin/git", "git"] {
+            std::fs::write(tree.at(name), format!("#!/bin/sh\n{}\n", tree.program())).unwrap();
+            let may_run = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+            std::fs::set_permissions(tree.at(name), may_run).unwrap();
+        }
+        let path = std::env::var("PATH").unwrap();
+        let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+        again
+            .args(["--exact", "git::tests::git_is_not_looked_for_in_the_work_tree"])
+            .current_dir(tree.at(""));
+        again.env(TREE, tree.at("")).env("PATH", format!("{}:.:{path}", tree.at("bin").display()));
+        let told = again.output().unwrap();
+        assert!(told.status.success(), "{}", String::from_utf8_lossy(&told.stdout));
+        assert!(String::from_utf8_lossy(&told.stdout).contains("1 passed"), "{told:?}");
+        assert!(!tree.folder.path().join("ran").exists());
     }
 
     #[test]

@@ -15,10 +15,14 @@ use std::process::{Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
+use crate::sandbox::search_path;
+
 /// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
 const WITHIN: Duration = Duration::from_secs(3);
-/// How much of them is listened to.
+/// How much of them is listened to. Whoever has more would hide something behind it.
 const LENGTH: u64 = 4 << 20;
+/// How much of them can be answered in the environment of a process; systems allow little more.
+const ANSWERED: usize = 64 << 10;
 
 /// Settings that name programs, or make git run or reach something, and what makes them do nothing.
 const SETTINGS: [(&str, &str); 25] = [
@@ -81,14 +85,14 @@ const OWN: [&str; 9] = [
 pub(crate) struct Quiet {
     settings: Vec<(OsString, OsString)>,
     shows: Vec<String>,
-    /// Whether git told its settings. If not, it is told that there is no repository.
+    /// Whether git told all its settings, and all can be answered. If not, it is told that there is no repository.
     told: bool,
 }
 
 impl Quiet {
     /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
     pub(crate) fn of(folder: &Path) -> Self {
-        let mut settings = own_settings().to_vec();
+        let mut settings = own_settings(folder).to_vec();
         settings.extend(SETTINGS.map(|(name, value)| (name.into(), value.into())));
         let mut quiet = Self { settings, shows: Vec::new(), told: true };
         let names = quiet.names(folder, &[]);
@@ -101,17 +105,27 @@ impl Quiet {
             }
         };
         quiet.told = names.is_some() && of_modules.iter().all(Option::is_some);
+        let fixed = quiet.settings.len();
         for name in names.into_iter().chain(of_modules.into_iter().flatten()).flatten() {
             quiet.silence(&name);
+        }
+        let answered: usize =
+            quiet.settings[fixed..].iter().map(|(name, value)| name.len() + value.len()).sum();
+        if answered > ANSWERED {
+            quiet.told = false;
+            quiet.settings.truncate(fixed);
         }
         quiet
     }
 
-    /// The names of the settings of a file, or of all.
+    /// The names of the settings of a file, or of all; none unless these are all that there are.
     fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
         let mut git = Command::new("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
-        answer(self.dress(&mut git))
+        git.env("PATH", search_path(&[folder.to_owned()]));
+        let Answer { parts, good } = answer(self.dress(&mut git))?;
+        // A file that is not there is no fault.
+        (good || !place.is_empty()).then_some(parts)
     }
 
     /// Settings of the repository that name a program which shows differences. It runs whenever git shows one.
@@ -170,31 +184,42 @@ pub(crate) fn is_gits(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"GIT_")
 }
 
-/// What people have set for all of their repositories, as far as it is heeded. It is asked for once.
-fn own_settings() -> &'static [(OsString, OsString)] {
+/// What people have set for all of their repositories, as far as it is heeded. It is asked for once, with a git that is
+/// none of this folder's.
+fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
     static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
         let mut git = Command::new("git");
         // Where there is no repository, there are only theirs.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")
-            .env("GIT_CEILING_DIRECTORIES", "/");
+            .env("GIT_CEILING_DIRECTORIES", "/")
+            .env("PATH", search_path(&[folder.to_owned()]));
         let pair = |line: OsString| {
             let at = line.as_bytes().iter().position(|byte| *byte == b'\n')?;
             let (name, value) = line.as_bytes().split_at(at);
             let value = OsString::from_vec(value.get(1..)?.to_vec());
             Some((OsString::from_vec(name.to_vec()), value))
         };
-        let pairs = answer(&mut git).unwrap_or_default().into_iter().filter_map(pair);
+        let told = answer(&mut git).unwrap_or_default().parts;
+        let pairs = told.into_iter().filter_map(pair);
         pairs.filter(|(name, _)| OWN.iter().any(|own| name == own)).collect()
     })
 }
 
-/// What git says, part by part; none when it does not come to an end.
-pub(super) fn answer(git: &mut Command) -> Option<Vec<OsString>> {
+/// What git said.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) parts: Vec<OsString>,
+    /// Whether it came to a good end.
+    good: bool,
+}
+
+/// All that git says; none when it does not come to an end, or says too much.
+pub(super) fn answer(git: &mut Command) -> Option<Answer> {
     let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     // Where there is no git, nothing is set.
-    let Ok(mut git) = git else { return Some(Vec::new()) };
+    let Ok(mut git) = git else { return Some(Answer { parts: Vec::new(), good: true }) };
     let mut said = git.stdout.take()?.take(LENGTH);
     let (heard, hearing) = mpsc::channel();
     std::thread::spawn(move || {
@@ -202,17 +227,20 @@ pub(super) fn answer(git: &mut Command) -> Option<Vec<OsString>> {
         // Nobody may listen any more.
         let _ = heard.send(said.read_to_end(&mut text).map(|_| text));
     });
-    let text = hearing.recv_timeout(WITHIN);
-    // It has said all, or is not waited for.
-    let _ = git.kill();
-    let _ = git.wait();
-    let text = text.ok()?.ok()?;
-    Some(text.split(|byte| *byte == 0).map(|line| OsString::from_vec(line.to_vec())).collect())
+    let text = hearing.recv_timeout(WITHIN).ok().and_then(Result::ok);
+    let text = text.filter(|text| (text.len() as u64) < LENGTH);
+    if text.is_none() {
+        // It is not waited for.
+        let _ = git.kill();
+    }
+    let good = git.wait().is_ok_and(|status| status.success());
+    let parts = text?.split(|byte| *byte == 0).map(|part| OsString::from_vec(part.to_vec())).collect();
+    Some(Answer { parts, good })
 }
 
 /// The file of names to ignore that a person has set, or where git looks for one. It is no secret.
-pub(crate) fn ignored_names() -> Option<std::path::PathBuf> {
-    let said = own_settings().iter().rev().find(|(name, _)| name == "core.excludesfile");
+pub(crate) fn ignored_names(folder: &Path) -> Option<std::path::PathBuf> {
+    let said = own_settings(folder).iter().rev().find(|(name, _)| name == "core.excludesfile");
     let home = std::env::home_dir();
     match said {
         Some((_, path)) => match Path::new(path).strip_prefix("~") {

@@ -102,7 +102,9 @@ pub(super) fn git(folders: &[PathBuf]) -> Vec<PathBuf> {
 
 /// The `PATH` of a command that runs no program of these folders.
 pub(crate) fn search_path(folders: &[PathBuf]) -> OsString {
-    std::env::join_paths(search_folders(folders)).unwrap_or_default()
+    let path = std::env::join_paths(search_folders(folders)).unwrap_or_default();
+    // One that is empty would be the folder that the command runs in.
+    if path.is_empty() { "/dev/null".into() } else { path }
 }
 
 fn search_folders(folders: &[PathBuf]) -> Vec<PathBuf> {
@@ -147,5 +149,7 @@ mod tests {
         let others = search_path(std::slice::from_ref(&first));
         assert!(!std::env::split_paths(&others).any(|folder| folder == first), "{others:?}");
         assert!(!std::env::split_paths(&others).any(|folder| folder.is_relative()), "{others:?}");
+        // Where all there is lies in the work tree, nothing is left, and not the folder that one stands in.
+        assert_eq!(search_path(&[PathBuf::from("/")]), "/dev/null");
     }
 }

@@ -88,7 +88,7 @@ fn start(command: &Command, cwd: PathBuf, mark: Mark) -> io::Result<(Group, pipe
     let is_program = !command.arguments.is_empty() || Path::new(&command.line).is_file();
     let mut process = match is_program {
         true => tokio::process::Command::new(&command.line),
-        false => tokio::process::Command::new("sh"),
+        false => tokio::process::Command::new("/bin/sh"),
     };
     if is_program {
         process.args(&command.arguments);

@@ -240,6 +240,32 @@ fn codex_of_old_asks_without_an_id_and_is_answered_by_item() {
     assert!(matches!(&approval_in(&out).subject, Subject::Command { command, .. } if command == "ls -l"));
 }
 
+/// A repository can bring a program whose name ends as those of shells do.
+#[test]
+fn a_shell_is_hidden_only_if_it_is_one() {
+    let of_old =
+        json!({"conversationId": THREAD, "callId": "c", "command": ["./evil.sh", "-c", "cargo test"]});
+    let asked = json!({"itemId": "c", "command": "./evil.sh -c 'cargo test'"});
+    for (method, params) in
+        [("execCommandApproval", of_old), ("item/commandExecution/requestApproval", asked)]
+    {
+        let out = Desk::in_turn(Mode::Ask).request(json!(0), method, params);
+        let Subject::Command { command, .. } = approval_in(&out).subject else { panic!("{out:?}") };
+        assert_eq!(command, "./evil.sh -c 'cargo test'", "of {method}");
+    }
+    let amended = |amendment: Value| {
+        let params = json!({"itemId": "c", "command": "/bin/bash -lc 'cargo test'", "proposedExecpolicyAmendment": amendment});
+        let out = Desk::in_turn(Mode::Ask).request(json!(0), "item/commandExecution/requestApproval", params);
+        match approval_in(&out).subject {
+            Subject::Command { always, .. } => always,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(amended(json!(["/bin/bash", "-lc", "cargo test"])).is_empty());
+    assert!(amended(json!(["cargo", "test"])).is_empty());
+    assert_eq!(amended(json!(["./evil.sh", "-c", "cargo test"])), ["./evil.sh", "-c", "cargo test"]);
+}
+
 #[test]
 fn what_nobody_understands_is_answered_with_an_error_and_kept() {
     for method in

@@ -25,18 +25,14 @@ const LOOKS: [&str; 12] = [
 ];
 
 /// A repository with a file that was changed and is as long as before, so that git has to look into it.
-async fn repository() -> Option<Bench> {
-    let bench = Bench::new().await;
-    if let Some(why) = bench.no_sandbox() {
-        eprintln!("not tested: {why}");
-        return None;
-    }
+async fn repository() -> Bench {
+    let bench = Bench::locked(|_| {}).await;
     bench.git(&["init", "-q", "-b", "main"]);
     bench.write("a", "one\n");
     bench.git(&["add", "a"]);
     bench.git(&["commit", "-q", "-m", "first"]);
     bench.write("a", "two\n");
-    Some(bench)
+    bench
 }
 
 /// A line that a shell runs and that leaves its mark, if it can: in the work tree, in a temporary folder, in what is printed.
@@ -65,7 +61,7 @@ async fn assert_quiet(bench: &Bench, mark: &tempfile::TempDir, line: &str) -> St
 
 #[tokio::test]
 async fn a_repository_among_the_files_of_another_runs_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     bench.write("vendor/lib/HEAD", "ref: refs/heads/main\n");
     let settings = "[core]\n\trepositoryformatversion = 0\n\tworktree = .\n\tfsmonitor = ";
@@ -84,7 +80,7 @@ async fn a_repository_among_the_files_of_another_runs_nothing() {
 
 #[tokio::test]
 async fn settings_of_the_repository_itself_run_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     let program = program(&bench, &mark);
     bench.write(".git/info/attributes", "* filter=odd diff=odd merge=odd\n");
@@ -144,7 +140,7 @@ async fn settings_of_the_repository_itself_run_nothing() {
 
 #[tokio::test]
 async fn a_program_that_shows_differences_asks() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     for name in ["diff.external", "diff.odd.command"] {
         bench.git(&["config", name, &program(&bench, &mark)]);
@@ -162,7 +158,7 @@ async fn a_program_that_shows_differences_asks() {
 
 #[tokio::test]
 async fn a_submodule_runs_nothing() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let mark = tempfile::tempdir().unwrap();
     let other = bench.outside().join("other");
     std::fs::create_dir(&other).unwrap();
@@ -193,10 +189,7 @@ async fn a_submodule_runs_nothing() {
 
 #[tokio::test]
 async fn a_work_folder_inside_of_a_repository_can_be_looked_at() {
-    let bench = Bench::new().await;
-    if bench.no_sandbox().is_some() {
-        return;
-    }
+    let bench = Bench::locked(|_| {}).await;
     let around = bench.outside();
     bench.git(&["init", "-q", "-b", "main", around.to_str().unwrap()]);
     bench.write("a", "one\n");
@@ -205,19 +198,72 @@ async fn a_work_folder_inside_of_a_repository_can_be_looked_at() {
     bench.write("a", "two\n");
     let done = bench.run_in(Mode::Ask, "shell", json!({ "command": "git diff && git log --oneline" })).await;
     assert!(done.success && done.content.contains("-one\n+two\n"), "{}", done.content);
-    // A file that names a repository which knows nothing of it opens nothing.
-    let private = around.join("private");
+}
+
+/// A folder that was unpacked may hold a repository that says anything of where its own things are.
+#[tokio::test]
+async fn what_a_repository_says_of_another_opens_nothing() {
+    let bench = repository().await;
+    let private = bench.outside().join("private");
     std::fs::create_dir(&private).unwrap();
-    bench.git(&["init", "-q", private.to_str().unwrap()]);
-    bench.git(&["-C", private.to_str().unwrap(), "commit", "-q", "--allow-empty", "-m", "the secret"]);
-    bench.write(".git", &format!("gitdir: {}/.git\n", private.display()));
-    let refused = bench.run_in(Mode::Ask, "shell", json!({ "command": "git log" })).await;
-    assert!(!refused.success && !refused.content.contains("the secret"), "{}", refused.content);
+    let git_there = |words: &[&str]| bench.git(&[&["-C", private.to_str().unwrap()], words].concat());
+    git_there(&["init", "-q", "-b", "main"]);
+    git_there(&["commit", "-q", "--allow-empty", "-m", "the secret"]);
+    let secret = private.join(".git");
+    let looks = ["git log", "git status", "git cat-file --batch-all-objects --batch", "cd sub && git log"];
+    std::fs::create_dir(bench.root().join("sub")).unwrap();
+    let assert_closed = async |how: &str| {
+        for look in looks {
+            let verdict = bench.tools.verdict(&call("shell", json!({ "command": look })), Mode::Ask);
+            let Verdict::Ask(ask) = verdict else { panic!("{how}: {look}: {verdict:?}") };
+            assert!(ask.reason.contains(secret.to_str().unwrap()), "{how}: {look}: {}", ask.reason);
+            assert!(ask.always.is_empty(), "{how}: {look}");
+            let closed = bench.run_in(Mode::Ask, "shell", json!({ "command": look })).await;
+            assert!(!closed.success && !closed.content.contains("the secret"), "{how}: {}", closed.content);
+        }
+    };
+    let dot_git = bench.root().join(".git");
+    bench.write(".git/objects/info/alternates", &format!("{}/objects\n", secret.display()));
+    assert_closed("alternates").await;
+    let shown = json!({ "command": "git cat-file --batch-all-objects --batch" });
+    let shown = bench.allowed(Mode::Ask, "shell", shown).await;
+    assert!(shown.content.contains("the secret"), "{}", shown.content);
+    std::fs::remove_file(dot_git.join("objects/info/alternates")).unwrap();
+    assert!(goes(&bench, "git log", Mode::Ask));
+
+    bench.write(".git/commondir", &format!("{}\n", secret.display()));
+    assert_closed("commondir").await;
+    std::fs::remove_dir_all(&dot_git).unwrap();
+
+    bench.write(".git", &format!("gitdir: {}\n", secret.display()));
+    assert_closed("a file").await;
+    // Both sides say so, and are of one maker.
+    bench.write(".git", "gitdir: made/worktrees/up\n");
+    bench.write("made/HEAD", "ref: refs/heads/main\n");
+    bench.write("made/worktrees/up/HEAD", "ref: refs/heads/main\n");
+    bench.write("made/worktrees/up/gitdir", "../../../.git\n");
+    bench.write("made/worktrees/up/commondir", &format!("{}\n", secret.display()));
+    assert_closed("a work tree that was made up").await;
+    bench.write("made/worktrees/up/commondir", "../..\n");
+    // What is shared by work trees is written by git; a link in its place leads nowhere.
+    std::fs::create_dir_all(bench.root().join("made/objects")).unwrap();
+    std::fs::create_dir_all(bench.root().join("made/refs")).unwrap();
+    symlink(&private, bench.root().join("made/logs")).unwrap();
+    for mode in [Mode::Ask, Mode::Full] {
+        let aside = |file: &str| json!({ "command": format!("git -c alias.x='!echo x > {file}' x") });
+        let done = bench.allowed(mode, "shell", aside("made/refs/x")).await;
+        assert!(done.success, "{}", done.content);
+        let failed = bench.allowed(mode, "shell", aside("made/logs/x")).await;
+        assert!(!failed.success && !private.join("x").exists(), "{}", failed.content);
+    }
+    std::fs::remove_file(&dot_git).unwrap();
+    symlink(&secret, &dot_git).unwrap();
+    assert_closed("a link").await;
 }
 
 #[tokio::test]
 async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let secret = bench.outside().join("secret");
     std::fs::write(&secret, "the secret\n").unwrap();
     bench.write("d1/x", "other\n");
@@ -272,7 +318,7 @@ async fn links_that_lead_out_are_not_followed_by_who_only_reads() {
 
 #[tokio::test]
 async fn what_only_reads_still_reads_well() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     let long: String = (0..300_000).map(|number| format!("{}\n", number % 1000)).collect();
     bench.write("long", &long);
     for (line, expected) in [
@@ -312,10 +358,8 @@ fn own(bench: &Bench) -> String {
 
 #[tokio::test]
 async fn settings_and_hooks_of_git_are_kept_from_commands() {
-    let Some(bench) = repository().await else { return };
-    if !bench.keeps() {
-        return;
-    }
+    let bench = repository().await;
+    bench.assert_view();
     bench.git(&["init", "-q", "nested"]);
     bench.git(&["init", "-q", "deep/er"]);
     let before = own(&bench);
@@ -370,10 +414,8 @@ async fn settings_and_hooks_of_git_are_kept_from_commands() {
 
 #[tokio::test]
 async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
-    let Some(bench) = repository().await else { return };
-    if !bench.keeps() {
-        return;
-    }
+    let bench = repository().await;
+    bench.assert_view();
     bench.write(
         ".git/hooks/pre-commit",
         "#!/bin/sh\necho x >> .git/config; echo x > .git/hooks/post-commit; mv .git old && cp -r old .git\n\
@@ -417,7 +459,7 @@ async fn git_itself_commits_and_only_a_person_has_it_change_its_settings() {
 
 #[tokio::test]
 async fn edits_of_hooks_ask_wherever_they_are_kept() {
-    let Some(bench) = repository().await else { return };
+    let bench = repository().await;
     bench.write(".husky/pre-commit", "true\n");
     bench.git(&["config", "core.hooksPath", ".husky"]);
     let verdict = |path: &str| {
@@ -430,24 +472,43 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
         assert!(ask.reason.contains("git's own files"), "{path}: {}", ask.reason);
     }
     assert_eq!(verdict("other/pre-commit"), Verdict::Go);
-    if bench.keeps() {
-        let failed =
-            bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
-        assert!(!failed.success, "{}", failed.content);
-        assert_eq!(bench.read(".husky/pre-commit"), "true\n");
-        // What is not there yet can be made, and is taken away.
-        let made = bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .gitconfig" })).await;
-        assert!(made.content.contains(".gitconfig, which can make git run programs"), "{}", made.content);
-        assert!(!bench.root().join(".gitconfig").exists());
-        bench.git(&["config", "core.hooksPath", "not/yet"]);
-        let failed = bench
-            .allowed(
-                Mode::Ask,
-                "shell",
-                json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }),
-            )
-            .await;
-        assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
-        let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
-    }
+    bench.assert_view();
+    let failed =
+        bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
+    assert!(!failed.success, "{}", failed.content);
+    assert_eq!(bench.read(".husky/pre-commit"), "true\n");
+    // What is not there yet can be made, and is taken away.
+    let made = bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .gitconfig" })).await;
+    assert!(made.content.contains(".gitconfig, which can make git run programs"), "{}", made.content);
+    assert!(!bench.root().join(".gitconfig").exists());
+    bench.git(&["config", "core.hooksPath", "not/yet"]);
+    let failed = bench
+        .allowed(Mode::Ask, "shell", json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }))
+        .await;
+    assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
+    let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
+}
+
+/// What is to be kept is not known then.
+#[tokio::test]
+async fn where_git_does_not_tell_its_settings_nothing_is_changed_unasked() {
+    let bench = repository().await;
+    bench.write(".husky/pre-commit", "true\n");
+    let hidden = format!("[x \"{}\"]\n\ty = 1\n[core]\n\thooksPath = .husky\n", "a".repeat(5 << 20));
+    bench.write(".git/config", &(bench.read(".git/config") + &hidden));
+    let write = json!({ "path": ".husky/pre-commit", "content": "evil\n" });
+    let verdict = bench.tools.verdict(&call("write_file", write), Mode::AutoEdit);
+    let Verdict::Ask(ask) = verdict else { panic!("{verdict:?}") };
+    assert!(ask.reason.contains("does not tell its settings"), "{}", ask.reason);
+    let evil = json!({ "command": "echo evil > .husky/pre-commit" });
+    let refused = bench.allowed(Mode::Ask, "shell", evil.clone()).await;
+    assert!(refused.content.contains("git does not tell its settings here"), "{}", refused.content);
+    assert_eq!(bench.read(".husky/pre-commit"), "true\n");
+    let escalated = json!({ "command": "echo mine > .husky/pre-commit", "escalate": true });
+    assert!(bench.allowed(Mode::Ask, "shell", escalated).await.success);
+    assert!(bench.run_in(Mode::Full, "shell", evil).await.success);
+    // What only reads goes on, but for git.
+    assert_eq!(bench.run_in(Mode::Plan, "shell", json!({ "command": "cat a" })).await.content, "two\n");
+    let status = bench.run_in(Mode::Plan, "shell", json!({ "command": "git status" })).await;
+    assert!(status.content.contains("not a git repository"), "{}", status.content);
 }

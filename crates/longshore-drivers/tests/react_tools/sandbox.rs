@@ -1,4 +1,4 @@
-//! What commands cannot do. Where the kernel has no Landlock, only the fallback is tested, and the tests say so.
+//! What commands cannot do, and what holds where there is no sandbox.
 
 use std::net::{TcpListener, UdpSocket};
 
@@ -8,15 +8,8 @@ use serde_json::json;
 
 use super::{Bench, call};
 
-/// A bench with a sandbox, or a line that says that there is none here.
-async fn locked(network: bool) -> Option<Bench> {
-    let bench = Bench::with(|settings| settings.network = network).await;
-    if let Some(why) = bench.no_sandbox() {
-        eprintln!("only the fallback was tested: {why}");
-        assert_asks(&bench);
-        return None;
-    }
-    Some(bench)
+async fn locked(network: bool) -> Bench {
+    Bench::locked(|settings| settings.network = network).await
 }
 
 fn assert_asks(bench: &Bench) {
@@ -26,6 +19,12 @@ fn assert_asks(bench: &Bench) {
         assert!(ask.risks.contains(&Risk::Unsandboxed), "{ask:?}");
         assert!(ask.reason.contains("There is no sandbox here"), "{}", ask.reason);
     }
+}
+
+#[tokio::test]
+#[should_panic(expected = "this test wants Linux with Landlock")]
+async fn a_test_of_the_sandbox_does_not_pass_where_there_is_none() {
+    Bench::locked(|settings| settings.sandbox = false).await;
 }
 
 #[tokio::test]
@@ -44,7 +43,7 @@ async fn without_a_sandbox_it_says_so_and_every_command_asks() {
 
 #[tokio::test]
 async fn commands_write_in_the_work_tree_and_in_temporary_folders() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let command = "mkdir -p a/b && echo x > a/b/c && mv a/b/c d && rm -r a && t=$(mktemp) && echo y > $t && cat d $t \
                    && rm $t && echo z > /dev/null";
     let done = bench.run("shell", json!({ "command": command })).await;
@@ -53,7 +52,7 @@ async fn commands_write_in_the_work_tree_and_in_temporary_folders() {
 
 #[tokio::test]
 async fn writing_outside_is_refused_and_explained() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let victim = bench.outside().join("victim");
     std::fs::write(&victim, "kept").unwrap();
     let shown = victim.display();
@@ -87,7 +86,7 @@ async fn writing_outside_is_refused_and_explained() {
 
 #[tokio::test]
 async fn a_work_tree_of_git_can_be_committed_in() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let git = |line: &str| {
         let name = ["-c", "user.name=a", "-c", "user.email=a@example.org"];
         let mut git = std::process::Command::new("git");
@@ -117,7 +116,7 @@ async fn a_work_tree_of_git_can_be_committed_in() {
 
 #[tokio::test]
 async fn leaving_the_sandbox_is_possible_when_it_is_allowed() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let file = bench.outside().join("file");
     let command = format!("echo x > {}", file.display());
     let done = bench.run("shell", json!({ "command": command, "escalate": true, "reason": "a test" })).await;
@@ -126,7 +125,7 @@ async fn leaving_the_sandbox_is_possible_when_it_is_allowed() {
 
 #[tokio::test]
 async fn planning_writes_nothing_in_the_work_tree_either() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     bench.write("a", "b\na\n");
     // Commands that only read go, also those that would like to write something down.
     let done = bench.run_in(Mode::Plan, "shell", json!({ "command": "sort a" })).await;
@@ -140,7 +139,7 @@ async fn planning_writes_nothing_in_the_work_tree_either() {
 
 #[tokio::test]
 async fn the_network_is_off_unless_it_is_allowed() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -155,7 +154,7 @@ async fn the_network_is_off_unless_it_is_allowed() {
     listener.set_nonblocking(true).unwrap();
     assert!(listener.accept().is_err(), "nobody came");
 
-    let Some(open) = locked(true).await else { return };
+    let open = locked(true).await;
     let command = format!("exec 3<>/dev/tcp/127.0.0.1/{port} && echo connected");
     let done = open.run("shell", json!({ "command": ["bash", "-c", command] })).await;
     assert_eq!(done.content, "connected\n");
@@ -188,7 +187,7 @@ async fn programs_that_reach_nobody_are_explained_whatever_they_print() {
 
 #[tokio::test]
 async fn terminals_are_locked_in_as_well() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     let file = bench.outside().join("file");
     let command = format!("touch {}", file.display());
     let start = json!({ "action": "start", "command": command, "yield_ms": 30_000 });
@@ -199,7 +198,7 @@ async fn terminals_are_locked_in_as_well() {
 
 #[tokio::test]
 async fn we_are_not_locked_in_ourselves() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     bench.run("shell", json!({ "command": "true" })).await;
     std::fs::write(bench.outside().join("ours"), "x").unwrap();
     TcpListener::bind("127.0.0.1:0").unwrap();
@@ -208,10 +207,8 @@ async fn we_are_not_locked_in_ourselves() {
 #[tokio::test]
 async fn attributes_outside_are_not_changed_either() {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
-    let Some(bench) = locked(false).await else { return };
-    if !bench.keeps() {
-        return;
-    }
+    let bench = locked(false).await;
+    bench.assert_view();
     let victim = bench.outside().join("victim");
     std::fs::write(&victim, "kept").unwrap();
     std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o644)).unwrap();
@@ -238,7 +235,7 @@ async fn attributes_outside_are_not_changed_either() {
 
 #[tokio::test]
 async fn the_environment_of_who_started_it_cannot_be_read_by_root_either() {
-    let Some(bench) = locked(false).await else { return };
+    let bench = locked(false).await;
     for command in [
         "cat /proc/$PPID/environ",
         "tr '\\0' '\\n' < /proc/$PPID/environ",

@@ -32,23 +32,19 @@ fn ask(bench: &Bench, name: &str, arguments: Value, mode: Mode) -> Ask {
 }
 
 /// A bench whose sandbox works, because without one every command asks.
-async fn bench() -> Option<Bench> {
-    let bench = Bench::with(|settings| settings.allow.push("cargo test".to_owned())).await;
+async fn bench() -> Bench {
+    let bench = Bench::locked(|settings| settings.allow.push("cargo test".to_owned())).await;
     bench.write("a", "x\n");
     bench.write("sub/b", "x\n");
     std::fs::write(bench.outside().join("secret"), "s\n").unwrap();
     symlink(bench.outside().join("secret"), bench.root().join("link")).unwrap();
     symlink(bench.outside(), bench.root().join("out")).unwrap();
-    if let Some(why) = bench.no_sandbox() {
-        eprintln!("not tested: {why}");
-        return None;
-    }
-    Some(bench)
+    bench
 }
 
 #[tokio::test]
 async fn commands_ask_unless_they_only_read_or_a_rule_allows_them() {
-    let Some(bench) = bench().await else { return };
+    let bench = bench().await;
     for (command, expected) in [
         ("ls -la", "gggg"),
         ("cat a | head -3 && git status", "gggg"),
@@ -80,9 +76,31 @@ async fn commands_ask_unless_they_only_read_or_a_rule_allows_them() {
     assert_eq!(verdicts(&bench, "shell", &json!({ "command": "ls", "escalate": true })), "raag");
 }
 
+/// A repository can bring a program that is called as a shell is.
+#[tokio::test]
+async fn a_shell_that_is_none_of_the_systems_asks_and_is_shown() {
+    let bench = bench().await;
+    for (shell, line) in [("./bash", "make"), ("sub/bash", "ls"), ("./evil.sh", "cargo test")] {
+        let words = json!({ "command": [shell, "-c", line] });
+        assert_eq!(verdicts(&bench, "shell", &words), "raag", "{shell} {line}");
+    }
+    let asked = ask(&bench, "shell", json!({ "command": ["./bash", "-c", "make"] }), Mode::Ask);
+    assert!(
+        matches!(&asked.subject, Subject::Command { command, .. } if command == "./bash -c make"),
+        "{asked:?}"
+    );
+    bench.tools.allow(&["make".to_owned()]);
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["/bin/bash", "-c", "make"] })), "rggg");
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make"] })), "raag");
+    // A yes is for the program that was shown.
+    bench.tools.allow(&asked.always);
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make"] })), "rggg");
+    assert_eq!(verdicts(&bench, "shell", &json!({ "command": ["./bash", "-c", "make all"] })), "raag");
+}
+
 #[tokio::test]
 async fn paths_that_lead_out_ask_however_they_are_written() {
-    let Some(bench) = bench().await else { return };
+    let bench = bench().await;
     let secret = bench.outside().join("secret").display().to_string();
     for command in [
         format!("cat {secret}"),
@@ -163,7 +181,7 @@ async fn changes_ask_by_mode_and_show_what_they_change() {
 
 #[tokio::test]
 async fn a_yes_for_the_session_is_for_the_same_line() {
-    let Some(bench) = bench().await else { return };
+    let bench = bench().await;
     let arguments = json!({ "command": "make all > log" });
     let wish = ask(&bench, "shell", arguments.clone(), Mode::Ask);
     let Subject::Command { command, cwd, always } = wish.subject else { panic!("{:?}", wish.subject) };
@@ -177,7 +195,7 @@ async fn a_yes_for_the_session_is_for_the_same_line() {
 
 #[tokio::test]
 async fn risks_are_told() {
-    let Some(bench) = bench().await else { return };
+    let bench = bench().await;
     let risks = |command: &str, escalate: bool| {
         ask(&bench, "shell", json!({ "command": command, "escalate": escalate }), Mode::Ask).risks
     };

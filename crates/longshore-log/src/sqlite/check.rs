@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::folder::{has_log, was_used};
 use super::{place, sum};
 
 /// How long events are compared with their sums: the newest first, as many as that is enough for.
@@ -16,17 +17,22 @@ pub enum Unsound {
     /// Something in it is not as it was written.
     #[error("damaged ({0})")]
     Damaged(String),
+    /// There was one, and it is gone or empty.
+    #[error("gone or empty, although a hub has used this folder")]
+    Lost,
     /// It cannot be looked at, which says nothing of it.
     #[error("cannot be looked at ({0})")]
     OutOfReach(String),
 }
 
-/// Looks through the log in a folder. What is wrong with it is told in SQLite's words; a folder without one is sound.
+/// Looks through the log in a folder. What is wrong with it is told in SQLite's words; a folder that
+/// never had one is sound. Sums are of events only: harm to the rows of sessions, devices and pushes shows if it harms the
+/// database itself.
 pub fn quick_check(folder: &Path) -> Result<(), Unsound> {
-    let file = folder.join("log.db");
-    if !file.exists() {
-        return Ok(());
+    if !has_log(folder) {
+        return if was_used(folder) { Err(Unsound::Lost) } else { Ok(()) };
     }
+    let file = folder.join("log.db");
     // Nothing is written, but a reader of a write-ahead log needs its index, which it may have to make.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(&file, flags).map_err(|error| told(&error))?;
@@ -94,5 +100,20 @@ mod tests {
         bytes.iter_mut().skip(4096).for_each(|byte| *byte = 0x5a);
         std::fs::write(&file, bytes).unwrap();
         assert!(quick_check(folder.path()).is_err());
+    }
+
+    #[test]
+    fn a_log_that_is_lost_is_told_from_one_that_never_was() {
+        let folder = tempfile::tempdir().unwrap();
+        drop(crate::SqliteLog::open(folder.path(), &crate::Settings::default()).unwrap());
+        let file = folder.path().join("log.db");
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(quick_check(folder.path()), Err(Unsound::Lost));
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(quick_check(folder.path()), Err(Unsound::Lost));
+        assert!(!file.exists(), "a look makes none");
+        // As somebody does who means to begin anew.
+        std::fs::remove_file(folder.path().join("lock")).unwrap();
+        assert_eq!(quick_check(folder.path()), Ok(()));
     }
 }

@@ -22,13 +22,12 @@ impl Folder {
     pub(super) fn take(path: &Path) -> Result<Self, LogError> {
         let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
         made.map_err(|error| LogError::other("making the data folder", named(path, error)))?;
-        let held = path.join("lock");
-        let used = held.metadata().is_ok_and(|lock| lock.len() > 0);
+        let used = was_used(path);
         let lock = lock(path)?;
         let file: Arc<Path> = path.join("log.db").into();
-        // Whoever held the folder made a log in it at once. A hub that began anew without a word would hide its loss.
-        if used && file.metadata().map_or(0, |log| log.len()) == 0 {
-            return Err(LogError::Lost { path: file.to_path_buf(), lock: held });
+        // A hub that began anew without a word would hide the loss.
+        if used && !has_log(path) {
+            return Err(LogError::Lost { path: file.to_path_buf(), lock: path.join("lock") });
         }
         private(&file).map_err(|error| LogError::other("opening the log", named(&file, error)))?;
         Ok(Self { file, lock })
@@ -43,6 +42,16 @@ impl Drop for Folder {
             tracing::warn!(%error, "data folder not unlocked");
         }
     }
+}
+
+/// Whether a hub ever held a folder. It made a log in it at once.
+pub(super) fn was_used(folder: &Path) -> bool {
+    folder.join("lock").metadata().is_ok_and(|lock| lock.len() > 0)
+}
+
+/// Whether there is a log in a folder, and something in it; or something else in its place.
+pub(super) fn has_log(folder: &Path) -> bool {
+    folder.join("log.db").metadata().is_ok_and(|log| !log.is_file() || log.len() > 0)
 }
 
 /// Opens a file that only its owner can read, and makes it when it is missing. What SQLite puts beside a database

@@ -152,6 +152,14 @@ fn log(places: &Places) -> Finding {
                 places.data.join("log.db").display()
             ),
         ),
+        Err(error @ Unsound::Lost) => fault(
+            format!("log: {error}"),
+            format!(
+                "stop the hub, and put a backup at {}; to begin with an empty log, remove {}",
+                places.data.join("log.db").display(),
+                places.data.join("lock").display()
+            ),
+        ),
     }
 }
 
@@ -396,5 +404,17 @@ mod tests {
         std::fs::write(folder.path().join("log.db"), "no database at all, by far").unwrap();
         let damaged = log(&places);
         assert!(!damaged.ok && damaged.what.contains("damaged"), "{}", damaged.what);
+    }
+
+    #[test]
+    fn a_log_that_is_gone_is_a_fault_as_it_is_for_a_hub() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        drop(longshore_log::SqliteLog::open(folder.path(), &longshore_log::Settings::default()).unwrap());
+        assert_eq!(log(&places).what, "log: sound");
+        std::fs::remove_file(folder.path().join("log.db")).unwrap();
+        let lost = log(&places);
+        assert!(!lost.ok && lost.what.contains("gone or empty"), "{}", lost.what);
+        assert!(lost.fix.unwrap().contains("put a backup"));
     }
 }

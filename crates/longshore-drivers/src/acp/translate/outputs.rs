@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::tools::Tool;
 use crate::acp::wire::{Block, ToolContent};
 use crate::contents::attached;
-use crate::shell::line_of;
+use crate::shell::line_in;
 
 /// What a call shows in words; none when it shows none.
 pub(super) fn printed(content: &[ToolContent]) -> Option<String> {
@@ -105,7 +105,7 @@ pub(super) fn mcp_tool_in(input: &Value) -> Option<String> {
 pub(super) fn command_in(input: &Value) -> Option<String> {
     match &input["command"] {
         Value::String(line) => Some(line.clone()).filter(|line| !line.is_empty()),
-        Value::Array(words) => line_of(words),
+        Value::Array(words) => line_in(words),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => None,
     }
 }
@@ -160,6 +160,7 @@ mod tests {
             (json!({"command": "ls -la"}), Some("ls -la")),
             (json!({"command": ["/bin/bash", "-lc", "ls | wc"]}), Some("ls | wc")),
             (json!({"command": ["ls", "-la"]}), Some("ls -la")),
+            (json!({"command": ["./evil.sh", "-c", "make test"]}), Some("./evil.sh -c 'make test'")),
             (json!({"command": []}), None),
             (json!({"path": "x"}), None),
         ];

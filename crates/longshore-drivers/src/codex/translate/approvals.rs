@@ -17,10 +17,9 @@ use serde_json::{Value, json};
 use super::calls::Call;
 use super::requests::{Ask, Asker, Request, Way, reply};
 use super::threads::What;
-use super::tools::unwrapped;
 use super::{Codex, Misshapen, diffs};
 use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};
-use crate::shell::line_of;
+use crate::shell::{line_in, line_of, unwrapped};
 
 impl Codex {
     #[allow(clippy::too_many_arguments)]
@@ -301,12 +300,12 @@ fn word_of(decision: Decision) -> &'static str {
 fn command_line(command: &Value) -> Option<String> {
     match command {
         Value::String(line) => Some(unwrapped(line)),
-        Value::Array(words) => line_of(words),
+        Value::Array(words) => line_in(words),
         _ => None,
     }
 }
 
 /// Whether what would be allowed for ever is this very command.
 fn says_no_more(always: &[String], command: &str) -> bool {
-    always.last().is_some_and(|last| always.len() == 3 && last == command) || always.join(" ") == command
+    line_of(always) == command
 }

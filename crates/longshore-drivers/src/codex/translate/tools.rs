@@ -4,8 +4,8 @@ use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::{Value, json};
 
 use crate::codex::wire::Item;
-use crate::codex::wire::snake::command_line;
 use crate::contents::{attached, picture_at};
+use crate::shell::{line_in, unwrapped};
 
 /// The call that an item is; none for items that are none.
 pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
@@ -53,7 +53,7 @@ pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {
 /// The call that a model makes with a name and arguments, by the tools that codex has had.
 pub(crate) fn called(name: &str, input: Value, cwd: &str) -> ToolCall {
     let command = match &input["command"] {
-        Value::Array(words) => Some(unwrapped(&command_line(words))),
+        Value::Array(words) => line_in(words),
         Value::String(command) => Some(command.clone()),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => {
             input["cmd"].as_str().map(str::to_owned)
@@ -163,76 +163,5 @@ fn command_kind(item: &Item) -> ToolKind {
         ToolKind::Search
     } else {
         ToolKind::Execute
-    }
-}
-
-/// The command that a shell is started for: `/bin/bash -lc 'ls -la'` says `ls -la`.
-pub(crate) fn unwrapped(command: &str) -> String {
-    let words = split(command);
-    match words.as_deref() {
-        Some([shell, flag, inner])
-            if shell.ends_with("sh") && matches!(flag.as_str(), "-c" | "-lc" | "-ic" | "-lic") =>
-        {
-            inner.clone()
-        }
-        Some(_) | None => command.to_owned(),
-    }
-}
-
-/// The words of a command line as a shell reads them; none when a quote is left open.
-fn split(line: &str) -> Option<Vec<String>> {
-    let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut letters = line.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            ' ' | '\t' | '\n' => words.extend(word.take()),
-            '\'' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match letters.next()? {
-                        '\'' => break,
-                        quoted => word.push(quoted),
-                    }
-                }
-            }
-            '"' => {
-                let word = word.get_or_insert_default();
-                loop {
-                    match letters.next()? {
-                        '"' => break,
-                        '\\' => match letters.next()? {
-                            special @ ('"' | '\\' | '$' | '`') => word.push(special),
-                            other => word.extend(['\\', other]),
-                        },
-                        quoted => word.push(quoted),
-                    }
-                }
-            }
-            '\\' => word.get_or_insert_default().push(letters.next()?),
-            plain => word.get_or_insert_default().push(plain),
-        }
-    }
-    words.extend(word);
-    Some(words)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_is_taken_off_and_nothing_else() {
-        for (whole, inner) in [
-            ("/bin/bash -lc 'ls -la && echo done > out.txt'", "ls -la && echo done > out.txt"),
-            (r#"/bin/zsh -lc "echo \"hi\" '$HOME'""#, r#"echo "hi" '$HOME'"#),
-            (r#"bash -c 'echo '"'"'x'"'"''"#, "echo 'x'"),
-            ("/bin/bash -lc pwd", "pwd"),
-            ("/bin/bash -lc 'open quote", "/bin/bash -lc 'open quote"),
-            ("git push", "git push"),
-            ("", ""),
-        ] {
-            assert_eq!(unwrapped(whole), inner, "of {whole}");
-        }
     }
 }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Item;
+use crate::shell::typed;
 
 /// An item as the app-server would tell it, but for its changes.
 pub(crate) fn item_of(item: Map<String, Value>) -> Result<Item, serde_json::Error> {
@@ -17,7 +18,10 @@ pub(crate) fn item_of(item: Map<String, Value>) -> Result<Item, serde_json::Erro
             ("type", Value::String(kind)) => Value::String(kind_of(&kind)),
             ("status" | "source", Value::String(word)) => Value::String(camel_word(&word)),
             ("tool", Value::String(word)) if own_tool => Value::String(camel_word(&word)),
-            ("command", Value::Array(words)) => Value::String(command_line(&words)),
+            ("command", Value::Array(words)) => {
+                let words: Vec<&str> = words.iter().map(|word| word.as_str().unwrap_or_default()).collect();
+                Value::String(typed(&words))
+            }
             ("cwd", Value::String(cwd)) => {
                 Value::String(cwd.strip_prefix("file://").map(str::to_owned).unwrap_or(cwd))
             }
@@ -80,19 +84,6 @@ fn state_of(state: Value) -> Value {
         },
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::Array(_) => json!({}),
     }
-}
-
-/// A command as one line that a shell would read as these words.
-pub(crate) fn command_line(words: &[Value]) -> String {
-    let word = |word: &Value| {
-        let word = word.as_str().unwrap_or_default();
-        let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-        match !word.is_empty() && word.chars().all(plain) {
-            true => word.to_owned(),
-            false => format!("'{}'", word.replace('\'', r"'\''")),
-        }
-    };
-    words.iter().map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// `CommandExecution` and `command_execution` are `commandExecution`.

@@ -12,6 +12,7 @@ use crate::git::kept::Unmade;
 use crate::git::quiet::{Quiet, is_gits};
 use crate::leash::{self, Mark};
 use crate::sandbox::{Sandbox, search_path};
+use crate::shell::{inner, line_of};
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -27,20 +28,14 @@ impl Script {
     pub(super) fn line(&self) -> String {
         match self {
             Script::Line(line) => line.clone(),
-            Script::Words(words) => match self.inner() {
-                Some(line) => line.to_owned(),
-                None => words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "),
-            },
+            Script::Words(words) => line_of(words),
         }
     }
 
     /// The line that a shell among the words is given: `bash -lc LINE`.
     pub(super) fn inner(&self) -> Option<&str> {
         let Script::Words(words) = self else { return None };
-        let [shell, flag, line] = words.as_slice() else { return None };
-        let name = Path::new(shell).file_name()?.to_str()?;
-        let is_shell = ["bash", "sh", "zsh", "dash"].contains(&name);
-        (is_shell && ["-c", "-lc"].contains(&flag.as_str())).then_some(line.as_str())
+        inner(words)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -151,15 +146,6 @@ impl Surroundings {
     }
 }
 
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
-}
-
 /// Why a command did not start, for the model.
 pub(super) fn explain(script: &Script, error: &io::Error) -> String {
     match (script, error.kind()) {
@@ -176,12 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_are_shown_as_they_would_be_typed() {
-        let words = |words: &[&str]| Script::Words(words.iter().map(|word| (*word).to_owned()).collect());
-        assert_eq!(words(&["echo", "Hello World", ">", "it's"]).line(), r"echo 'Hello World' '>' 'it'\''s'");
-        assert_eq!(words(&["bash", "-lc", "ls | wc"]).line(), "ls | wc");
-        assert_eq!(words(&["/bin/sh", "-c", "ls"]).inner(), Some("ls"));
-        assert_eq!(words(&["python", "-c", "ls"]).inner(), None);
-        assert!(words(&[]).is_empty() && Script::Line(" ".to_owned()).is_empty());
+    fn what_says_nothing_is_no_command() {
+        assert!(Script::Words(Vec::new()).is_empty() && Script::Line(" ".to_owned()).is_empty());
     }
 }

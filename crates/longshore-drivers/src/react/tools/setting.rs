@@ -17,10 +17,16 @@ use longshore_model::capability::Mode;
 use super::Permit;
 use super::command::{Reader, Script, Setting};
 use super::judge::{Manner, manner};
-use crate::git::kept::{self, Unmade};
+use crate::git::kept::{self, Sources, Unmade};
+use crate::git::places;
 use crate::git::quiet::{Quiet, ignored_names};
 use crate::sandbox::Sandbox;
 use crate::work::files::locate;
+
+/// Why a command does not run where git's settings cannot be kept from it.
+const UNTOLD: &str = "git does not tell its settings here: there are very many, or it waits for something. So they cannot \
+     be kept from a command. Look at .git/config, or call the tool again with \"escalate\": true and a \"reason\"; a \
+     person is asked first";
 
 /// What a setting depends on besides the command.
 #[derive(Debug)]
@@ -37,47 +43,53 @@ impl Stage {
     pub(super) fn set(&self, script: &Script, cwd: &str) -> Result<Setting, String> {
         let place = locate(&self.root, cwd).map_err(|fault| fault.to_string())?;
         let manner = manner(script, &place, &self.root);
-        let (sandbox, quiet) = match &manner {
+        let (sandbox, quiet, unmade) = match &manner {
             Manner::Reads { there, outside } => {
                 let quiet = self.reader(there);
                 let sandbox = match outside {
                     false => Sandbox::reading(&quiet.folders, quiet.temporary.as_deref()),
                     true => Sandbox::new(Vec::new(), Vec::new(), false),
                 };
-                (sandbox, Some(quiet))
+                (Some(sandbox), Some(quiet), None)
             }
-            Manner::Git { .. } | Manner::Any => (self.writing(&manner), None),
+            Manner::Git { .. } | Manner::Any => match self.writing(&manner) {
+                Some((sandbox, unmade)) => (Some(sandbox), None, unmade.map(Arc::new)),
+                None if self.locked => return Err(UNTOLD.to_owned()),
+                None => (None, None, None),
+            },
         };
-        // What is not there cannot be made read-only.
-        let with_own = matches!(manner, Manner::Git { .. });
-        let unmade = (!sandbox.kept.is_empty()).then(|| Arc::new(Unmade::of(&self.root, with_own)));
-        Ok(Setting { cwd: place.path, sandbox: self.locked.then_some(sandbox), quiet, unmade })
+        Ok(Setting { cwd: place.path, sandbox: sandbox.filter(|_| self.locked), quiet, unmade })
     }
 
     fn reader(&self, there: &Path) -> Reader {
         let mut folders = vec![self.root.clone()];
-        folders.extend(kept::folders_read(&self.root));
-        folders.extend(ignored_names());
+        folders.extend(places::folders_read(&self.root));
+        folders.extend(ignored_names(&self.root));
         Reader { git: Quiet::of(there), folders, temporary: self.temporary.path().map(Path::to_owned) }
     }
 
-    fn writing(&self, manner: &Manner) -> Sandbox {
+    /// What it is locked into, and what it may not make of what is not there, which nothing can make read-only. None
+    /// when git does not tell what is to be kept.
+    fn writing(&self, manner: &Manner) -> Option<(Sandbox, Option<Unmade>)> {
         let tree = || vec![self.root.clone()];
-        let tree_and_shared = || tree().into_iter().chain(kept::shared_folders(&self.root)).collect();
-        let (folders, kept) = match (self.permit.mode, manner) {
-            (Mode::Plan, _) => (Vec::new(), Vec::new()),
-            (Mode::Full, _) => (tree_and_shared(), Vec::new()),
+        let tree_and_shared = || tree().into_iter().chain(places::shared_folders(&self.root)).collect();
+        let freely = |folders| Some((Sandbox::new(folders, Vec::new(), self.network), None));
+        let is_git = match (self.permit.mode, manner) {
+            (Mode::Plan, _) => return freely(Vec::new()),
+            (Mode::Full, _) => return freely(tree_and_shared()),
             (Mode::Ask | Mode::AutoEdit, Manner::Git { settings: true }) if self.permit.approved => {
-                (tree_and_shared(), Vec::new())
+                return freely(tree_and_shared());
             }
-            (Mode::Ask | Mode::AutoEdit, Manner::Git { .. }) => {
-                (tree_and_shared(), kept::settings(&self.root))
-            }
-            (Mode::Ask | Mode::AutoEdit, Manner::Any | Manner::Reads { .. }) => {
-                (tree(), kept::all(&self.root))
-            }
+            (Mode::Ask | Mode::AutoEdit, Manner::Git { .. }) => true,
+            (Mode::Ask | Mode::AutoEdit, Manner::Any | Manner::Reads { .. }) => false,
         };
-        Sandbox::new(folders, kept, self.network)
+        let sources = Sources::of(&self.root)?;
+        let (folders, kept) = match is_git {
+            true => (tree_and_shared(), kept::settings(&self.root, &sources)),
+            false => (tree(), kept::all(&self.root, &sources)),
+        };
+        let unmade = (!kept.is_empty()).then(|| Unmade::of(&self.root, &sources, is_git));
+        Some((Sandbox::new(folders, kept, self.network), unmade))
     }
 }
 

@@ -7,6 +7,7 @@ use longshore_model::capability::Mode;
 
 use super::words::Simple;
 use super::{Ground, reading, words};
+use crate::git::places;
 use crate::git::quiet::Quiet;
 use crate::react::tools::command::Script;
 use crate::react::tools::{Ask, Risk, Verdict};
@@ -48,6 +49,8 @@ struct Look {
     only_reads: bool,
     /// Settings of the repository that name a program which it would run.
     programs: Vec<String>,
+    /// A place outside of the work tree that the repository has it read.
+    named: Option<PathBuf>,
     outside: bool,
 }
 
@@ -74,7 +77,12 @@ impl Look {
                 false => Vec::new(),
             };
         let only_reads = only_reads && programs.is_empty();
-        Self { commands, there, only_reads, programs, outside: !place.inside || strays }
+        let named = match only_reads && all.iter().any(is_git) {
+            true => places::unvouched(&there, root),
+            false => None,
+        };
+        let outside = !place.inside || strays || named.is_some();
+        Self { commands, there, only_reads, programs, named, outside }
     }
 }
 
@@ -85,12 +93,15 @@ pub(in crate::react::tools) fn manner(script: &Script, place: &Place, root: &Pat
         return Manner::Reads { there, outside };
     }
     let commands = commands.unwrap_or_default();
-    let is_git = |command: &Simple| command.words.first().is_some_and(|program| program == "git");
     let tame = |command: &Simple| is_git(command) || reading::only_reads(&command.words);
     match commands.iter().any(is_git) && commands.iter().all(tame) {
         true => Manner::Git { settings: commands.iter().any(|command| reading::sets_git(&command.words)) },
         false => Manner::Any,
     }
+}
+
+fn is_git(command: &Simple) -> bool {
+    command.words.first().is_some_and(|program| program == "git")
 }
 
 pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
@@ -103,7 +114,8 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
         Err(fault) => return Verdict::Refuse(fault.to_string()),
     };
     let line = wish.script.line();
-    let Look { commands, only_reads, programs, outside, .. } = Look::at(wish.script, &place, ground.root);
+    let Look { commands, only_reads, programs, named, outside, .. } =
+        Look::at(wish.script, &place, ground.root);
     let allowed = only_reads || (programs.is_empty() && is_allowed(&line, commands.as_deref(), ground.rules));
     let free = allowed && !outside && !wish.escalate && ground.sandbox;
     match ground.mode {
@@ -122,7 +134,12 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
     } else if !ground.sandbox {
         reasons.push("There is no sandbox here, so that it could write anywhere.".to_owned());
     }
-    if outside {
+    if let Some(named) = &named {
+        reasons.push(format!(
+            "The repository has git read {}, which is outside of the work tree.",
+            named.display()
+        ));
+    } else if outside {
         reasons.push("It names something outside of the work tree.".to_owned());
     }
     if let Some(name) = programs.first() {

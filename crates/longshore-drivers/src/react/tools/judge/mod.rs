@@ -156,7 +156,7 @@ impl Ground<'_> {
             let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
             // Some systems read the name in capitals as the same.
             git |= within.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
-            git |= sources.has(&place.path);
+            git |= sources.as_ref().is_some_and(|sources| sources.has(&place.path));
             if !place.inside {
                 outside.push(place.path);
             }
@@ -182,6 +182,12 @@ impl Ground<'_> {
         }
         if git {
             reasons.push("It changes git's own files, which can make git run programs.".to_owned());
+        }
+        if sources.is_none() {
+            reasons.push(
+                "Git does not tell its settings here, and this may be a file that it takes them from."
+                    .to_owned(),
+            );
         }
         if deletes {
             risks.push(Risk::Deletes);
