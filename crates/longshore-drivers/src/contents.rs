@@ -1,5 +1,6 @@
 //! What tools hand back besides text: pictures, sounds and files, as attachments of their results.
 
+use data_encoding::BASE64;
 use longshore_model::command::{Attachment, AttachmentSource};
 use serde_json::Value;
 
@@ -54,6 +55,25 @@ pub(crate) fn picture_at(path: &str) -> Attachment {
         _ => "image/*".to_owned(),
     };
     attachment(Some(last_part(path)), media_type, AttachmentSource::Path(path.to_owned()))
+}
+
+/// The picture that these bytes are; none when they are no picture that every client can show.
+pub(crate) fn picture_of(name: Option<String>, bytes: &[u8]) -> Option<Attachment> {
+    let media_type = media_type_of(bytes)?.to_owned();
+    Some(attachment(name, media_type, AttachmentSource::Data(BASE64.encode(bytes))))
+}
+
+/// What a picture is, by how it begins.
+fn media_type_of(bytes: &[u8]) -> Option<&'static str> {
+    let known: [(&[u8], &str); 4] = [
+        (b"\x89PNG\r\n\x1a\n", "image/png"),
+        (b"\xff\xd8\xff", "image/jpeg"),
+        (b"GIF8", "image/gif"),
+        (b"RIFF", "image/webp"),
+    ];
+    let (_, media_type) = known.into_iter().find(|(magic, _)| bytes.starts_with(magic))?;
+    let is_other_riff = media_type == "image/webp" && bytes.get(8..12) != Some(b"WEBP");
+    (!is_other_riff).then_some(media_type)
 }
 
 /// The last part of a path or an address.

@@ -101,4 +101,7 @@ async fn the_inbox_has_what_a_person_decides_on_whole() {
     let listed = rig.get("/api/v1/sessions").await.ok(200);
     let cut = listed["sessions"][0]["approvals"][0]["subject"]["command"].as_str().unwrap();
     assert!(cut.len() < 5_000 && cut.contains("characters left out"), "{}", cut.len());
+    let said_to_be_cut = |told: &serde_json::Value| told["approvals"][0].get("cut").cloned();
+    assert_eq!([&inbox, &one].map(said_to_be_cut), [None, None]);
+    assert_eq!(said_to_be_cut(&listed["sessions"][0]), Some(json!(true)));
 }

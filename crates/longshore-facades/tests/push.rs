@@ -6,6 +6,7 @@ use data_encoding::BASE64URL_NOPAD;
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::ApprovalId;
+use longshore_model::item::{FileChange, FileChangeKind};
 use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use ring::aead::{AES_128_GCM, Aad, LessSafeKey, Nonce, UnboundKey};
 use ring::agreement::{ECDH_P256, EphemeralPrivateKey, UnparsedPublicKey, agree_ephemeral};
@@ -343,18 +344,67 @@ async fn nobody_takes_a_browser_over_by_knowing_where_it_is_woken() {
     assert_eq!(rig.hub.pushes().await.unwrap()[0].device, Some(id.parse().unwrap()));
 }
 
-#[tokio::test]
-async fn long_words_are_cut_and_still_arrive() {
+/// What a push says of a wish that may be allowed and denied.
+async fn pushed(subject: Subject) -> (String, Vec<String>) {
     let mut rig = Rig::new().await;
     let mut service = Service::start(&[]).await;
     let browser = rig.subscribes(TOKEN, &service, "/1").await;
     let (session, turn) = rig.working().await;
     let approval = ApprovalId::mint(&mut rig.context());
-    let command = "\u{1}\u{1f6a2}".repeat(5_000);
-    let subject = Subject::Command { command, cwd: None, always: Vec::new() };
-    let request = ApprovalRequest { approval, subject, options: vec![Decision::Deny] };
-    rig.say(session, vec![Draft::new(Body::ApprovalRequested(request)).turn(turn)]).await;
+    let options = vec![Decision::AllowOnce, Decision::Deny];
+    let request = ApprovalRequest { approval, subject, options };
+    rig.say(session, vec![Draft::new(Body::ApprovalRequested(request)).turn(turn).text("because")]).await;
     let words = browser.read(&service.next().await.body);
-    assert!(words["body"].as_str().unwrap().ends_with('…'));
-    assert_eq!(words["actions"], json!([{ "action": "deny", "title": "Deny" }]));
+    let offered = words["actions"].as_array().unwrap().iter();
+    let offered = offered.map(|action| action["title"].as_str().unwrap().to_owned()).collect();
+    (words["body"].as_str().unwrap().to_owned(), offered)
+}
+
+fn command(command: impl Into<String>) -> Subject {
+    Subject::Command { command: command.into(), cwd: None, always: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_wish_that_no_lock_screen_shows_whole_is_not_allowed_from_there() {
+    let edit = |lines: usize| {
+        let diff = "+b\n".repeat(lines);
+        let change = FileChange { path: "/w/a".into(), kind: FileChangeKind::Update, diff, moved_to: None };
+        Subject::Edit { changes: vec![change], grant_root: None }
+    };
+    let tool = |path: String| Subject::Tool { name: "write".into(), input: json!({ "path": path }) };
+    for (subject, ends) in [
+        (command(format!("echo {}; rm -rf ~", "a".repeat(450))), "; rm -rf ~"),
+        (command(format!("echo{}; rm -rf ~", "\n".repeat(80))), "; rm -rf ~"),
+        (command(format!("echo {}; rm -rf ~", "\u{3164}".repeat(60))), "; rm -rf ~"),
+        (edit(50), "+b"),
+        // The agent does not say which lines.
+        (edit(0), "/w/a"),
+        (tool("a".repeat(500)), "\"}"),
+        (Subject::Plan { plan: "think ".repeat(100) + "and delete" }, "and delete"),
+    ] {
+        let (body, offered) = pushed(subject).await;
+        assert!(body.ends_with(ends) && body.chars().count() < 500, "{body}");
+        assert_eq!(offered, ["Deny"], "{body}");
+    }
+    for (subject, said) in [
+        (command("make"), "wants to run: make\nbecause"),
+        (command("echo \u{202e}x"), "wants to run: echo \\u{202e}x\nbecause"),
+        (
+            Subject::Command { command: "make".into(), cwd: Some("/etc".into()), always: Vec::new() },
+            "wants to run: make\nin /etc\nbecause",
+        ),
+        (edit(1), "wants to change /w/a\n+b\nbecause"),
+        (tool("a".into()), "wants to use write: {\"path\":\"a\"}\nbecause"),
+    ] {
+        let (body, offered) = pushed(subject).await;
+        assert_eq!(body, said);
+        assert_eq!(offered, ["Allow", "Deny"], "{body}");
+    }
+}
+
+#[tokio::test]
+async fn the_largest_words_arrive() {
+    let (body, offered) = pushed(command("\u{1}\u{1f6a2}".repeat(5_000))).await;
+    assert!(body.contains("characters left out"), "{body}");
+    assert_eq!(offered, ["Deny"]);
 }

@@ -195,6 +195,7 @@ async fn what_is_unfinished_is_known(log: &dyn Log) {
         text: "go on".into(),
         attachments: Vec::new(),
         held: false,
+        cut: false,
         by: "owner".into(),
     };
     let activities = [

@@ -640,6 +640,8 @@ export type NoticeLevel = "info" | "warning" | "error";
 export type OpenApproval = {
   /** Its name. */
   approval: ApprovalId;
+  /** Some of it is left out, as in the row of a session: the session itself and the timeline have it whole. */
+  cut?: boolean;
   /** The item that it is about. */
   item?: (ItemId | null);
   /** The decisions that this agent can carry out. */
@@ -662,6 +664,8 @@ export type OpenApproval = {
 export type OpenQuestion = {
   /** Since when. */
   askedAt: Timestamp;
+  /** Some of it is left out, as in the row of a session: the session itself and the timeline have it whole. */
+  cut?: boolean;
   /** The fields to fill in. */
   fields: Field[];
   /** Its name. */
@@ -747,6 +751,8 @@ export type QueuedPrompt = {
   attachments?: Attachment[];
   /** Whose it is. */
   by: string;
+  /** Its words are cut, as in the row of a session: the session itself has them whole. */
+  cut?: boolean;
   /** It waits until a person sends it on. */
   held?: boolean;
   /** Its name. */

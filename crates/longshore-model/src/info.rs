@@ -166,6 +166,9 @@ pub struct QueuedPrompt {
     /// It waits until a person sends it on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub held: bool,
+    /// Its words are cut, as in the row of a session: the session itself has them whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// Whose it is.
     pub by: Actor,
 }
@@ -202,6 +205,9 @@ pub struct OpenApproval {
     /// The agent's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// Some of it is left out, as in the row of a session: the session itself and the timeline have it whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// What, and what may be answered.
     #[serde(flatten)]
     pub request: ApprovalRequest,
@@ -223,6 +229,9 @@ pub struct OpenQuestion {
     /// The question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
+    /// Some of it is left out, as in the row of a session: the session itself and the timeline have it whole.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cut: bool,
     /// What to fill in.
     #[serde(flatten)]
     pub request: QuestionRequest,

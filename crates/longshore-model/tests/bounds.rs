@@ -92,6 +92,9 @@ fn a_row_cuts_long_texts_in_the_middle_and_the_session_itself_has_them_whole() {
     let Subject::Command { command: kept, .. } = &whole.approvals[0].request.subject else { panic!() };
     assert_eq!(*kept, command);
     assert_eq!(whole.queue[0].text.len(), 50_000);
+    // Whoever has only the row knows that it is not all.
+    assert!(row.approvals[0].cut && row.queue[0].cut);
+    assert!(!whole.approvals[0].cut && !whole.queue[0].cut);
 }
 
 #[test]

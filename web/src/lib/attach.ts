@@ -36,3 +36,11 @@ export function content(text: string, attachments: Attachment[]): unknown {
   if (!attachments.length) return text;
   return [...(text ? [{ type: "text", text }] : []), ...attachments.map((attachment) => ({ type: "attachment", ...attachment }))];
 }
+
+/** The words and the files of a prompt as the hub takes it. */
+export function partsOf(content: unknown): { text: string; attachments: Attachment[] } {
+  if (typeof content === "string") return { text: content, attachments: [] };
+  const parts = (Array.isArray(content) ? content : []) as ({ type: "text"; text: string } | ({ type: "attachment" } & Attachment))[];
+  const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  return { text, attachments: parts.flatMap((part) => (part.type === "attachment" ? [(({ type: _, ...file }) => file)(part)] : [])) };
+}

@@ -72,12 +72,22 @@ export function board(sessions: Iterable<Session>, now: number): BoardColumn[] {
 
 export type Ask = { kind: "approval"; key: string; at: string; session: string; approvals: OpenApproval[] } | { kind: "question"; key: string; at: string; session: string; question: OpenQuestion };
 
+const likenesses = new WeakMap<OpenApproval, string>();
+/** What makes two approvals the same thing to a person. What is not known whole is like nothing else. */
+function likeness(approval: OpenApproval): string {
+  const known = likenesses.get(approval);
+  if (known !== undefined) return known;
+  const made = approval.cut ? approval.approval : JSON.stringify([approval.subject, approval.options]);
+  likenesses.set(approval, made);
+  return made;
+}
+
 /** All that waits for a person, oldest first; approvals of the same thing in the same session are one. */
 export function asks(sessions: Iterable<Session>): Ask[] {
   const found = new Map<string, Ask>();
   for (const session of sessions) {
     for (const approval of session.approvals ?? []) {
-      const key = `${session.sessionId} ${JSON.stringify([approval.subject, approval.options])}`;
+      const key = `${session.sessionId} ${likeness(approval)}`;
       const same = found.get(key);
       if (same?.kind === "approval") same.approvals.push(approval);
       else found.set(key, { kind: "approval", key: approval.approval, at: approval.requestedAt, session: session.sessionId, approvals: [approval] });

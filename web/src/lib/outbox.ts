@@ -1,8 +1,9 @@
 // What a person wants done, kept until the hub has answered: through a tunnel, a closed tab, a restart of the hub.
 //
 // A wish has a key of its own. Prompts send it along, so the hub takes the same one once however often it arrives;
-// a decision is taken once by nature. Wishes of one session go in order, and one that is refused is kept with its
-// reason until the person has seen it.
+// a decision is taken once by nature. A session that is to be opened has no such luck: it is sent once, by one page, and when
+// nobody knows whether it arrived, it counts as refused. Wishes of one session go in order, and one that is refused is kept
+// with its reason until the person has seen it.
 import type { ApprovalDecision, Problem } from "./contract.ts";
 import { Lost, Refused } from "./socket.ts";
 
@@ -10,8 +11,9 @@ export type Wish = {
   key: string;
   /** The order in which they were made. */
   at: number;
+  /** None for one that is to be opened. */
   session: string;
-  method: "prompt" | "decide" | "answer";
+  method: "prompt" | "decide" | "answer" | "open";
   params: Record<string, unknown>;
   /** In words, for the person. */
   says: string;
@@ -25,7 +27,13 @@ export type Shelf = {
   all(): Promise<Wish[]>;
   put(wish: Wish): Promise<void>;
   remove(key: string): Promise<void>;
+  /** Marks one that waits as being sent; false when it does not wait there any more. */
+  claim(key: string): Promise<boolean>;
+  clear(): Promise<void>;
 };
+
+/** The answer to an opening did not come. */
+const UNSURE: Problem = { status: 0, code: "unsure", title: "The connection was lost while it was being started. Look at the list, then start it again", retry: false };
 
 /** How many wishes may wait; further ones are refused to the person's face. */
 export const MOST = 200;
@@ -34,6 +42,10 @@ export class Outbox {
   wishes: Wish[] = [];
   private busy = false;
   private again = false;
+  /** The keys of those that are not on disk, or not yet. */
+  private unkept = new Set<string>();
+  /** How often everything was forgotten: what was read before does not come back. */
+  private era = 0;
 
   constructor(
     private readonly shelf: Shelf,
@@ -43,20 +55,27 @@ export class Outbox {
 
   /** Takes up what an earlier visit left. What was being sent then may or may not have arrived: it is sent again. */
   async load(): Promise<void> {
+    const era = this.era;
     const kept = await this.shelf.all().catch(() => []);
+    if (era !== this.era) return;
     const known = new Set(this.wishes.map((wish) => wish.key));
-    const waiting = kept.filter((wish) => !known.has(wish.key)).map((wish) => (wish.state === "sending" ? { ...wish, state: "waiting" as const } : wish));
+    const waiting = kept.filter((wish) => !known.has(wish.key)).map((wish) => (wish.state === "sending" ? { ...wish, ...unanswered(wish) } : wish));
     this.wishes = [...waiting, ...this.wishes].sort((a, b) => a.at - b.at);
     this.changed();
   }
 
+  get full(): boolean {
+    return this.wishes.length >= MOST;
+  }
+
   async add(wish: Omit<Wish, "state">): Promise<void> {
-    if (this.wishes.length >= MOST) throw new Error(`${MOST} things wait to be sent already`);
+    if (this.full) throw new Error(`${MOST} things wait to be sent already`);
     const kept: Wish = { ...wish, state: "waiting" };
     this.wishes = [...this.wishes, kept];
     this.changed();
     // Sent even where nothing can be kept (private browsing): then it lasts as long as the page.
-    await this.shelf.put(kept).catch(() => {});
+    this.unkept.add(kept.key);
+    await this.shelf.put(kept).then(() => this.unkept.delete(kept.key)).catch(() => {});
     await this.flush();
   }
 
@@ -65,6 +84,14 @@ export class Outbox {
     this.wishes = this.wishes.filter((wish) => wish.key !== key);
     this.changed();
     await this.shelf.remove(key).catch(() => {});
+  }
+
+  /** For somebody else, or for a device that was sent away. */
+  async clear(): Promise<void> {
+    this.era += 1;
+    this.wishes = [];
+    this.changed();
+    await this.shelf.clear().catch(() => {});
   }
 
   /** The timeline of a session has come this far: what stands in for events up to there can go. */
@@ -100,6 +127,13 @@ export class Outbox {
 
   /** False when there is no point in trying the next one. */
   private async attempt(wish: Wish): Promise<boolean> {
+    // Only one page may open it; what is not on disk is known to no other.
+    const once = wish.method === "open";
+    if (once && !this.unkept.has(wish.key) && !(await this.shelf.claim(wish.key).catch(() => true))) {
+      this.wishes = this.wishes.filter((other) => other.key !== wish.key);
+      this.changed();
+      return true;
+    }
     this.become(wish.key, { state: "sending" });
     try {
       const result = (await this.send(wish)) as { seq?: number } | null;
@@ -111,7 +145,8 @@ export class Outbox {
         else this.become(wish.key, { state: "refused", problem: error.problem }, true);
         return true;
       }
-      this.become(wish.key, { state: "waiting" });
+      const unsure = !(error instanceof Refused) && !(error instanceof Lost && !error.sent);
+      this.become(wish.key, unsure ? unanswered(wish) : { state: "waiting" }, once);
       if (!(error instanceof Lost) && !(error instanceof Refused)) throw error;
       return false;
     }
@@ -125,6 +160,9 @@ export class Outbox {
     if (keep && wish) void this.shelf.put(wish).catch(() => {});
   }
 }
+
+/** What becomes of a wish that was sent and not answered: sent again, where that does no harm. */
+const unanswered = (wish: Wish): Partial<Wish> & Pick<Wish, "state"> => (wish.method === "open" ? { state: "refused", problem: UNSURE } : { state: "waiting" });
 
 /** The answer to a decision was lost and it was sent again: what the hub calls decided already was this very one. */
 function isOurs(wish: Wish, problem: Problem): boolean {

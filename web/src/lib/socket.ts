@@ -12,9 +12,9 @@ export class Refused extends Error {
   }
 }
 
-/** The answer did not come: nobody knows whether it was done. */
+/** The answer did not come: nobody knows whether it was done, unless it was not even sent. */
 export class Lost extends Error {
-  constructor() {
+  constructor(readonly sent = true) {
     super("the connection was lost");
   }
 }
@@ -96,7 +96,7 @@ export class Link {
 
   call<T>(method: string, params: object = {}, within = ANSWER_WITHIN): Promise<T> {
     const socket = this.socket;
-    if (this.state !== "open" || !socket) return Promise.reject(new Lost());
+    if (this.state !== "open" || !socket) return Promise.reject(new Lost(false));
     const id = this.nextId++;
     return new Promise<T>((resolve, reject) => {
       const timer = this.world.later(() => {

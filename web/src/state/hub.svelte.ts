@@ -4,12 +4,15 @@ import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
 import { onDisk } from "../lib/shelf.ts";
 import { draftName, drafts, forgetAsk } from "../lib/drafts.ts";
+import { giveBack } from "../lib/giveback.ts";
 import { Frames } from "../lib/frames.ts";
 import { denial, http, socketAddress } from "../lib/http.ts";
+import { putAway } from "../lib/groups.ts";
 import { marksOf } from "../lib/marks.ts";
 import { memory } from "../lib/memory.ts";
 import { Link, Refused, type LinkState } from "../lib/socket.ts";
-import type { AgentInfo, Agents, Event, Machine, Me, ModelInfo, Problem, Session, SessionPage, Waiting } from "../lib/contract.ts";
+import { cutAsks, withWhole } from "../lib/whole.ts";
+import type { AgentInfo, Agents, Event, Machine, Me, ModelInfo, Problem, QueuedPrompt, Session, SessionPage, Waiting } from "../lib/contract.ts";
 import { Live } from "./live.svelte.ts";
 import { toasts, wordsOf } from "./toasts.svelte.ts";
 
@@ -17,10 +20,6 @@ import { toasts, wordsOf } from "./toasts.svelte.ts";
 const REMEMBERED = 6;
 /** The list is written down so often at most. */
 const KEEP_EVERY = 4_000;
-
-/** A session that is to be opened when the hub is back. */
-type Later = { params: Record<string, unknown>; says: string };
-const LATER = "opening.later";
 
 class Hub {
   state = $state<LinkState>("connecting");
@@ -40,13 +39,15 @@ class Hub {
   /** The cursor of the next page of sessions. */
   more = $state<string | null>(null);
   wishes = $state.raw<Wish[]>([]);
-  /** The words of a session that is opened when the hub is back. */
-  opensLater = $state<string | undefined>(drafts.of<Later>(LATER)?.says);
+  /** Grows with everything that is given back to whoever wrote it: then drafts are read again. */
+  givenBack = $state(0);
   /** A clock that is good enough for "4 min ago". */
   now = $state(Date.now());
 
   private started = false;
   private changed = new Map<string, Session>();
+  /** The sessions that are being asked for what their rows leave out. */
+  private completing = new Set<string>();
   private keeping: ReturnType<typeof setTimeout> | undefined;
   private lives = new Map<string, Live>();
   /** Why the models of an agent are not known. */
@@ -54,7 +55,7 @@ class Hub {
   /** The agents that were asked for their models. */
   private asked = new Set<string>();
   private frames = new Frames(() => this.draw());
-  readonly outbox = new Outbox(onDisk, (wish) => this.link.call(wish.method, this.withKey(wish)), () => this.wished());
+  readonly outbox = new Outbox(onDisk, (wish) => this.send(wish), () => this.wished());
   readonly link = new Link(socketAddress, {
     state: (state) => {
       this.state = state;
@@ -106,6 +107,7 @@ class Hub {
     this.asOf = undefined;
     this.me = undefined;
     drafts.forgetAll();
+    void this.outbox.clear();
     void memory.clear();
   }
 
@@ -157,30 +159,17 @@ class Hub {
     await this.outbox.add({ key: freshKey(), at: Date.now(), session, method, params, says });
   }
 
-  /** Opens a session once the hub is back. Unlike a prompt it has no key: it is sent once, and when nobody knows whether it arrived, it goes back to the form. */
-  openLater(params: Record<string, unknown>, says: string): void {
-    drafts.keep(LATER, { params, says } satisfies Later);
-    this.opensLater = says || "New session";
+  /** Whether something more may wait to be sent; says so when not, before anything that was written is put away. */
+  hasRoom(): boolean {
+    if (this.outbox.full) toasts.say("Too much waits to be sent already. Try again when you're back online.", true);
+    return !this.outbox.full;
   }
 
-  cancelLater(): void {
-    const later = drafts.of<Later>(LATER);
-    drafts.forget(LATER);
-    this.opensLater = undefined;
-    if (later) drafts.keep(draftName.opening, { prompt: later.says });
-  }
-
-  private async openNow(): Promise<void> {
-    const later = drafts.of<Later>(LATER);
-    if (!later) return;
-    drafts.forget(LATER);
-    this.opensLater = undefined;
-    try {
-      this.known(await this.call<Session>("open", later.params));
-    } catch (error) {
-      drafts.keep(draftName.opening, { prompt: later.says });
-      toasts.say(error instanceof Refused ? `Not started: ${wordsOf(error)}` : "The connection was lost while the session was being started. Look at the list, then start it again.", true);
-    }
+  /** Takes a wish back, or lets go of one that was refused. What was written for it goes back to where it was written. */
+  takeBack(wish: Wish): void {
+    giveBack(drafts, wish);
+    this.givenBack += 1;
+    void this.outbox.remove(wish.key);
   }
 
   /** What was wished for an approval or a question and has not been answered. */
@@ -189,8 +178,33 @@ class Hub {
   }
 
   known(session: Session): void {
-    this.changed.set(session.sessionId, session);
+    const id = session.sessionId;
+    this.changed.set(id, withWhole(session, this.newest(id)));
     this.frames.ask();
+  }
+
+  private newest(session: string): Session | undefined {
+    return this.changed.get(session) ?? this.sessions.get(session);
+  }
+
+  /** Asks for what a row leaves out of an ask: nobody decides on less than all of it. */
+  private async complete(session: string): Promise<void> {
+    if (this.completing.has(session)) return;
+    this.completing.add(session);
+    // When it does not come, the next connection asks anew.
+    const whole = await this.call<Session>("session", { session }).catch(() => undefined);
+    this.completing.delete(session);
+    const row = this.newest(session);
+    const better = row && withWhole(row, whole);
+    // An ask that is over by now is not there either: the row that says so is on its way.
+    if (row && better && cutAsks(better) < cutAsks(row)) this.known(better);
+  }
+
+  /** The words of a prompt that waits as they were written; none when it no longer waits. */
+  async promptWords(session: string, prompt: QueuedPrompt): Promise<string | undefined> {
+    if (!prompt.cut) return prompt.text;
+    const { queue } = await this.call<Session>("session", { session });
+    return queue?.find((one) => one.prompt === prompt.prompt)?.text;
   }
 
   /** A change of a session; its row is taken over from the answer. */
@@ -244,8 +258,11 @@ class Hub {
     }
   }
 
-  private withKey(wish: Wish): object {
-    return wish.method === "prompt" ? { ...wish.params, session: wish.session, key: wish.key } : wish.params;
+  private async send(wish: Wish): Promise<unknown> {
+    const params = wish.method === "prompt" ? { ...wish.params, session: wish.session, key: wish.key } : wish.params;
+    const answer = await this.call(wish.method, params);
+    if (wish.method === "open") this.known(answer as Session);
+    return answer;
   }
 
   private async opened(): Promise<void> {
@@ -259,7 +276,6 @@ class Hub {
       await this.call("watch");
       await this.relist();
       this.me = await who;
-      await this.openNow();
       await this.outbox.flush();
       await this.loadAgents();
     } catch {
@@ -272,10 +288,10 @@ class Hub {
     const page = await this.call<SessionPage>("sessions", { limit: 200 });
     this.more = page.next;
     for (const session of page.sessions) this.known(session);
-    this.dropGone(page);
     // An approval may wait in a session that is too old for the first page.
     const { approvals, questions, interrupted } = await this.call<Waiting>("approvals");
     for (const session of interrupted) this.known(session);
+    for (const session of this.changed.values()) this.known(withWhole(session, { approvals, questions }));
     const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));
     // One that was waiting when the connection broke may be over by now, and too old for the page as well.
     for (const session of this.sessions.values()) if (session.status === "active" && !this.changed.has(session.sessionId)) missing.add(session.sessionId);
@@ -283,15 +299,23 @@ class Hub {
     this.draw();
     this.listed = true;
     this.asOf = undefined;
+    await this.askForGone(page);
     await Promise.all(lives);
   }
 
-  /** What should be on the page by its age and is not was deleted while nobody told us. */
-  private dropGone(page: SessionPage): void {
+  /** What should be on the page by its age and is not was put away while nobody told us, or deleted. */
+  private async askForGone(page: SessionPage): Promise<void> {
     const there = new Set(page.sessions.map((session) => session.sessionId));
     const oldest = page.next === null ? "" : (page.sessions.at(-1)?.updatedAt ?? "");
-    const gone = [...this.sessions.values()].filter((session) => !session.archived && !session.parent && session.updatedAt > oldest && !there.has(session.sessionId));
-    for (const { sessionId } of gone) this.drop(sessionId);
+    const gone = [...this.sessions.values()].filter((session) => !putAway(session) && !session.parent && session.updatedAt > oldest && !there.has(session.sessionId));
+    for (const { sessionId } of gone) {
+      try {
+        this.known(await this.call<Session>("session", { session: sessionId }));
+      } catch (error) {
+        if (!(error instanceof Refused && error.problem.code === "unknown_session")) throw error;
+        this.drop(sessionId);
+      }
+    }
   }
 
   /** A session that is no more. */
@@ -344,8 +368,10 @@ class Hub {
     if (!this.changed.size) return;
     const sessions = new Map(this.sessions);
     for (const [id, session] of this.changed) sessions.set(id, session);
+    const cut = [...this.changed.values()].filter((session) => cutAsks(session));
     this.changed.clear();
     this.sessions = sessions;
+    for (const { sessionId } of cut) void this.complete(sessionId);
     this.keep();
   }
 

@@ -55,6 +55,44 @@ scene("a page that was offline in the middle of a turn shows the same as one tha
   assert.deepEqual([leaves.complaints, stays.complaints], [[], []]);
 });
 
+scene("a prompt that is taken back, or refused, is in the composer again with its file", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await prompt(page).waitFor();
+  const file = { name: "kept.txt", mimeType: "text/plain", buffer: Buffer.from("kept") };
+  const attach = () => page.locator("input[type=file]").setInputFiles(file);
+  const offline = async (off) => {
+    await page.context().setOffline(off);
+    if (!off) await page.evaluate(() => dispatchEvent(new Event("online")));
+    await page.getByText("Offline").waitFor({ state: off ? "visible" : "detached" });
+  };
+  const send = async (words) => {
+    await prompt(page).fill(words);
+    await attach();
+    await page.locator(".composer").getByText("kept.txt").waitFor();
+    await page.getByRole("button", { name: /Queue|Send/ }).click();
+    await page.getByText(/Will be sent when you're back online/).waitFor();
+  };
+  await offline(true);
+  await send("hail with a file");
+  await prompt(page).fill("half a");
+  await page.getByRole("button", { name: "Undo" }).click();
+  await until("the words", async () => (await prompt(page).inputValue()) === "half a\n\nhail with a file");
+  await page.locator(".composer").getByText("kept.txt").waitFor();
+  await page.locator(".composer").getByRole("button", { name: /Remove/ }).click();
+
+  // The session is closed meanwhile: the hub refuses.
+  await send("hail too late");
+  await hub.call("DELETE", `/sessions/${sessionId}`);
+  await offline(false);
+  await page.getByText(/^Not sent: the session is closed/).waitFor();
+  await page.getByRole("button", { name: "Copy the prompt" }).waitFor();
+  await page.getByRole("button", { name: "OK", exact: true }).click();
+  await page.getByText(/^Not sent/).waitFor({ state: "detached" });
+  assert.equal(await page.evaluate((name) => JSON.parse(localStorage.getItem(name)).what, `longshore.draft.prompt.${sessionId}`), "hail too late");
+  assert.deepEqual(page.complaints, []);
+});
+
 scene("a decision that came too late says why", async ({ open, hub }) => {
   const { sessionId } = await hub.open({ prompt: "write a note" });
   const page = await open({ path: `/sessions/${sessionId}` });

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, prompt, quiet, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
-import { STUFFED_END, STUFFING, varied, week } from "./scenes.mjs";
+import { BURIED, LONG_FILE, STUFFED_END, STUFFING, varied, week } from "./scenes.mjs";
 
 scene("approvals are answered by keyboard, in the inbox and in a session", async ({ open, hub, stage }) => {
   for (const log of week(stage.work)) await hub.take(log);
@@ -94,10 +94,62 @@ for (const what of Object.keys(STUFFING)) scene(`the end of a command that is st
     if (what === "lines" || what === "letters") {
       await card.getByText(/not shown/).first().waitFor();
       await card.getByRole("button", { name: /^Show all/ }).click();
-      await until("all of it", async () => (await card.getByText(/not shown/).count()) === 0);
+      await until("all of it", async () => (await card.getByText(/not shown|left out/).count()) === 0);
     } else await card.getByText(/×(400|3000)/).waitFor();
     assert.deepEqual(page.complaints, []);
   }
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+});
+
+scene("the inbox shows all of what is decided on, also where a row is cut", async ({ open, hub }) => {
+  // One page was there before it was asked, and hears of it in a row; the other finds it there.
+  const before = await open({ path: "/sessions" });
+  await before.getByRole("navigation", { name: "Main" }).waitFor();
+  const buried = (await hub.open({ prompt: "bury a danger" })).sessionId;
+  const long = (await hub.open({ prompt: "write the long file" })).sessionId;
+  for (const session of [buried, long]) await hub.ask(session);
+  for (const page of [before, await open()]) {
+    await page.bringToFront();
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: /Inbox/ }).click();
+    const card = page.locator("main article", { hasText: "bury a danger" }).locator("[data-ask]");
+    await card.getByRole("button", { name: "Allow once" }).waitFor();
+    await card.getByText("deletes").waitFor();
+    const shown = () => card.locator("pre").first().innerText();
+    assert.ok((await shown()).includes(STUFFED_END), "what deletes is seen before anything is opened");
+    await card.getByRole("button", { name: /^Show all/ }).first().click();
+    await until("all of it", async () => (await shown()).includes(BURIED));
+    const file = page.locator("main article", { hasText: "write the long file" });
+    await file.getByText(LONG_FILE.at(-1), { exact: true }).waitFor();
+    assert.equal(await file.locator(".diff").getByText(String(LONG_FILE.length), { exact: true }).count(), 1, "the last line has its number");
+    assert.equal(await file.getByText(/left out/).count(), 0);
+    assert.deepEqual(page.complaints, []);
+  }
+  for (const session of [buried, long]) await hub.call("POST", `/sessions/${session}/interrupt`);
+});
+
+scene("what a device has only a part of is denied, and not allowed", async ({ open, hub, stage }) => {
+  const { sessionId } = await hub.open({ prompt: "bury a danger in a tunnel" });
+  await hub.ask(sessionId);
+  const page = await open({ path: "/machines" });
+  // A hub that tells rows and never the session itself.
+  await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const server = socket.connectToServer();
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(message);
+      if (method === "approvals") return socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: { approvals: [], questions: [], interrupted: [] } }));
+      if (method !== "session") server.send(message);
+    });
+    server.onMessage((message) => socket.send(message));
+  });
+  await page.goto(`${stage.url}/`);
+  const card = page.locator("main article", { hasText: "in a tunnel" }).locator("[data-ask]");
+  await card.getByText("Loading the rest of it…").waitFor();
+  await card.focus();
+  await page.keyboard.press("y");
+  assert.equal(await card.getByRole("button", { name: /^Allow/ }).count(), 0);
+  assert.equal((await hub.session(sessionId)).activity, "waiting", "a key allows it no more than a tap");
+  await card.getByRole("button", { name: "Deny", exact: true }).click();
+  await until("it is denied", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "deny"));
   await hub.call("POST", `/sessions/${sessionId}/interrupt`);
 });
 

@@ -13,10 +13,8 @@ scene("an answer that was begun outlasts scrolling, leaving and reloading", asyn
   const teal = page.getByRole("radio", { name: /Teal/ });
   const other = page.getByRole("textbox", { name: "Other" });
   await teal.waitFor();
-  const written = (await other.count()) > 0;
-  if (written) await other.fill("Purple with dots");
-  else await teal.click();
-  const there = () => until("what was begun", async () => (written ? (await other.inputValue()) === "Purple with dots" : (await teal.getAttribute("aria-checked")) === "true"));
+  await other.fill("Purple with dots");
+  const there = () => until("what was begun", async () => (await other.inputValue()) === "Purple with dots");
 
   // Off the screen and back: the card was taken out of the page.
   await page.locator(".rows").evaluate((list) => list.scrollTo(0, 0));
@@ -97,6 +95,35 @@ scene("a session that is started without a network is started once, when there i
   const found = () => hub.call("GET", "/sessions?limit=200").then(({ sessions }) => sessions.filter((one) => /tunnel entrance/.test(one.title ?? "") || /tunnel entrance/.test(one.queue?.[0]?.text ?? "")));
   await until("the session", async () => (await found()).length === 1);
   await page.getByText(/Will be started/).waitFor({ state: "detached" });
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("sessions that are started without a network are each started, and one that is taken back is a form again", async ({ open, hub, stage }) => {
+  const page = await open({ path: "/new" });
+  await page.getByRole("radio", { name: /Codex/ }).first().click();
+  await page.context().setOffline(true);
+  await page.getByText("Offline").first().waitFor();
+  for (const name of ["one", "two", "three"]) {
+    if (name !== "one") await page.getByRole("link", { name: "New", exact: true }).click();
+    await page.getByLabel("Folder").fill(name === "three" ? stage.work : stage.shop);
+    await page.getByLabel("Prompt").fill(`hail from tunnel ${name}`);
+    await page.getByRole("radio", { name: name === "three" ? "Plan" : "Ask" }).click();
+    await page.getByRole("button", { name: /when back online/ }).click();
+    await page.locator(".bar", { hasText: `tunnel ${name}` }).getByText("Will be started when you're back online").waitFor();
+  }
+  // It outlasts the page, and does not need the form to be empty.
+  await page.getByRole("link", { name: "New", exact: true }).click();
+  await page.getByLabel("Prompt").fill("half a");
+  await page.locator(".bar", { hasText: "tunnel three" }).getByRole("button", { name: "Undo" }).click();
+  await until("the words", async () => (await page.getByLabel("Prompt").inputValue()) === "half a\n\nhail from tunnel three");
+  assert.equal(await page.getByLabel("Folder").inputValue(), stage.work);
+  assert.equal(await page.getByRole("radio", { name: "Plan" }).getAttribute("aria-checked"), "true");
+  await page.context().setOffline(false);
+  await page.evaluate(() => dispatchEvent(new Event("online")));
+  const found = () => hub.call("GET", "/sessions?limit=200").then(({ sessions }) => sessions.map((one) => one.title).filter((title) => /from tunnel/.test(title)).sort());
+  await until("both sessions", async () => (await found()).length === 2);
+  await page.getByText(/Will be started/).first().waitFor({ state: "detached" });
+  assert.deepEqual(await found(), ["hail from tunnel one", "hail from tunnel two"]);
   assert.deepEqual(page.complaints, []);
 });
 

@@ -10,7 +10,7 @@ const kept = (page) => page.evaluate(() => new Promise((done, failed) => {
   request.onerror = () => failed(request.error);
   request.onsuccess = () => {
     const db = request.result;
-    const stores = [...db.objectStoreNames].filter((name) => name !== "outbox");
+    const stores = [...db.objectStoreNames];
     if (!stores.length) return (db.close(), done(0));
     const deed = db.transaction(stores, "readonly");
     const counts = stores.map((name) => deed.objectStore(name).count());
@@ -40,8 +40,18 @@ scene("what was read is read again without the hub, and is gone when the device 
   await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByText(/as of \d/i).waitFor({ state: "detached" });
 
+  // What was said without a hub is not said by whoever has the device next.
+  await page.goto(`${stage.url}/sessions/${session}`);
+  await page.getByText("The answer of the second turn.").waitFor();
+  await page.context().setOffline(true);
+  await page.getByText("Offline").waitFor();
+  await prompt(page).fill("hail from a device that is sent away");
+  await page.getByRole("button", { name: "Send" }).click();
+  await page.getByText(/Will be sent when you're back online/).waitFor();
   const { devices } = await hub.call("GET", "/devices");
   await hub.call("DELETE", `/devices/${devices.find((one) => one.label === "Reader" && !one.revokedAt).id}`);
+  await page.context().setOffline(false);
+  await page.evaluate(() => dispatchEvent(new Event("online")));
   await page.getByText("This device was revoked").waitFor();
   await until("nothing left on disk", async () => (await kept(page)) === 0);
 });

@@ -36,6 +36,11 @@ export const STUFFING = { lines: "\n".repeat(80), letters: `echo ${"a".repeat(8_
 /** Where such a command ends. */
 export const STUFFED_END = "rm -rf ../elsewhere";
 
+/** A command with its danger where a row is cut. */
+export const BURIED = `echo ${"a".repeat(4_500)}; ${STUFFED_END}; echo ${"b".repeat(4_500)}`;
+/** Lines of a file that no row has whole. */
+export const LONG_FILE = Array.from({ length: 300 }, (_, at) => `line ${at + 1} of the long file`);
+
 /** Agents name their tools differently: how each runs a command, changes a file and asks. */
 const AGENTS = {
   codex: {
@@ -86,6 +91,8 @@ export const steps = (shop) => [
   { when: { contains: "write a note" }, do: [{ custom: "apply_patch", input: "*** Begin Patch\n*** Add File: note.md\n+# A note\n+From the script.\n*** End Patch" }], repeat: "forever" },
   { when: { contains: "colour" }, do: [AGENTS.codex.ask("Which colour should the button have?", COLOURS)], repeat: "forever" },
   ...Object.entries(STUFFING).map(([what, stuffing]) => ({ when: { contains: `be long with ${what}` }, do: [{ call: "exec_command", args: { cmd: `echo begin;${stuffing}${STUFFED_END}`, sandbox_permissions: "require_escalated", justification: "Because." } }], repeat: "forever" })),
+  { when: { contains: "bury a danger" }, do: [{ call: "exec_command", args: { cmd: BURIED, sandbox_permissions: "require_escalated", justification: "Because." } }], repeat: "forever" },
+  { when: { contains: "write the long file" }, do: [{ custom: "apply_patch", input: `*** Begin Patch\n*** Add File: long.md\n${LONG_FILE.map((line) => `+${line}\n`).join("")}*** End Patch` }], repeat: "forever" },
   { when: { contains: "be nasty with a command" }, do: [{ say: NASTY }, { call: "exec_command", args: { cmd: `echo '${NASTY}'`, sandbox_permissions: "require_escalated", justification: NASTY } }], repeat: "forever" },
   { when: { contains: "be nasty with a file" }, do: [{ custom: "apply_patch", input: `*** Begin Patch\n*** Add File: ${NASTY_NAME}\n+${NASTY}\n*** End Patch` }], repeat: "forever" },
   { when: { contains: "be nasty with a question" }, do: [AGENTS.codex.ask(NASTY, [{ label: NASTY, description: NASTY }, { label: `${NASTY} too`, description: NASTY }])], repeat: "forever" },

@@ -49,6 +49,61 @@ scene("a queued prompt is rewritten, kept as it was, or sent at once", async ({ 
   assert.deepEqual(page.complaints, []);
 });
 
+scene("a long queued prompt is edited and sent with all of its words", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await word(page, 3);
+  const queued = page.getByLabel("Queued prompts");
+  const words = `hail at first, ${"and on and on, ".repeat(200)}and at last`;
+  await prompt(page).fill(words);
+  await page.getByRole("button", { name: "Queue" }).click();
+  await queued.getByText(/^hail at first/).waitFor();
+  await queued.getByRole("button", { name: "Edit" }).click();
+  const field = page.getByLabel("Edit the prompt");
+  await until("all of them", async () => (await field.inputValue()) === words);
+  const edited = words.replace("hail at first", "hail before all");
+  await field.fill(edited);
+  await queued.getByRole("button", { name: "Save" }).click();
+  await queued.getByText(/^hail before all/).waitFor();
+  assert.equal((await hub.session(sessionId)).queue[0].text, edited);
+  await queued.getByRole("button", { name: "Send now" }).click();
+  await queued.waitFor({ state: "detached" });
+  await until("all of it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === edited));
+  await hub.call("POST", `/sessions/${sessionId}/interrupt`).catch(() => {});
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("what was said first is seen whole while the agent starts", async ({ open, hub, stage }) => {
+  const { sessionId } = await hub.open({ mode: "full" });
+  const page = await open({ path: "/machines" });
+  const words = `begin here, ${"and on, ".repeat(200)}and end there`;
+  // An agent that takes its time to start: rows have its first prompt cut, the session itself has it whole.
+  await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const server = socket.connectToServer();
+    const asked = new Set();
+    const starting = (row, whole) => (row?.sessionId === sessionId ? { ...row, activity: "starting", status: "active", queue: [{ prompt: "p", turn: "t", by: "owner", ...(whole ? { text: words } : { text: "begin here … and end there", cut: true }) }] } : row);
+    socket.onMessage((message) => {
+      const { id, method } = JSON.parse(message);
+      if (method === "session") asked.add(id);
+      server.send(message);
+    });
+    server.onMessage((message) => {
+      const told = JSON.parse(message);
+      if (told.method === "session") told.params = starting(told.params, false);
+      else if (asked.has(told.id)) told.result = starting(told.result, true);
+      else if (told.result?.sessions) told.result.sessions = told.result.sessions.map((row) => starting(row, false));
+      socket.send(JSON.stringify(told));
+    });
+  });
+  await page.goto(`${stage.url}/sessions/${sessionId}`);
+  await page.getByText(words).waitFor();
+  // Every row that comes has it cut again.
+  await hub.call("PATCH", `/sessions/${sessionId}`, { title: "Renamed meanwhile" });
+  await page.getByRole("heading", { name: "Renamed meanwhile" }).waitFor();
+  await page.getByText(words).waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
 scene("a restart of the hub leaves what it cut in the inbox, to be resumed", async ({ open, hub, stage }) => {
   const ids = [];
   for (const name of ["one", "two"]) ids.push((await hub.open({ prompt: `speak endlessly, cut ${name}`, mode: "full" })).sessionId);

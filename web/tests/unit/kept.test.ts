@@ -5,6 +5,8 @@ import { begun, emptyEntry, withoutSecrets } from "../../src/lib/answers.ts";
 import type { Field, Session, TimelineItem } from "../../src/lib/contract.ts";
 import { deviceName, isLoopback, pairLinks } from "../../src/lib/device.ts";
 import { Drafts, MOST_DRAFTS, type Disk } from "../../src/lib/drafts.ts";
+import { giveBack } from "../../src/lib/giveback.ts";
+import { content } from "../../src/lib/attach.ts";
 import { MOST_PAGES, newestPage, newestRows, oldestPages } from "../../src/lib/memory.ts";
 import { reordered } from "../../src/lib/queue.ts";
 
@@ -41,6 +43,19 @@ test("what must not be written down is not on the disk", () => {
   assert.equal(place.kept.size, 0);
   assert.ok(drafts.unwritten);
   assert.equal(new Drafts(() => place).of("secrets.q"), undefined);
+});
+
+test("what is taken back is a draft again, below what was begun meanwhile", () => {
+  const place = disk();
+  const drafts = new Drafts(() => place);
+  const wish = { key: "k", at: 1, says: "", state: "waiting" as const };
+  const file = { name: "a.txt", mediaType: "text/plain", data: "YQ==" };
+  drafts.keep("prompt.s", "begun");
+  giveBack(drafts, { ...wish, session: "s", method: "prompt", params: { content: content("sent", [file]), when: "queue" } });
+  assert.deepEqual([drafts.of("prompt.s"), drafts.of("files.s")], ["begun\n\nsent", [file]]);
+  const form = { agent: "codex", cwd: "/p", mode: "full", model: "m", effort: "high" };
+  giveBack(drafts, { ...wish, session: "", method: "open", params: { ...form, prompt: content("", [file]) } });
+  assert.deepEqual([drafts.of("opening"), drafts.of("opening.files")], [{ ...form, prompt: "" }, [file]]);
 });
 
 test("a disk that is full or not there costs no draft as long as the page is open", () => {

@@ -120,7 +120,12 @@ test("whoever is no longer known does not knock for ever", async () => {
 
 function shelf(): Shelf & { kept: Map<string, Wish> } {
   const kept = new Map<string, Wish>();
-  return { kept, all: async () => [...kept.values()], put: async (wish) => void kept.set(wish.key, structuredClone(wish)), remove: async (key) => void kept.delete(key) };
+  const claim = async (key: string) => {
+    const [found, waits] = [kept.get(key), kept.get(key)?.state === "waiting"];
+    if (found && waits) kept.set(key, { ...found, state: "sending" });
+    return waits;
+  };
+  return { kept, claim, all: async () => [...kept.values()], put: async (wish) => void kept.set(wish.key, structuredClone(wish)), remove: async (key) => void kept.delete(key), clear: async () => kept.clear() };
 }
 const wish = (key: string, more: Partial<Wish> = {}): Omit<Wish, "state"> => ({ key, at: Number(key), session: "s", method: "prompt", params: { content: key }, says: key, ...more });
 
@@ -181,6 +186,48 @@ test("a decision whose answer was lost is not a conflict with itself", async () 
   await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
   await outbox.add(wish("2", { method: "decide", params: { decision: "allow_once" } }));
   assert.deepEqual(outbox.wishes.map((one) => [one.key, one.state]), [["2", "refused"]]);
+});
+
+test("a session is opened once: by one page, and not again when nobody knows whether it was", async () => {
+  const disk = shelf();
+  let link: "none" | "breaks" | "works" = "none";
+  const opened: string[] = [];
+  const send = async ({ key }: Wish) => {
+    if (link === "none") throw new Lost(false);
+    opened.push(key);
+    if (link === "breaks") throw new Lost();
+    return {};
+  };
+  const [page, other] = [new Outbox(disk, send, () => {}), new Outbox(disk, send, () => {})];
+  for (const key of ["1", "2"]) await page.add(wish(key, { method: "open", session: "" }));
+  await other.load();
+  assert.deepEqual([opened, page.wishes.map((one) => one.state)], [[], ["waiting", "waiting"]], "what was not sent waits");
+  link = "works";
+  await Promise.all([page.flush(), other.flush()]);
+  assert.deepEqual(opened.sort(), ["1", "2"], "each of them, and once");
+
+  link = "breaks";
+  await page.add(wish("3", { method: "open", session: "" }));
+  link = "works";
+  await page.flush();
+  assert.deepEqual([opened.length, disk.kept.get("3")?.state, disk.kept.get("3")?.problem?.code], [3, "refused", "unsure"]);
+
+  // The page ended while it was being sent.
+  disk.kept.set("4", { ...wish("4", { method: "open" }), state: "sending" });
+  const next = new Outbox(disk, send, () => {});
+  await next.load();
+  await next.flush();
+  assert.deepEqual([opened.length, next.wishes.find((one) => one.key === "4")?.state], [3, "refused"]);
+});
+
+test("whoever comes next sends nothing of what was left", async () => {
+  const disk = shelf();
+  const outbox = new Outbox(disk, async () => Promise.reject(new Lost()), () => {});
+  await outbox.add(wish("1"));
+  const loading = outbox.load();
+  await outbox.clear();
+  await loading;
+  assert.deepEqual([outbox.wishes.length, disk.kept.size], [0, 0]);
 });
 
 test("many events are drawn once", () => {

@@ -9,6 +9,7 @@ import { asks, board, listRows } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
 import { parseRoute, pathOf, type Route } from "../../src/lib/route.ts";
 import { bars, ceiling, totals } from "../../src/lib/usage.ts";
+import { cutAsks, withWhole } from "../../src/lib/whole.ts";
 
 const CAPABILITIES = { approvals: true, attachments: true, custom: {}, filtering: false, fork: true, interrupt: true, listSessions: true, models: true, modes: ["ask", "full"], multiTurn: true, openSession: true, pagination: true, sendPrompt: true, steer: true, streaming: true } as Session["capabilities"];
 
@@ -49,6 +50,17 @@ test("what waits is listed oldest first, the same thing once", () => {
   const approval = (id: string, at: string, command: string): OpenApproval => ({ approval: id, requestedAt: at, seq: 1, session: "1", options: ["allow_once", "deny"], subject: { kind: "command", command } });
   const waiting = session("1", { approvals: [approval("a", "2", "make"), approval("b", "3", "make"), approval("c", "1", "ls")], questions: [{ question: "q", askedAt: "0", seq: 1, session: "1", fields: [] }] });
   assert.deepEqual(asks([waiting]).map((ask) => [ask.key, ask.kind === "approval" ? ask.approvals.length : 0]), [["q", 0], ["c", 1], ["a", 2]]);
+});
+
+test("what is not known whole is like nothing else, and stays whole once it was", () => {
+  const approval = (id: string, more: Partial<OpenApproval>): OpenApproval => ({ approval: id, requestedAt: id, seq: 1, session: "1", options: ["allow_once", "deny"], subject: { kind: "command", command: "a … b" }, ...more });
+  const cut = session("1", { approvals: [approval("a", { cut: true }), approval("b", { cut: true })] });
+  assert.equal(asks([cut]).length, 2);
+  const whole = approval("a", { subject: { kind: "command", command: "a rm b" } });
+  const known = withWhole(cut, { approvals: [whole] });
+  assert.deepEqual([known.approvals?.[0], cutAsks(known)], [whole, 1]);
+  assert.equal(withWhole(cut, known).approvals?.[0], whole, "a row that is cut takes nothing away");
+  assert.equal(withWhole(session("1"), known).approvals, undefined, "and one that is over does not come back");
 });
 
 test("a device is offered what it may do and what the agent can", () => {

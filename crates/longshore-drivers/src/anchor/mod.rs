@@ -24,6 +24,7 @@ mod home;
 mod interrupts;
 mod job;
 mod outbox;
+mod pictures;
 mod process;
 mod query;
 mod routes;

@@ -5,12 +5,13 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use longshore_model::anchor::FromAnchor;
 use longshore_model::event::Draft;
 use longshore_model::id::SessionId;
 
-use super::Deliver;
+use super::{Deliver, pictures};
 
 pub(crate) struct Outbox {
     deliver: Deliver,
@@ -55,8 +56,17 @@ impl Outbox {
     /// Delivers one message. May be dropped and called again; never returns when there is nothing to deliver.
     pub(crate) async fn deliver_next(&mut self) {
         if self.delivery.is_none() {
-            let Some(message) = self.waiting.pop_front() else { return std::future::pending().await };
-            self.delivery = Some((self.deliver)(message));
+            let Some(mut message) = self.waiting.pop_front() else { return std::future::pending().await };
+            self.delivery = Some(match pictures::has_any(&mut message) {
+                false => (self.deliver)(message),
+                true => {
+                    let deliver = Arc::clone(&self.deliver);
+                    Box::pin(async move {
+                        pictures::look_at(&mut message).await;
+                        deliver(message).await;
+                    })
+                }
+            });
         }
         if let Some(delivery) = &mut self.delivery {
             delivery.await;

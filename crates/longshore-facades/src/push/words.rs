@@ -1,13 +1,18 @@
 //! What a push says: which session, and the actual question or the first line of the result.
 
-use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::approval::{Decision, Subject};
+use longshore_model::describe::{head_and_tail, reveal};
 use longshore_model::id::{ApprovalId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
+use longshore_model::item::{FileChange, FileChangeKind};
 use serde::Serialize;
 
 /// How many letters of a title and of a body are told: a lock screen shows no more.
 const TITLE: usize = 120;
 const BODY: usize = 400;
+/// How many letters and lines of a wish every lock screen shows: only what is read whole is allowed from there.
+const AT_A_GLANCE: usize = 200;
+const GLANCE_LINES: usize = 6;
 
 /// Why somebody is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -63,7 +68,7 @@ impl Words {
         Self {
             kind,
             title: cut(&named.join(" · "), TITLE),
-            body: cut(body.trim(), BODY),
+            body: head_and_tail(body.trim(), BODY),
             session: Some(info.session_id),
             approval: None,
             url: format!("/sessions/{}", info.session_id),
@@ -72,13 +77,21 @@ impl Words {
     }
 
     pub(super) fn approval(info: &SessionInfo, open: &OpenApproval) -> Self {
-        let wish = wish(&open.request);
+        let subject = &open.request.subject;
+        let wish = reveal(&wish(subject, &info.cwd));
+        let short = wish.chars().count() <= AT_A_GLANCE && wish.lines().count() <= GLANCE_LINES;
+        let seen = short && !open.cut && is_told(subject);
         let body = match open.reason.as_deref().map(str::trim).filter(|reason| !reason.is_empty()) {
-            Some(reason) => format!("{wish}\n{reason}"),
-            None => wish,
+            // The reason is cut for itself: it must not push the end of the wish out.
+            Some(reason) if seen => format!("{wish}\n{}", head_and_tail(reason, BODY - AT_A_GLANCE - 40)),
+            Some(_) | None => wish,
         };
-        let actions = [(Decision::AllowOnce, "Allow"), (Decision::Deny, "Deny")];
-        let actions = actions.into_iter().filter(|(decision, _)| open.request.options.contains(decision));
+        let offered = |decision: Decision| {
+            open.request.options.contains(&decision) && (seen || decision != Decision::AllowOnce)
+        };
+        let actions = [(Decision::AllowOnce, "Allow"), (Decision::Deny, "Deny")]
+            .into_iter()
+            .filter(|(decision, _)| offered(*decision));
         Self {
             approval: Some(open.request.approval),
             actions: actions.map(|(action, title)| Action { action, title }).collect(),
@@ -123,16 +136,48 @@ impl Words {
     }
 }
 
-fn wish(request: &ApprovalRequest) -> String {
-    match &request.subject {
-        Subject::Command { command, .. } => format!("wants to run: {command}"),
-        Subject::Edit { changes, .. } => {
-            let files: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-            format!("wants to change {}", files.join(", "))
+/// All that would happen, in words. Where that is too long for a lock screen, it is not allowed from there.
+fn wish(subject: &Subject, home: &str) -> String {
+    match subject {
+        Subject::Command { command, cwd, .. } => match cwd.as_deref().filter(|cwd| *cwd != home) {
+            Some(cwd) => format!("wants to run: {command}\nin {cwd}"),
+            None => format!("wants to run: {command}"),
+        },
+        Subject::Edit { changes, grant_root } => {
+            let files: Vec<String> = changes.iter().map(deed).collect();
+            let root = grant_root.as_ref().map(|root| format!(", and to write below {root}"));
+            let lines: String =
+                changes.iter().map(|change| format!("\n{}", change.diff.trim_end())).collect();
+            format!("wants to {}{}{lines}", files.join(", "), root.unwrap_or_default())
         }
-        Subject::Tool { name, .. } => format!("wants to use {name}"),
-        Subject::Plan { .. } => "wants to go ahead with its plan".to_owned(),
-        Subject::Permissions { .. } => "wants to be allowed more".to_owned(),
+        Subject::Tool { name, input } => format!("wants to use {name}: {input}"),
+        Subject::Plan { plan } => format!("wants to go ahead with its plan\n{plan}"),
+        Subject::Permissions { permissions } => format!("wants to be allowed more: {permissions}"),
+    }
+}
+
+fn deed(change: &FileChange) -> String {
+    let does = match change.kind {
+        FileChangeKind::Add => "create",
+        FileChangeKind::Update => "change",
+        FileChangeKind::Delete => "delete",
+    };
+    let to = change.moved_to.as_ref().map(|to| format!(" and move it to {to}"));
+    format!("{does} {}{}", change.path, to.unwrap_or_default())
+}
+
+/// Whether the agent says what would happen: of some edits it names the files only, or not even them.
+fn is_told(subject: &Subject) -> bool {
+    match subject {
+        Subject::Edit { changes, .. } => {
+            let told =
+                |change: &FileChange| change.kind == FileChangeKind::Delete || !change.diff.trim().is_empty();
+            !changes.is_empty() && changes.iter().all(told)
+        }
+        Subject::Command { .. }
+        | Subject::Tool { .. }
+        | Subject::Plan { .. }
+        | Subject::Permissions { .. } => true,
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn first_line(text: &str, chars: usize) -> String {
 }
 
 /// The beginning and the end of a text, with what was left out between them.
-pub(super) fn head_and_tail(text: &str, chars: usize) -> String {
+pub fn head_and_tail(text: &str, chars: usize) -> String {
     let count = text.chars().count();
     if count <= chars {
         return text.to_owned();

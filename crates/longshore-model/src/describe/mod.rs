@@ -6,10 +6,12 @@
 //! | [`finished`] | one line when it has ended: `Ran: git status` |
 //! | [`before`] | what it is about to do, in Markdown |
 //! | [`after`] | what came of it, in Markdown: exit code, output, diffs |
+//! | [`reveal`] | a text that is decided on, with nothing hidden in it |
 //!
 //! Clients in other languages run `tests/vectors-describe.json` over functions of their own.
 
 mod markdown;
+mod reveal;
 mod tools;
 
 use serde_json::Value;
@@ -17,7 +19,8 @@ use serde_json::Value;
 use crate::item::{FileChange, ToolCall, ToolOutcome, ToolStatus};
 use tools::Tool;
 
-pub use markdown::fenced;
+pub use markdown::{fenced, head_and_tail};
+pub use reveal::{is_commanding, reveal};
 
 /// How long what a line speaks of may be.
 const SUBJECT_CHARS: usize = 120;

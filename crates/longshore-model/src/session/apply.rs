@@ -65,6 +65,7 @@ impl Session {
                     seq: event.seq,
                     requested_at: event.at,
                     reason: event.text.clone(),
+                    cut: false,
                     request: request.clone(),
                 };
                 self.approvals.insert(request.approval, brief::approval_entry(open));
@@ -89,6 +90,7 @@ impl Session {
                     seq: event.seq,
                     asked_at: event.at,
                     text: event.text.clone(),
+                    cut: false,
                     request: request.clone(),
                 };
                 self.questions.insert(request.question, brief::question_entry(open));
@@ -181,6 +183,7 @@ impl Session {
                     text: event.text().to_owned(),
                     attachments: attachments.clone(),
                     held: false,
+                    cut: false,
                     by: by.clone(),
                 };
                 self.cut = false;

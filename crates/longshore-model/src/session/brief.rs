@@ -43,6 +43,7 @@ fn cut_value(value: &mut Value) {
 }
 
 pub(super) fn prompt(queued: &mut QueuedPrompt) {
+    queued.cut = queued.text.chars().count() > PROMPT_CHARS;
     cut(&mut queued.text, PROMPT_CHARS);
 }
 
@@ -145,6 +146,7 @@ fn approval(whole: &OpenApproval) -> OpenApproval {
         Subject::Plan { plan } => cut(plan, ASK_CHARS),
         Subject::Permissions { permissions } => cut_value(permissions),
     }
+    open.cut = open != *whole;
     open
 }
 
@@ -169,6 +171,7 @@ fn question(whole: &OpenQuestion) -> OpenQuestion {
     if let Some(last) = fields.last_mut().filter(|_| left_out > 0) {
         last.text.push_str(&format!("\n… {left_out} more fields left out …\n"));
     }
+    open.cut = open != *whole;
     open
 }
 

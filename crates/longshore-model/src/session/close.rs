@@ -228,7 +228,9 @@ impl Session {
 
     /// The agent could not be started: whoever waits for the next turn must hear of it.
     fn fail_first_waiting(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
-        let Some(QueuedPrompt { prompt, turn, text, attachments, by, held: _ }) = self.next().cloned() else {
+        let Some(QueuedPrompt { prompt, turn, text, attachments, by, held: _, cut: _ }) =
+            self.next().cloned()
+        else {
             return;
         };
         self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);

@@ -31,7 +31,7 @@ impl Session {
             Link::Starting { .. } | Link::Ending(_) => {}
             Link::Asleep => self.launch(out),
             Link::Ready => {
-                let QueuedPrompt { prompt, turn, text, attachments, by, held: _ } = next.clone();
+                let QueuedPrompt { prompt, turn, text, attachments, by, held: _, cut: _ } = next.clone();
                 self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);
                 let said = Body::UserMessage {
                     prompt: Some(prompt),

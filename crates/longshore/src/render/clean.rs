@@ -5,9 +5,11 @@
 //! [`reveal`] shows it and is for deciding.
 
 use std::borrow::Cow;
-use std::fmt::Write;
 use std::iter::Peekable;
 use std::str::Chars;
+
+use longshore_model::describe::is_commanding;
+pub use longshore_model::describe::reveal;
 
 use super::wrap::clusters;
 
@@ -47,25 +49,6 @@ pub fn clean_output(text: &str) -> String {
     cleaned
 }
 
-/// Text with everything in it that has no shape of its own written out: `\x1b`, `\u{202e}`.
-pub fn reveal(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\n' | '\t' => shown.push(c),
-            '\r' => shown.push_str("\\r"),
-            c if c.is_ascii_control() => {
-                let _ = write!(shown, "\\x{:02x}", c as u32);
-            }
-            c if is_commanding(c) || is_invisible(c) => {
-                let _ = write!(shown, "\\u{{{:x}}}", c as u32);
-            }
-            c => shown.push(c),
-        }
-    }
-    shown
-}
-
 /// A line with its tabs drawn out to stops of `stop` columns.
 pub fn untab(line: &str, stop: usize) -> Cow<'_, str> {
     if !line.contains('\t') {
@@ -84,20 +67,6 @@ pub fn untab(line: &str, stop: usize) -> Cow<'_, str> {
         }
     }
     Cow::Owned(drawn)
-}
-
-/// Whether a terminal, or the eye, obeys this character instead of reading it.
-pub(super) fn is_commanding(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}' | '\u{feff}')
-}
-
-fn is_invisible(c: char) -> bool {
-    matches!(
-        c,
-        '\u{ad}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{180e}' | '\u{200b}'
-            ..='\u{200f}' | '\u{2060}'..='\u{2065}' | '\u{3164}' | '\u{ffa0}' | '\u{e0000}'..='\u{e0fff}'
-    )
 }
 
 fn clean_line(line: &str, out: &mut String) {
@@ -184,14 +153,6 @@ mod tests {
     #[test]
     fn a_progress_bar_leaves_its_last_state() {
         assert_eq!(clean_output("10%\r50%\r\u{1b}[32m100%\u{1b}[0m\r\ndone"), "100%\ndone");
-    }
-
-    #[test]
-    fn what_has_no_shape_is_written_out() {
-        assert_eq!(
-            reveal("rm\u{1b}[2K x\r\u{202e}y\u{200b}\u{9b}é\n"),
-            "rm\\x1b[2K x\\r\\u{202e}y\\u{200b}\\u{9b}é\n"
-        );
     }
 
     #[test]

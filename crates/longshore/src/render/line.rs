@@ -5,9 +5,9 @@
 
 use std::fmt::Write;
 
-use super::clean::is_commanding;
 use super::style::{Ink, Style, ink};
 use super::wrap::{clusters, width_of};
+use longshore_model::describe::is_commanding;
 
 /// A piece of a line, in one ink.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,16 +6,16 @@ use longshore_model::timeline::Content;
 use serde_json::{Value, json};
 
 use super::rig::Rig;
-use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, Cast, OPENCODE, steps};
+use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_NEXT, CODEX, Cast, OPENCODE, REACT, steps};
 
 /// A picture of one dot.
 const DOT: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\xfc\xcf\xc0\x50\x0f\x00\x04\x85\x01\x80\x84\xa9\x8c\x21\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
 
-async fn shows_a_picture(cast: &Cast) {
+async fn shows_a_picture(cast: &Cast, tool: &str, argument: &str) {
     let rig = Rig::with(json!([])).await;
     let path = rig.work().join("dot.png");
     std::fs::write(&path, DOT).unwrap();
-    let read = json!({ "call": "Read", "args": { "file_path": path } });
+    let read = json!({ "call": tool, "args": { argument: path } });
     let story = steps(json!([{ "do": [read] }, { "do": [{ "say": "A dot." }] }]));
     rig.model.replace(longshore::script::Script::from_value(story).unwrap());
     let mut talk = rig.open_with(cast.name, "ask").await;
@@ -32,17 +32,27 @@ async fn shows_a_picture(cast: &Cast) {
 
 #[tokio::test]
 async fn a_picture_that_claude_reads_is_kept() {
-    shows_a_picture(&CLAUDE).await;
+    shows_a_picture(&CLAUDE, "Read", "file_path").await;
 }
 
 #[tokio::test]
 async fn a_picture_that_a_newer_claude_reads_is_kept() {
-    shows_a_picture(&CLAUDE_NEXT).await;
+    shows_a_picture(&CLAUDE_NEXT, "Read", "file_path").await;
 }
 
 #[tokio::test]
 async fn a_picture_that_claude_over_acp_reads_is_kept() {
-    shows_a_picture(&CLAUDE_AGENT_ACP).await;
+    shows_a_picture(&CLAUDE_AGENT_ACP, "Read", "file_path").await;
+}
+
+#[tokio::test]
+async fn a_picture_that_codex_views_is_kept() {
+    shows_a_picture(&CODEX, "view_image", "path").await;
+}
+
+#[tokio::test]
+async fn a_picture_that_the_built_in_agent_views_is_kept() {
+    shows_a_picture(&REACT, "view_image", "path").await;
 }
 
 /// The model hears how hard to think, from the beginning and after a change.

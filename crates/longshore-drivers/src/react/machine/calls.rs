@@ -276,7 +276,9 @@ impl Machine {
         let Some(call) = self.acting(id) else { return };
         call.stage = Stage::Done;
         let item = call.item;
-        let ToolResult { content, whole, success, outcome, diff, images } = result;
+        let ToolResult { content, whole, success, mut outcome, diff, images } = result;
+        // What the model looks at, people see as well.
+        outcome.attachments = images.clone();
         if let Some(diff) = diff {
             self.say(Said::draft(Draft::new(Body::FileDiff(diff)).turn(turn).item(item)), out);
         }

@@ -4,14 +4,13 @@ use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
-use data_encoding::BASE64;
-use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::item::ToolStatus;
 use serde::Deserialize;
 
 use super::ToolResult;
 use super::bound::floor;
 use super::text::text_of;
+use crate::contents::picture_of;
 use crate::work::files::bytes_of;
 
 /// How many lines of a file are read when nothing else is said.
@@ -162,28 +161,10 @@ pub(super) fn image(file: &Path, path: &str) -> ToolResult {
         Ok(bytes) => bytes,
         Err(fault) => return ToolResult::failed(fault.to_string()),
     };
-    let Some(media_type) = media_type(&bytes) else {
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let Some(image) = picture_of(name, &bytes) else {
         return ToolResult::failed(format!("{path} is no image that models can see (PNG, JPEG, GIF, WebP)"));
     };
-    let name = file.file_name().map(|name| name.to_string_lossy().into_owned());
-    let image = Attachment {
-        name,
-        media_type: media_type.to_owned(),
-        source: AttachmentSource::Data(BASE64.encode(&bytes)),
-    };
-    let text = format!("[{path}: {media_type}, {} bytes]", bytes.len());
+    let text = format!("[{path}: {}, {} bytes]", image.media_type, bytes.len());
     ToolResult { images: vec![image], ..ToolResult::ended(ToolStatus::Completed, text) }
-}
-
-/// What an image is, by how it begins.
-fn media_type(bytes: &[u8]) -> Option<&'static str> {
-    let known: [(&[u8], &str); 4] = [
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff", "image/jpeg"),
-        (b"GIF8", "image/gif"),
-        (b"RIFF", "image/webp"),
-    ];
-    let (_, media_type) = known.into_iter().find(|(magic, _)| bytes.starts_with(magic))?;
-    let is_other_riff = media_type == "image/webp" && bytes.get(8..12) != Some(b"WEBP");
-    (!is_other_riff).then_some(media_type)
 }
