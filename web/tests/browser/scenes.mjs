@@ -76,6 +76,8 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "talk and hold" }, do: [{ say: "I look around first." }, ...AGENTS.claude.run("for i in $(seq 2500); do [ -e gate-talk ] && break; sleep 0.1; done")] },
+  { when: { contains: "talk and hold" }, do: [{ say: "Nothing was found." }] },
   { when: { contains: "plan it, claude" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Look at the cart\n2. Mend the sum" } }], repeat: "forever" },
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
@@ -136,9 +138,18 @@ export class Script {
     this.add("tool_started", "tool_command", { turn, item, text: command, payload: { name: "exec_command", kind: "execute", command } });
     this.at += 1_400;
     this.add("tool_finished", "tool_command", { turn, item, text: output, payload: { status: exitCode ? "failed" : "completed", exitCode } });
+    return item;
+  }
+  /** What somebody decided about a call. */
+  decide(turn, item, subject, by, decision = "allow_once") {
+    const approval = id();
+    this.add("approval_requested", "approval_request", { turn, item, payload: { approval, options: ["allow_once", "deny"], subject } });
+    this.add("approval_decided", "approval_request", { turn, item, payload: { approval, decision, by } });
   }
   edit(turn, path, diff) {
-    this.add("file_diff", "file_diff", { turn, item: id(), payload: { status: "completed", changes: [{ path, kind: "update", diff }] } });
+    const item = id();
+    this.add("file_diff", "file_diff", { turn, item, payload: { status: "completed", changes: [{ path, kind: "update", diff }] } });
+    return item;
   }
   end(turn, figures = {}) {
     this.add("turn_finished", "lifecycle_status", { turn, payload: { outcome: "completed", durationMs: 14_200, usage: { input: 12_400, output: 640, cachedInput: 9_000 }, ...figures } });
@@ -203,6 +214,24 @@ export function varied(cwd) {
   for (const done of [1, 2]) log.add("plan_updated", "plan", { turn: second, item: id(), payload: { steps: ["Look", "Mend"].map((text, at) => ({ text, status: at < done ? "completed" : "pending" })) } });
   log.say(second, "The answer of the second turn.");
   log.end(second);
+  return log.events;
+}
+
+/** Words that are written from right to left. */
+export const ARABIC = "مرحبا بالعالم. هذا نص.";
+
+/** A session from right to left, in which another device allowed what was done, and with words on the way to the answer. */
+export function allowed(cwd) {
+  const log = new Script("claude", cwd, ARABIC, Date.now());
+  const turn = log.turn(ARABIC);
+  log.think(turn, ARABIC);
+  log.say(turn, `I look at the cart first.\n\n> ${ARABIC}\n\n- ${ARABIC}\n\n- ${ARABIC}`);
+  const call = log.run(turn, "make cart", "made");
+  log.decide(turn, call, { kind: "command", command: "make cart" }, "Pixel 9");
+  const edit = log.edit(turn, "cart.py", "@@ -1 +1 @@\n-a\n+b");
+  log.decide(turn, edit, { kind: "edit", changes: [] }, "Pixel 9");
+  log.say(turn, "The cart is made.");
+  log.end(turn);
   return log.events;
 }
 
