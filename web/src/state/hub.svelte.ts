@@ -39,6 +39,8 @@ class Hub {
   denial = $state<string | undefined>();
   /** The cursor of the next page of sessions. */
   more = $state<string | null>(null);
+  /** The same of the archive, once some of it was asked for. */
+  archive = $state<string | null | undefined>();
   wishes = $state.raw<Wish[]>([]);
   /** The words of a session that is opened when the hub is back. */
   opensLater = $state<string | undefined>(drafts.of<Later>(LATER)?.says);
@@ -100,6 +102,7 @@ class Hub {
     clearTimeout(this.keeping);
     this.keeping = undefined;
     this.sessions = new Map();
+    this.archive = undefined;
     this.changed.clear();
     this.lives.clear();
     this.listed = false;
@@ -201,9 +204,12 @@ class Hub {
   }
 
   async loadMore(archived = false): Promise<void> {
-    const page = await this.call<SessionPage>("sessions", { limit: 200, archived, ...(this.more && !archived && { cursor: this.more }) });
-    if (!archived) this.more = page.next;
+    const cursor = archived ? this.archive : this.more;
+    const page = await this.call<SessionPage>("sessions", { limit: 200, archived, ...(cursor && { cursor }) });
     for (const session of page.sessions) this.known(session);
+    this.draw();
+    if (archived) this.archive = page.next;
+    else this.more = page.next;
   }
 
   async loadAgents(): Promise<void> {
