@@ -1,4 +1,5 @@
 // What this page knows of the hub: who we are, its sessions and agents, and what waits to be sent.
+import { knowingModels } from "../lib/abilities.ts";
 import { titled } from "../lib/words.ts";
 import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
@@ -53,7 +54,7 @@ class Hub {
   private lives = new Map<string, Live>();
   /** Why the models of an agent are not known. */
   modelFaults = $state.raw<Record<string, string>>({});
-  /** The agents that were asked for their models. */
+  /** The agents whose models this hub has told, or was asked for. */
   private asked = new Set<string>();
   private frames = new Frames(() => this.draw());
   readonly outbox = new Outbox(onDisk, (wish) => this.link.call(wish.method, this.withKey(wish)), () => this.wished());
@@ -213,7 +214,9 @@ class Hub {
   }
 
   async loadAgents(): Promise<void> {
-    this.agents = (await this.call<Agents>("agents", { models: "known" })).agents;
+    const { agents } = await this.call<Agents>("agents", { models: "known" });
+    for (const agent of agents) if (agent.models) this.asked.add(agent.name);
+    this.agents = knowingModels(agents, this.agents);
   }
 
   /** What an agent is called, also one that is no longer there. */
@@ -224,7 +227,9 @@ class Hub {
   /** Asks an agent for its models, once: it has a process to start for that. One that did not answer can be asked again. */
   async loadModels(name: string): Promise<void> {
     const agent = this.agent(name);
-    if (!agent?.path || !agent.capabilities.models || agent.models || this.asked.has(name)) return;
+    if (!agent?.path || !agent.capabilities.models || this.asked.has(name)) return;
+    // Those of an earlier visit do until the hub is there.
+    if (agent.models && this.state !== "open") return;
     this.asked.add(name);
     const { [name]: _, ...others } = this.modelFaults;
     this.modelFaults = others;
@@ -233,7 +238,7 @@ class Hub {
       told = await this.call<{ models: ModelInfo[] }>("models", { agent: name });
     } catch (error) {
       this.asked.delete(name);
-      this.modelFaults = { ...others, [name]: wordsOf(error) };
+      if (!agent.models) this.modelFaults = { ...others, [name]: wordsOf(error) };
       return;
     }
     const tell = (agents: AgentInfo[]) => agents.map((one) => (one.name === name ? { ...one, ...told } : one));

@@ -68,3 +68,17 @@ scene("readers hear that a turn has ended, and of no other session", async ({ op
   await until("it is said", async () => (await heard()).includes("Turn stopped"));
   assert.deepEqual(page.complaints, []);
 });
+
+scene("whoever waits for a service that asks for patience sees how long, and stops it", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ agent: "react", prompt: "be told to wait", mode: "full" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  const line = page.getByText(/^Rate limited\. Next try in \d+ s \(1 of \d+\)\.$/);
+  await line.waitFor();
+  const left = async () => Number(/in (\d+) s/.exec(await line.textContent())[1]);
+  const first = await left();
+  await until("it counts down", async () => (await left()) < first);
+  await page.getByRole("button", { name: "Stop", exact: true }).click();
+  await page.getByText(/^Stopped ·/).waitFor();
+  await page.getByText(/^Rate limited\. Tried again 1 of \d+ times\.$/).waitFor();
+  assert.deepEqual(page.complaints, []);
+});

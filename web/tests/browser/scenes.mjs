@@ -76,6 +76,7 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "be told to wait" }, http: 429, headers: { "retry-after": "300" }, body: { error: { message: "too many requests", type: "rate_limit_error" } }, repeat: "forever" },
   { when: { contains: "talk and hold" }, do: [{ say: "I look around first." }, ...AGENTS.claude.run("for i in $(seq 2500); do [ -e gate-talk ] && break; sleep 0.1; done")] },
   { when: { contains: "talk and hold" }, do: [{ say: "Nothing was found." }] },
   { when: { contains: "plan it, claude" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Look at the cart\n2. Mend the sum" } }], repeat: "forever" },
