@@ -34,8 +34,8 @@ scene("sheets, files and bars have room for a thumb", async ({ open, hub, stage 
   await sheet("permissions", page.locator("button.pick").first());
   await sheet("models", page.locator("button.pick").last());
   await sheet("a message", page.getByRole("button", { name: "What to do with this message" }).last());
-  await page.locator("input[type=file]").setInputFiles([{ name: "note.txt", mimeType: "text/plain", buffer: Buffer.from("x") }]);
-  await page.getByRole("button", { name: "Remove note.txt" }).waitFor();
+  await page.locator("input[type=file]").setInputFiles(["note.txt", "other.txt"].map((name) => ({ name, mimeType: "text/plain", buffer: Buffer.from("x") })));
+  for (const name of ["note.txt", "other.txt"]) await page.getByRole("button", { name: `Remove ${name}` }).waitFor();
   await roomy(page, "a file");
   await page.getByText("make test").first().scrollIntoViewIfNeeded();
   await page.getByText("make test").first().click();
