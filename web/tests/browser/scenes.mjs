@@ -76,6 +76,13 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "plan and hold" }, do: [plan(1), ...AGENTS.codex.run("for i in $(seq 2500); do [ -e gate-plan ] && break; sleep 0.1; done")] },
+  { when: { contains: "plan and hold" }, do: [{ say: "Held, as planned." }] },
+  { when: { contains: "propose and go" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Go" } }] },
+  { when: { contains: "propose and go" }, do: [{ say: "Gone." }] },
+  { when: { contains: "print and hold" }, do: [{ call: "shell", args: { command: "seq 7; for i in $(seq 600); do [ -e gate-print ] && break; sleep 0.1; done" } }] },
+  { when: { contains: "print and hold" }, do: [{ say: "Printed." }] },
+  { when: { contains: "ask twice" }, do: [{ call: "request_user_input", args: { questions: ["Which colour has the roof?", "Which colour has the door?"].map((question, at) => ({ id: `part-${at}`, header: `Part ${at}`, question, options: COLOURS })) } }], repeat: "forever" },
   { when: { contains: "be told to wait" }, http: 429, headers: { "retry-after": "300" }, body: { error: { message: "too many requests", type: "rate_limit_error" } }, repeat: "forever" },
   { when: { contains: "talk and hold" }, do: [{ say: "I look around first." }, ...AGENTS.claude.run("for i in $(seq 2500); do [ -e gate-talk ] && break; sleep 0.1; done")] },
   { when: { contains: "talk and hold" }, do: [{ say: "Nothing was found." }] },
@@ -198,6 +205,9 @@ export function long(cwd, events) {
   return log.events;
 }
 
+/** Colours as programs choose them; also at the end of an output, which is what a card shows. */
+const COLOURED = "\x1b[42m\x1b[30m PASS \x1b[0m \x1b[38;5;208morange\x1b[0m";
+
 /** A session of the kind that is read on a phone: two directions, colours, a long output, a diff, a notice that comes again. */
 export function varied(cwd) {
   const log = new Script("codex", cwd, "A varied session", Date.now());
@@ -205,7 +215,7 @@ export function varied(cwd) {
   log.add("notice", "lifecycle_status", { text: notice, payload: { level: "warning" } });
   const first = log.turn("tell me a story");
   log.say(first, "مرحبا بالعالم. هذا نص.\n\n- بند أول\n- بند ثان");
-  log.run(first, "make test", `\x1b[42m\x1b[30m PASS \x1b[0m \x1b[38;5;208morange\x1b[0m\n${Array.from({ length: 80 }, (_, at) => `line ${at} ${"x".repeat(120)}`).join("\n")}`, 3);
+  log.run(first, "make test", `${COLOURED}\n${Array.from({ length: 80 }, (_, at) => `line ${at} ${"x".repeat(120)}`).join("\n")} ${COLOURED}`, 3);
   log.edit(first, "src/search.rs", "@@ -12,3 +12,4 @@\n pub fn search(query: &str) {\n-    let all = load();\n+    let found = index().find(query);\n+    // a comment\n }");
   log.say(first, "The **answer** of the first turn.");
   log.end(first);

@@ -9,7 +9,7 @@ import type { AgentInfo, ModelInfo, Session, SlashCommand, Subject, TimelineItem
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
 import { begunAt } from "../../src/lib/calls.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -116,6 +116,11 @@ test("whatever an agent says of trying again is understood, in the words of its 
   assert.deepEqual([words({ at: 3 }, 0), words({ at: 1 }, 0, false), words({ seconds: 3 }, 2), words({}, 0, false)], ["Trying again (attempt 3)…", "Tried again 1 time.", "Next try in 2 s.", "Tried again."]);
 });
 
+test("prompts that are held say what became of the turn before them", () => {
+  const because = (status: Session["status"], cutByRestart = false) => heldBecause({ status, cutByRestart });
+  assert.deepEqual([because("interrupted"), because("error"), because("interrupted", true)], ["Stopped.", "The turn failed.", "Interrupted."]);
+});
+
 test("a model keeps its name when the hub has forgotten what its agent told", () => {
   const agent = (name: string, models?: ModelInfo[]) => ({ name, models }) as AgentInfo;
   const opus = [{ id: "claude-opus-4-8", title: "Claude Opus 4.8" }] as ModelInfo[];
@@ -151,6 +156,10 @@ test("what was decided stands on the call, and words that went with it on a line
   assert.equal(decisionsByItem([call, plain]).get("i"), plain);
   assert.deepEqual(visible([call, decided({ message: "not so" })]).map((one) => one.kind), ["tool", "approval"]);
   assert.deepEqual(visible([plain]).map((one) => one.kind), ["approval"]);
+  // The call that proposed a plan is not shown; who went ahead with it is.
+  const proposed = item("tool", { id: "i", content: { call: { name: "ExitPlanMode", kind: "think" }, outcome: { status: "completed" } } });
+  const goAhead = item("approval", { id: "i", content: { request: { approval: "a", options: [], subject: { kind: "plan", plan: "x" } }, decision: { decision: "allow_once", by: "Pixel 9" } } });
+  assert.deepEqual(visible([proposed, goAhead]).map((one) => one.kind), ["approval"]);
 });
 
 test("a lecture is heard once", () => {
