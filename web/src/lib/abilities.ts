@@ -70,6 +70,11 @@ export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; missing: 
   return { ready: agents.filter((agent) => agent.path), missing: agents.filter((agent) => !agent.path) };
 }
 
+/** What agents tell now, with the models they told before where they have not been asked since: a model keeps its name. */
+export function knowingModels(agents: AgentInfo[], before: AgentInfo[]): AgentInfo[] {
+  return agents.map((agent) => ({ ...agent, models: agent.models ?? before.find((one) => one.name === agent.name)?.models }));
+}
+
 /** How hard a model can be told to think; those of the usual one when none is chosen. */
 export function effortsOf(models: ModelInfo[] | undefined, model: string | null | undefined): string[] {
   const found = models?.find((one) => one.id === model) ?? models?.find((one) => one.default) ?? models?.[0];

@@ -125,6 +125,9 @@ export function turnFigures(end: TurnEnd): string[] {
 
 export const turnWord = (end: TurnEnd): string => TURN_OUTCOME[end.outcome];
 
+/** Why prompts that wait are held. */
+export const heldBecause = (session: Pick<Session, "cutByRestart" | "status">): string => (session.cutByRestart ? "Interrupted." : session.status === "error" ? "The turn failed." : "Stopped.");
+
 /** A reason of the hub, where it stands alone on the timeline. */
 export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
 

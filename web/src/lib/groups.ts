@@ -1,5 +1,6 @@
 // Lists put in order: sessions by project, approvals that are the same, what was found where.
-import type { OpenApproval, OpenQuestion, Session } from "./contract.ts";
+import type { Me, OpenApproval, OpenQuestion, Session } from "./contract.ts";
+import { mayAct, mayAnswer, mayDecide } from "./abilities.ts";
 import { plainText } from "./ansi.ts";
 import { machineOf, projectOf } from "./describe.ts";
 
@@ -102,7 +103,12 @@ export function asks(sessions: Iterable<Session>): Ask[] {
 /** Sessions whose turn was cut by a restart of the hub, the newest first. */
 export const interrupted = (sessions: Iterable<Session>): Session[] => [...sessions].filter((session) => session.cutByRestart && !putAway(session)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
 
-export const waitingCount = (sessions: Iterable<Session>): number => [...sessions].reduce((sum, session) => sum + (session.approvals?.length ?? 0) + (session.questions?.length ?? 0), 0);
+/** How much waits that this device may answer or resume; others' business is no number on its icon. */
+export function waitingCount(sessions: Iterable<Session>, me: Me | undefined): number {
+  const all = [...sessions];
+  const asked = all.reduce((sum, session) => sum + (mayDecide(me) ? (session.approvals?.length ?? 0) : 0) + (mayAnswer(me) ? (session.questions?.length ?? 0) : 0), 0);
+  return asked + (mayAct(me) ? interrupted(all).length : 0);
+}
 
 /** Colours of terminals, also where the snippet has cut them in two, and the marks of markdown say nothing in a line. */
 function plainSnippet(snippet: string): string {

@@ -1,20 +1,41 @@
 // Agents that are told to wait say so again and again: of a row of such notices the last is the news.
 import type { TimelineItem } from "./contract.ts";
+import { plural } from "./format.ts";
 
-export type Retry = { why: string; at: number; of: number; seconds: number };
+/** Which try it is, of how many and in how many seconds, as far as the agent says. */
+export type Retry = { why: string; at?: number; of?: number; seconds: number };
 
-const TOLD = /^(.*?)[,;:.(]?\s*(?:this is\s+)?retry (\d+) of (\d+)(?: (?:comes )?in ([\d.]+) ?s)?[.)]*$/is;
+const NO_ANSWER = "No answer from the model provider";
+
+/** How agents say it, each in its way; a unit test has their own words. */
+const SHAPES = [
+  /^(?<why>.*?)[,;:.(]?\s*(?:this is\s+)?retry (?<at>\d+) of (?<of>\d+)(?: (?:comes )?in (?<seconds>[\d.]+) ?s)?[.)]*$/is,
+  /^(?<why>.*?); retrying(?: in (?<seconds>[\d.]+) s)?\.$/is,
+  /^(?<why>.*?); trying again in (?<seconds>[\d.]+) s \((?<at>\d+) of (?<of>\d+)\)$/is,
+  /^(?<why>.*?); \w+ tries again \(attempt (?<at>\d+)\)$/is,
+  /^(?<lost>Reconnecting)\W*(?<at>\d+)\/(?<of>\d+)/i,
+];
 
 /** What a notice says about trying again, if that is what it is about. */
 export function retryOf(item: TimelineItem | undefined): Retry | undefined {
   if (item?.kind !== "notice") return undefined;
   // The hub marks the notices of a session that was read from a file.
   const text = (item.text ?? "").trim().replace(/ \(imported\)$/, "");
-  const again = /^Reconnecting\W*(\d+)\/(\d+)/i.exec(text);
-  if (again) return { why: "The connection to the model provider was lost", at: Number(again[1]), of: Number(again[2]), seconds: 0 };
-  const told = TOLD.exec(text);
+  const told = SHAPES.map((shape) => shape.exec(text)?.groups).find(Boolean);
   if (!told) return undefined;
-  const [, words = "", at, of, seconds] = told;
-  const why = /\b429\b|rate.?limit/i.test(words) ? "Rate limited" : /\b(5\d\d)\b|overload/i.test(words) ? "The model provider is overloaded" : words.trim().replace(/[.;,]$/, "") || "No answer from the model provider";
-  return { why, at: Number(at), of: Number(of), seconds: Number(seconds ?? 0) };
+  const number = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits));
+  return { why: told["lost"] ? "The connection to the model provider was lost" : plainWhy(told["why"] ?? ""), at: number(told["at"]), of: number(told["of"]), seconds: number(told["seconds"]) ?? 0 };
+}
+
+function plainWhy(words: string): string {
+  if (/\b429\b|rate.?limit|too many requests/i.test(words)) return "Rate limited";
+  if (/\b5\d\d\b|overload/i.test(words)) return "The model provider is overloaded";
+  return words.trim().replace(/[.;,]$/, "").replace(/^./u, (letter) => letter.toUpperCase()) || NO_ANSWER;
+}
+
+/** The line that counts: `left` seconds before the next try, or what has become of it when nobody tries any more. */
+export function retryWords({ at, of, seconds }: Retry, left: number, live: boolean): string {
+  const which = of ? ` (${at} of ${of})` : at ? ` (attempt ${at})` : "";
+  if (!live) return of ? `Tried again ${at} of ${of} times.` : at ? `Tried again ${plural(at, "time")}.` : "Tried again.";
+  return seconds && left > 0 ? `Next try in ${left} s${which}.` : `Trying again${which}…`;
 }

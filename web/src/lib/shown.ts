@@ -26,10 +26,10 @@ function speaksFor(next: TimelineItem | undefined, item: TimelineItem): boolean 
   return well && item.turn === next?.turn && (next?.kind === "plan" || next?.kind === "question" || (next?.kind === "approval" && next.content.request.subject.kind === "plan"));
 }
 
-/** What was decided about a call, where the call itself can show it. Words that went with it need a line of their own. */
+/** What was decided about a call, where the call itself can show it. Words that went with it need a line of their own; so does a yes to a plan, whose call is not shown. */
 export function decisionsByItem(items: readonly TimelineItem[]): Map<string, Approval> {
   const calls = new Set(items.filter((item) => item.kind === "tool" || item.kind === "diff").map((item) => item.id));
-  const decided = items.filter((item): item is Approval => item.kind === "approval" && Boolean(item.endedAt && item.id && calls.has(item.id) && item.content.decision && !item.content.decision.message));
+  const decided = items.filter((item): item is Approval => item.kind === "approval" && Boolean(item.endedAt && item.id && calls.has(item.id) && item.content.decision && !item.content.decision.message && item.content.request.subject.kind !== "plan"));
   return new Map(decided.map((item) => [item.id as string, item]));
 }
 

@@ -1,4 +1,5 @@
 // What this page knows of the hub: who we are, its sessions and agents, and what waits to be sent.
+import { knowingModels } from "../lib/abilities.ts";
 import { titled } from "../lib/words.ts";
 import { untrack } from "svelte";
 import { freshKey, Outbox, type Wish } from "../lib/outbox.ts";
@@ -38,6 +39,8 @@ class Hub {
   denial = $state<string | undefined>();
   /** The cursor of the next page of sessions. */
   more = $state<string | null>(null);
+  /** The same of the archive, once some of it was asked for. */
+  archive = $state<string | null | undefined>();
   wishes = $state.raw<Wish[]>([]);
   /** Grows with everything that is given back to whoever wrote it: then drafts are read again. */
   givenBack = $state(0);
@@ -52,7 +55,7 @@ class Hub {
   private lives = new Map<string, Live>();
   /** Why the models of an agent are not known. */
   modelFaults = $state.raw<Record<string, string>>({});
-  /** The agents that were asked for their models. */
+  /** The agents whose models this hub has told, or was asked for. */
   private asked = new Set<string>();
   private frames = new Frames(() => this.draw());
   readonly outbox = new Outbox(onDisk, (wish) => this.send(wish), () => this.wished());
@@ -101,6 +104,7 @@ class Hub {
     clearTimeout(this.keeping);
     this.keeping = undefined;
     this.sessions = new Map();
+    this.archive = undefined;
     this.changed.clear();
     this.lives.clear();
     this.listed = false;
@@ -215,13 +219,18 @@ class Hub {
   }
 
   async loadMore(archived = false): Promise<void> {
-    const page = await this.call<SessionPage>("sessions", { limit: 200, archived, ...(this.more && !archived && { cursor: this.more }) });
-    if (!archived) this.more = page.next;
+    const cursor = archived ? this.archive : this.more;
+    const page = await this.call<SessionPage>("sessions", { limit: 200, archived, ...(cursor && { cursor }) });
     for (const session of page.sessions) this.known(session);
+    this.draw();
+    if (archived) this.archive = page.next;
+    else this.more = page.next;
   }
 
   async loadAgents(): Promise<void> {
-    this.agents = (await this.call<Agents>("agents", { models: "known" })).agents;
+    const { agents } = await this.call<Agents>("agents", { models: "known" });
+    for (const agent of agents) if (agent.models) this.asked.add(agent.name);
+    this.agents = knowingModels(agents, this.agents);
   }
 
   /** What an agent is called, also one that is no longer there. */
@@ -232,7 +241,9 @@ class Hub {
   /** Asks an agent for its models, once: it has a process to start for that. One that did not answer can be asked again. */
   async loadModels(name: string): Promise<void> {
     const agent = this.agent(name);
-    if (!agent?.path || !agent.capabilities.models || agent.models || this.asked.has(name)) return;
+    if (!agent?.path || !agent.capabilities.models || this.asked.has(name)) return;
+    // Those of an earlier visit do until the hub is there.
+    if (agent.models && this.state !== "open") return;
     this.asked.add(name);
     const { [name]: _, ...others } = this.modelFaults;
     this.modelFaults = others;
@@ -241,7 +252,7 @@ class Hub {
       told = await this.call<{ models: ModelInfo[] }>("models", { agent: name });
     } catch (error) {
       this.asked.delete(name);
-      this.modelFaults = { ...others, [name]: wordsOf(error) };
+      if (!agent.models) this.modelFaults = { ...others, [name]: wordsOf(error) };
       return;
     }
     const tell = (agents: AgentInfo[]) => agents.map((one) => (one.name === name ? { ...one, ...told } : one));

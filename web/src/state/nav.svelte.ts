@@ -13,7 +13,9 @@ class Nav {
       this.steps = Math.max(0, this.steps - 1);
       this.route = parseRoute(location);
     });
-    addEventListener("pagehide", () => this.keepState());
+    // When the page is loaded anew; on a phone also after the browser has thrown it away in the background.
+    addEventListener("beforeunload", () => this.keepState());
+    document.addEventListener("visibilitychange", () => document.visibilityState === "hidden" && this.keepState());
     addEventListener("hashchange", () => (this.route = parseRoute(location)));
   }
 

@@ -1,4 +1,4 @@
-// Keys, obeyed by whatever is on screen: the newest listener of a key wins.
+// Keys, obeyed by whatever is on screen: the newest listener of a key wins, and what stands beside gives way to all others.
 import { onDestroy } from "svelte";
 import { isTyping, Keys } from "../lib/keys.ts";
 
@@ -6,9 +6,9 @@ const listeners = new Map<string, (() => void)[]>();
 const keys = new Keys();
 
 /** Obeys a shortcut as long as the component is there. */
-export function shortcut(name: string, act: () => void): void {
+export function shortcut(name: string, act: () => void, beside = false): void {
   const list = listeners.get(name) ?? [];
-  listeners.set(name, [...list, act]);
+  listeners.set(name, beside ? [act, ...list] : [...list, act]);
   onDestroy(() => listeners.set(name, (listeners.get(name) ?? []).filter((other) => other !== act)));
 }
 

@@ -78,6 +78,33 @@ for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
   });
 }
 
+scene("a device counts what it may answer, and cannot write where it may not", async ({ open, hub, stage }) => {
+  const asks = (await hub.open({ prompt: "which colour for a watcher", mode: "plan" })).sessionId;
+  const wants = (await hub.open({ prompt: "write a note for a watcher" })).sessionId;
+  await hub.ask(wants);
+  await until("the question", async () => (await hub.call("GET", "/approvals")).questions.some((one) => one.session === asks));
+  for (const mode of ["read_only", "approve"]) {
+    const page = await open({ path: "/machines" });
+    // As the hub tells a device of that mode.
+    await page.route(/\/api\/v1\/me$/, (route) => route.fulfill({ json: { role: "device", mode } }));
+    await page.goto(`${stage.url}/`);
+    const question = page.locator("article", { hasText: "which colour for a watcher" });
+    await question.getByText("This device can't answer.").waitFor();
+    for (const field of await question.locator("button.choice, input, textarea").all()) assert.ok(await field.isDisabled(), `${mode}: ${await field.evaluate((one) => one.outerHTML)}`);
+    const count = page.getByRole("navigation", { name: "Main" }).locator(".count");
+    if (mode === "read_only") {
+      await page.getByText(/^\d+ waiting for another device$/).waitFor();
+      assert.equal(await count.count(), 0, "a number on the tab");
+      assert.equal(await page.title(), "Longshore");
+    } else {
+      await page.getByText(/^\d+ waiting for you · \d+ waiting for another device$/).waitFor();
+      await until("approvals alone are counted", async () => Number(await count.textContent()) === (await hub.call("GET", "/approvals")).approvals.length);
+    }
+    assert.deepEqual(page.complaints, []);
+  }
+  for (const session of [asks, wants]) await hub.call("POST", `/sessions/${session}/interrupt`);
+});
+
 scene("whoever is not known is asked for a code", async ({ open, stage }) => {
   const page = await open({ signedIn: false, path: "/sessions" });
   await page.getByLabel("Pairing code").waitFor();

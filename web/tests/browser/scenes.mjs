@@ -81,6 +81,16 @@ export const steps = (shop) => [
   // Names for sessions and other small things that agents ask on their own account.
   { when: { tools: false }, do: [{ say: "A title" }], repeat: "forever" },
   ...both(shop),
+  { when: { contains: "plan and hold" }, do: [plan(1), ...AGENTS.codex.run("for i in $(seq 2500); do [ -e gate-plan ] && break; sleep 0.1; done")] },
+  { when: { contains: "plan and hold" }, do: [{ say: "Held, as planned." }] },
+  { when: { contains: "propose and go" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Go" } }] },
+  { when: { contains: "propose and go" }, do: [{ say: "Gone." }] },
+  { when: { contains: "print and hold" }, do: [{ call: "shell", args: { command: "seq 7; for i in $(seq 600); do [ -e gate-print ] && break; sleep 0.1; done" } }] },
+  { when: { contains: "print and hold" }, do: [{ say: "Printed." }] },
+  { when: { contains: "ask twice" }, do: [{ call: "request_user_input", args: { questions: ["Which colour has the roof?", "Which colour has the door?"].map((question, at) => ({ id: `part-${at}`, header: `Part ${at}`, question, options: COLOURS })) } }], repeat: "forever" },
+  { when: { contains: "be told to wait" }, http: 429, headers: { "retry-after": "300" }, body: { error: { message: "too many requests", type: "rate_limit_error" } }, repeat: "forever" },
+  { when: { contains: "talk and hold" }, do: [{ say: "I look around first." }, ...AGENTS.claude.run("for i in $(seq 2500); do [ -e gate-talk ] && break; sleep 0.1; done")] },
+  { when: { contains: "talk and hold" }, do: [{ say: "Nothing was found." }] },
   { when: { contains: "plan it, claude" }, do: [{ call: "ExitPlanMode", args: { plan: "# The plan\n\n1. Look at the cart\n2. Mend the sum" } }], repeat: "forever" },
   { when: { contains: "fix the total" }, do: [{ reason: "**Looking for the fault**\n\nThe discount is a positive number, and it is added." }, { say: "I will look at how the total is made.", phase: "commentary" }, plan(0), { call: "exec_command", args: { cmd: "cat cart.py && printf '\\033[32m1 passed\\033[0m, \\033[31m2 failed\\033[0m\\n'" } }], usage: usage(8_100, 150) },
   { when: { contains: "fix the total" }, do: [plan(1), { custom: "apply_patch", input: patch }], usage: usage(9_200, 220) },
@@ -143,9 +153,18 @@ export class Script {
     this.add("tool_started", "tool_command", { turn, item, text: command, payload: { name: "exec_command", kind: "execute", command } });
     this.at += 1_400;
     this.add("tool_finished", "tool_command", { turn, item, text: output, payload: { status: exitCode ? "failed" : "completed", exitCode } });
+    return item;
+  }
+  /** What somebody decided about a call. */
+  decide(turn, item, subject, by, decision = "allow_once") {
+    const approval = id();
+    this.add("approval_requested", "approval_request", { turn, item, payload: { approval, options: ["allow_once", "deny"], subject } });
+    this.add("approval_decided", "approval_request", { turn, item, payload: { approval, decision, by } });
   }
   edit(turn, path, diff) {
-    this.add("file_diff", "file_diff", { turn, item: id(), payload: { status: "completed", changes: [{ path, kind: "update", diff }] } });
+    const item = id();
+    this.add("file_diff", "file_diff", { turn, item, payload: { status: "completed", changes: [{ path, kind: "update", diff }] } });
+    return item;
   }
   end(turn, figures = {}) {
     this.add("turn_finished", "lifecycle_status", { turn, payload: { outcome: "completed", durationMs: 14_200, usage: { input: 12_400, output: 640, cachedInput: 9_000 }, ...figures } });
@@ -193,6 +212,9 @@ export function long(cwd, events) {
   return log.events;
 }
 
+/** Colours as programs choose them; also at the end of an output, which is what a card shows. */
+const COLOURED = "\x1b[42m\x1b[30m PASS \x1b[0m \x1b[38;5;208morange\x1b[0m";
+
 /** A session of the kind that is read on a phone: two directions, colours, a long output, a diff, a notice that comes again. */
 export function varied(cwd) {
   const log = new Script("codex", cwd, "A varied session", Date.now());
@@ -200,7 +222,7 @@ export function varied(cwd) {
   log.add("notice", "lifecycle_status", { text: notice, payload: { level: "warning" } });
   const first = log.turn("tell me a story");
   log.say(first, "مرحبا بالعالم. هذا نص.\n\n- بند أول\n- بند ثان");
-  log.run(first, "make test", `\x1b[42m\x1b[30m PASS \x1b[0m \x1b[38;5;208morange\x1b[0m\n${Array.from({ length: 80 }, (_, at) => `line ${at} ${"x".repeat(120)}`).join("\n")}`, 3);
+  log.run(first, "make test", `${COLOURED}\n${Array.from({ length: 80 }, (_, at) => `line ${at} ${"x".repeat(120)}`).join("\n")} ${COLOURED}`, 3);
   log.edit(first, "src/search.rs", "@@ -12,3 +12,4 @@\n pub fn search(query: &str) {\n-    let all = load();\n+    let found = index().find(query);\n+    // a comment\n }");
   log.say(first, "The **answer** of the first turn.");
   log.end(first);
@@ -210,6 +232,24 @@ export function varied(cwd) {
   for (const done of [1, 2]) log.add("plan_updated", "plan", { turn: second, item: id(), payload: { steps: ["Look", "Mend"].map((text, at) => ({ text, status: at < done ? "completed" : "pending" })) } });
   log.say(second, "The answer of the second turn.");
   log.end(second);
+  return log.events;
+}
+
+/** Words that are written from right to left. */
+export const ARABIC = "مرحبا بالعالم. هذا نص.";
+
+/** A session from right to left, in which another device allowed what was done, and with words on the way to the answer. */
+export function allowed(cwd) {
+  const log = new Script("claude", cwd, ARABIC, Date.now());
+  const turn = log.turn(ARABIC);
+  log.think(turn, ARABIC);
+  log.say(turn, `I look at the cart first.\n\n> ${ARABIC}\n\n- ${ARABIC}\n\n- ${ARABIC}`);
+  const call = log.run(turn, "make cart", "made");
+  log.decide(turn, call, { kind: "command", command: "make cart" }, "Pixel 9");
+  const edit = log.edit(turn, "cart.py", "@@ -1 +1 @@\n-a\n+b");
+  log.decide(turn, edit, { kind: "edit", changes: [] }, "Pixel 9");
+  log.say(turn, "The cart is made.");
+  log.end(turn);
   return log.events;
 }
 

@@ -5,7 +5,7 @@ import { collect, emptyEntry } from "../../src/lib/answers.ts";
 import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
 import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
 import { standing } from "../../src/lib/describe.ts";
-import { asks, board, listRows } from "../../src/lib/groups.ts";
+import { asks, board, listRows, waitingCount } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
 import { parseRoute, pathOf, type Route } from "../../src/lib/route.ts";
 import { bars, ceiling, totals } from "../../src/lib/usage.ts";
@@ -44,6 +44,11 @@ test("the board has who needs somebody, who works, what is done, and what is lon
     board(sessions, now).map((column) => [column.id, column.sessions.map((one) => one.sessionId)]),
     [["waiting", ["asks", "cut", "asks late"]], ["working", ["works", "starts"]], ["done", ["done", "failed"]], ["earlier", ["old"]]],
   );
+});
+
+test("a device counts what it may answer", () => {
+  const sessions = [session("1", { approvals: [{}, {}] as OpenApproval[], questions: [{}] as Session["questions"] }), session("2", { cutByRestart: true })];
+  assert.deepEqual((["full", "approve", "read_only"] as const).map((mode) => waitingCount(sessions, { role: "device", mode })), [4, 2, 0]);
 });
 
 test("what waits is listed oldest first, the same thing once", () => {

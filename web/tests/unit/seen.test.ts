@@ -1,19 +1,20 @@
 // What is shown of what agents say: nothing that is decided on is hidden, and nothing is said twice.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { effortsOf } from "../../src/lib/abilities.ts";
+import { effortsOf, knowingModels } from "../../src/lib/abilities.ts";
 import { ansiLines } from "../../src/lib/ansi.ts";
 import { matchingCommands, typedCommand } from "../../src/lib/commands.ts";
-import type { ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
+import type { AgentInfo, ModelInfo, Session, SlashCommand, Subject, TimelineItem } from "../../src/lib/contract.ts";
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
 import { begunAt } from "../../src/lib/calls.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
 import { marksOf } from "../../src/lib/marks.ts";
-import { retryOf } from "../../src/lib/retry.ts";
+import { retryOf, retryWords } from "../../src/lib/retry.ts";
 import { dangers } from "../../src/lib/risk.ts";
 import { decisionsByItem, newestPlan, visible } from "../../src/lib/shown.ts";
 import { tickDays } from "../../src/lib/usage.ts";
@@ -108,6 +109,38 @@ test("tries that follow each other are one line that counts", () => {
   assert.equal(retryOf(item("notice", { text: "the agent is back", content: { level: "info" } })), undefined);
 });
 
+/** Where each driver says that its agent tries again, how, and what is understood. */
+const TRIES: [string, string, Record<string, string>, ReturnType<typeof retryOf>][] = [
+  ["claude/translate/remarks.rs", "; retry {attempt} of {of}", { attempt: "2", of: "10", after: " in 3.0 s." }, { why: "Rate limited", at: 2, of: 10, seconds: 3 }],
+  ["claude/translate/remarks.rs", "; retrying", { after: " in 3.0 s." }, { why: "Rate limited", at: undefined, of: undefined, seconds: 3 }],
+  ["react/machine/turn.rs", "; trying again in {seconds} s ({count} of {tries})", { seconds: "36.5", count: "9", tries: "10" }, { why: "Rate limited", at: 9, of: 10, seconds: 36.5 }],
+  ["opencode/translate/turns.rs", "; OpenCode tries again (attempt {attempt})", { attempt: "3" }, { why: "Rate limited", at: 3, of: undefined, seconds: 0 }],
+];
+
+test("whatever an agent says of trying again is understood, in the words of its driver", () => {
+  for (const [file, words, values, understood] of TRIES) {
+    assert.ok(readFileSync(`../crates/longshore-drivers/src/${file}`, "utf8").includes(words), `${file} says it in other words`);
+    const text = `The service answered 429${words.replace(/\{(\w+)\}/g, (_, name: string) => values[name] as string)}${values["after"] ?? ""}`;
+    for (const told of [text, `${text} (imported)`]) assert.deepEqual(retryOf(item("notice", { text: told, content: { level: "warning" } })), understood, told);
+  }
+  const words = (retry: object, left: number, live = true) => retryWords({ why: "", seconds: 0, ...retry }, left, live);
+  assert.deepEqual([words({ at: 2, of: 10, seconds: 36 }, 12), words({ at: 2, of: 10, seconds: 36 }, 0), words({ at: 2, of: 10 }, 0, false)], ["Next try in 12 s (2 of 10).", "Trying again (2 of 10)…", "Tried again 2 of 10 times."]);
+  assert.deepEqual([words({ at: 3 }, 0), words({ at: 1 }, 0, false), words({ seconds: 3 }, 2), words({}, 0, false)], ["Trying again (attempt 3)…", "Tried again 1 time.", "Next try in 2 s.", "Tried again."]);
+});
+
+test("prompts that are held say what became of the turn before them", () => {
+  const because = (status: Session["status"], cutByRestart = false) => heldBecause({ status, cutByRestart });
+  assert.deepEqual([because("interrupted"), because("error"), because("interrupted", true)], ["Stopped.", "The turn failed.", "Interrupted."]);
+});
+
+test("a model keeps its name when the hub has forgotten what its agent told", () => {
+  const agent = (name: string, models?: ModelInfo[]) => ({ name, models }) as AgentInfo;
+  const opus = [{ id: "claude-opus-4-8", title: "Claude Opus 4.8" }] as ModelInfo[];
+  const known = knowingModels([agent("claude"), agent("codex", [])], [agent("claude", opus), agent("codex", opus)]);
+  assert.equal(modelTitle("claude-opus-4-8", known[0]?.models), "Claude Opus 4.8");
+  assert.deepEqual(known[1]?.models, [], "what it tells now counts");
+});
+
 test("of the plans of a turn the newest is shown, and one that waits for a yes only with the question", () => {
   const plan = (turn: string, text?: string, steps: object[] = [{ text: "a", status: "pending" }]) => item("plan", { turn, text, content: { steps } });
   const newest = plan("1");
@@ -135,6 +168,10 @@ test("what was decided stands on the call, and words that went with it on a line
   assert.equal(decisionsByItem([call, plain]).get("i"), plain);
   assert.deepEqual(visible([call, decided({ message: "not so" })]).map((one) => one.kind), ["tool", "approval"]);
   assert.deepEqual(visible([plain]).map((one) => one.kind), ["approval"]);
+  // The call that proposed a plan is not shown; who went ahead with it is.
+  const proposed = item("tool", { id: "i", content: { call: { name: "ExitPlanMode", kind: "think" }, outcome: { status: "completed" } } });
+  const goAhead = item("approval", { id: "i", content: { request: { approval: "a", options: [], subject: { kind: "plan", plan: "x" } }, decision: { decision: "allow_once", by: "Pixel 9" } } });
+  assert.deepEqual(visible([proposed, goAhead]).map((one) => one.kind), ["approval"]);
 });
 
 test("a lecture is heard once", () => {

@@ -6,8 +6,8 @@ import { safeHref } from "./links.ts";
 /** Told of a block of code, which may be coloured later. */
 export type OnCode = (code: HTMLElement, language: string, text: string) => void;
 
-/** Each has the direction of its own words. A list has one for all of its lines, so that its marks stand on one side. */
-const DIRECTED = /^(p|ul|ol|th|td|h[1-6])$/;
+/** Each has the direction of its own words. A list or a quotation has one for all of its lines, so that its marks stand on one side. */
+const DIRECTED = /^(p|ul|ol|blockquote|th|td|h[1-6])$/;
 
 type Names = keyof HTMLElementTagNameMap;
 
@@ -31,7 +31,7 @@ export function renderBlock(token: Token, onCode: OnCode): Node {
     case "code":
       return codeBlock(token as Tokens.Code, onCode);
     case "blockquote":
-      return element("blockquote", blocks((token as Tokens.Blockquote).tokens, onCode));
+      return element("blockquote", undirected(blocks((token as Tokens.Blockquote).tokens, onCode)));
     case "list":
       return list(token as Tokens.List, onCode);
     case "table":
@@ -53,6 +53,12 @@ function blocks(tokens: Token[], onCode: OnCode): Node[] {
   return tokens.filter((token) => token.type !== "space" && token.type !== "def").map((token) => renderBlock(token, onCode));
 }
 
+/** Paragraphs that follow what they stand in: a direction of their own would leave it without words to take one from. */
+function undirected(nodes: Node[]): Node[] {
+  for (const node of nodes) if (node instanceof HTMLParagraphElement) node.removeAttribute("dir");
+  return nodes;
+}
+
 function codeBlock(token: Tokens.Code, onCode: OnCode): Node {
   const language = (token.lang ?? "").trim().split(/\s+/)[0] ?? "";
   const code = element("code", [token.text]);
@@ -72,7 +78,7 @@ function list(token: Tokens.List, onCode: OnCode): Node {
       if (part.type === "text" && !item.loose) return inline((part as Tokens.Text).tokens ?? [part]);
       return [renderBlock(part, onCode)];
     });
-    const line = element("li", content);
+    const line = element("li", undirected(content));
     if (item.task) {
       const box = element("input");
       box.type = "checkbox";

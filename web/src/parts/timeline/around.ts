@@ -3,9 +3,25 @@ import { sumOfTurn } from "../../lib/changes.ts";
 import type { FileChange, TimelineItem } from "../../lib/contract.ts";
 import { decisionsByItem } from "../../lib/shown.ts";
 
+/** What was said last in each turn that has ended. */
+function answersByTurn(items: readonly TimelineItem[]): Map<string | null | undefined, TimelineItem> {
+  const said = new Map<string | null | undefined, TimelineItem>();
+  const answers = new Map<string | null | undefined, TimelineItem>();
+  for (const item of items) {
+    if (item.kind === "message") said.set(item.turn, item);
+    const last = item.kind === "turn_end" ? said.get(item.turn) : undefined;
+    if (last) answers.set(item.turn, last);
+  }
+  return answers;
+}
+
 export class Around {
   /** What was decided about calls that show it themselves. */
   readonly decided: ReturnType<typeof decisionsByItem>;
+  /** Where what is here begins: an older page may bring more of a turn. */
+  readonly oldest: number | undefined;
+  /** The last words of each turn that has ended, by that turn. */
+  private readonly answers: ReadonlyMap<string | null | undefined, TimelineItem>;
   /** Before the end of the first turn there is nothing that a fork could begin with. */
   private readonly forkableAfter: number;
 
@@ -15,6 +31,8 @@ export class Around {
     private readonly cwd: string,
   ) {
     this.decided = decisionsByItem(items);
+    this.oldest = items[0]?.seq;
+    this.answers = answersByTurn(items);
     this.forkableAfter = hasOlder ? 0 : (items.find((item) => item.kind === "turn_end")?.seq ?? Infinity);
   }
 
@@ -30,7 +48,12 @@ export class Around {
 
   /** The last words of a turn. */
   answerOf(end: TimelineItem): string {
-    return this.items.findLast((item) => item.kind === "message" && item.turn === end.turn && item.seq < end.seq)?.text ?? "";
+    return this.answers.get(end.turn)?.text ?? "";
+  }
+
+  /** Whether the end of its turn offers what can be done with a message. */
+  isAnswer(message: TimelineItem): boolean {
+    return this.answers.get(message.turn) === message;
   }
 
   mayForkAt(item: TimelineItem): boolean {

@@ -240,8 +240,10 @@ impl Acp {
         talk.mode = mode;
         talk.answers = answers;
         if mode == Mode::Plan && talk.settings.way(&self.row, mode).is_none() {
-            let text =
-                format!("{} has no mode in which it only plans; it asks before it acts.", self.row.title);
+            let text = format!(
+                "{} has no mode in which it only plans; it asks before running commands or editing files.",
+                self.row.title
+            );
             Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
         }
         for (setting, value) in way {
