@@ -74,6 +74,25 @@ async fn a_failed_turn_is_exit_code_1() {
 }
 
 #[tokio::test]
+async fn a_codex_that_refuses_its_own_settings_says_which() {
+    let rig = Rig::with(json!([])).await;
+    let config = rig.folder.path().join("codex/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let rest = before.lines().filter(|line| !line.starts_with("approval_policy"));
+    let settings = ["approval_policy = \"untrusted\""].into_iter().chain(rest).collect::<Vec<_>>().join("\n");
+    std::fs::write(&config, settings).unwrap();
+    let run = longshore(&rig, &["run", "codex", "hi"]).await;
+    let told = format!("{}{}", out(&run), err(&run));
+    assert_eq!(run.status.code(), Some(1), "{told}");
+    let words = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    let why = "approval_policy = \"untrusted\" is no longer supported; remove this setting";
+    assert!(words.contains(why), "{told}");
+    let first =
+        told.lines().find(|line| line.contains("could not be started")).unwrap_or_else(|| panic!("{told}"));
+    assert!(!first.contains("<unknown>"), "{first}");
+}
+
+#[tokio::test]
 async fn an_interrupted_turn_is_exit_code_130() {
     let rig = Rig::with(json!([{ "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] }])).await;
     let mut run = rig.longshore();
