@@ -33,6 +33,7 @@ mod script_routes;
 mod script_server;
 mod side_by_side;
 mod slow;
+mod steering;
 mod stopped;
 mod story;
 mod terminal;

@@ -5,8 +5,9 @@ use std::process::{Output, Stdio};
 use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
 
-use super::rig::{Rig, WITHIN};
+use super::rig::{Rig, Talk, WITHIN};
 use super::story::steps;
 
 pub(super) async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
@@ -269,6 +270,41 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
     .await;
     let mut talk = rig.talk("full", "run it").await;
     talk.until_event("the command runs", |event| event.text().contains("begin")).await;
+    let watching = watch(&rig, &mut talk).await;
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    let shown = shown(watching).await;
+    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_tool_that_began_long_before_anybody_watched_has_its_name_as_well() {
+    let until = |file: &str| format!("while [ ! -e {file} ]; do sleep 0.1; done");
+    let run = |cmd: String, within: u32| json!({ "call": "exec_command", "args": { "cmd": cmd, "yield_time_ms": within } });
+    let mut talks: Vec<Value> = (0..130).map(|at| json!({ "say": format!("Word {at}.") })).collect();
+    talks.push(run(until("go"), 30_000));
+    let rig = Rig::with(json!([
+        // Codex goes on while this one runs.
+        { "do": [run(format!("echo begin; {}; echo end", until("go")), 250)] },
+        { "do": talks },
+        { "do": [{ "say": "First." }] },
+        { "do": [run(until("seen"), 30_000)] },
+        { "do": [{ "say": "Second." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "run it").await;
+    let is_last =
+        |event: &Event| matches!(event.body, Body::MessageDone { .. }) && event.text() == "Word 129.";
+    talk.until_event("all of it was said", is_last).await;
+    let watching = watch(&rig, &mut talk).await;
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    talk.until("the first command ends", |talk| talk.tools()[0].1.is_some()).await;
+    std::fs::write(rig.work().join("seen"), "").unwrap();
+    let shown = shown(watching).await;
+    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}
+
+/// Says something while a turn runs, and watches.
+async fn watch(rig: &Rig, talk: &mut Talk) -> Child {
     let mut watching = rig.longshore();
     let watching = watching.args(["prompt", "-", "and then"]).stdout(Stdio::piped()).spawn().unwrap();
     talk.until_event(
@@ -276,19 +312,38 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
         |event| matches!(event.body, Body::PromptQueued { .. } if event.text() == "and then"),
     )
     .await;
-    std::fs::write(rig.work().join("go"), "").unwrap();
-    let ended = tokio::time::timeout(WITHIN, watching.wait_with_output()).await.unwrap().unwrap();
-    let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
-    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+    watching
+}
+
+/// What was shown, once that has ended.
+async fn shown(watching: Child) -> String {
+    out(&tokio::time::timeout(WITHIN, watching.wait_with_output()).await.expect("it did not end").unwrap())
 }
 
 #[tokio::test]
 async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
     let rig = Rig::with(json!([{ "do": [{ "say": "Remember heron." }] }])).await;
     assert!(longshore(&rig, &["run", "codex", "a word", "--mode", "full"]).await.status.success());
-    let released = longshore(&rig, &["release", "-"]).await;
+    // What `show` says is what works: as long as our process holds the conversation, Codex refuses its own command.
+    let hand_back = async || {
+        let shown = out(&longshore(&rig, &["show"]).await);
+        let line = shown.lines().find_map(|line| line.strip_prefix("hand back "));
+        line.unwrap_or_else(|| panic!("no way back: {shown}")).to_owned()
+    };
+    let first = hand_back().await;
+    let words: Vec<&str> = first.strip_prefix("longshore ").expect(&first).split(' ').collect();
+    let shown = json_of(&longshore(&rig, &["show", "--json"]).await);
+    assert_eq!((words[0], &shown["release"]), ("release", &json!(true)), "{shown}");
+    let released = longshore(&rig, &words).await;
+    let line = shown["handBack"]["line"].as_str().unwrap();
+    assert_eq!(hand_back().await, line);
+    assert_eq!(json_of(&longshore(&rig, &["show", "--json"]).await)["release"], false);
     let told = out(&released);
     assert!(told.contains("released") && told.contains("codex resume"), "{told}{}", err(&released));
+    for (status, listed) in [("idle", 0), ("asleep", 1)] {
+        let rows = json_of(&longshore(&rig, &["ls", "--status", status, "--json"]).await);
+        assert_eq!(rows["sessions"].as_array().unwrap().len(), listed, "{status}: the words of the list");
+    }
     let nothing = longshore(&rig, &["resume", "-"]).await;
     assert_eq!(nothing.status.code(), Some(5), "{}", err(&nothing));
     assert!(out(&longshore(&rig, &["resume", "--all"]).await).contains("no session was interrupted"));
@@ -326,7 +381,7 @@ async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes
         command.args(["prompt", &id, words]).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let ended = async |running: tokio::process::Child| {
+    let ended = async |running: Child| {
         tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
     };
     let mine = prompt("mine").await;
