@@ -1,25 +1,13 @@
 //! The verbs, as a person or a script types them.
 
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::rig::{Rig, WITHIN, codex};
-
-async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
-    let running = rig.longshore().args(arguments).output();
-    tokio::time::timeout(WITHIN, running).await.expect("it did not end").unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::verbs::{err, longshore, out};
 
 #[tokio::test]
 async fn a_run_shows_the_turn_and_ends_with_its_figures() {
