@@ -199,7 +199,7 @@ async fn a_full_device_works_as_the_owner_does() {
     let machines = socket.call("machines", json!({})).await.unwrap();
     assert_eq!(
         (&machines["machines"][0]["name"], machines["machines"][0]["agents"].as_array().unwrap().len()),
-        (&json!("here"), 3)
+        (&json!("here"), 4)
     );
     assert_eq!(socket.call("usage", json!({ "days": 7 })).await.unwrap(), json!({ "days": [] }));
     assert!(socket.call("pair", json!({ "mode": "read_only" })).await.unwrap()["code"].is_string());

@@ -56,6 +56,9 @@ pub(crate) struct Rig {
     _stop: oneshot::Sender<()>,
 }
 
+/// The agent that is here and tells nothing.
+const MUTE: &str = "mute";
+
 fn agents() -> Vec<AgentInfo> {
     let agent = |name: &str, path: Option<&str>, capabilities| AgentInfo {
         name: name.into(),
@@ -78,16 +81,22 @@ fn agents() -> Vec<AgentInfo> {
         modes: vec![Mode::Plan, Mode::Ask, Mode::Full],
         ..Capabilities::default()
     };
+    let guessed = Capabilities {
+        custom: [(Capabilities::GUESSED_MODES.to_owned(), true.into())].into(),
+        ..able.clone()
+    };
     vec![
         agent("codex", Some("/bin/codex"), able),
         agent("plain", Some("/bin/plain"), Capabilities::default()),
         agent("ghost", None, Capabilities::default()),
+        agent(MUTE, Some("/bin/mute"), guessed),
     ]
 }
 
 fn answer(query: &Query) -> Result<Answer, String> {
     match query {
         Query::Agents => Ok(Answer::Agents { machine: "here".to_owned(), agents: agents() }),
+        Query::Models { agent } if &**agent == MUTE => Err("mute did not answer within 15 s".to_owned()),
         Query::Models { .. } => {
             let model = ModelInfo {
                 id: "large".to_owned(),

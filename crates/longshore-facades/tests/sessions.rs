@@ -24,11 +24,24 @@ async fn agents_are_listed_with_what_they_can_do() {
         assert_eq!(reply.problem(), (problem.0, problem.1.to_owned()));
     }
     let agents = rig.get("/api/v1/agents").await.ok(200);
-    let [codex, plain, ghost] = agents["agents"].as_array().unwrap().as_slice() else { panic!("{agents}") };
+    let [codex, plain, ghost, mute] = agents["agents"].as_array().unwrap().as_slice() else {
+        panic!("{agents}")
+    };
     assert_eq!(codex["models"][0]["id"], "large");
     assert_eq!(codex["capabilities"]["modes"], json!(["plan", "ask", "full"]));
     assert!(plain.get("models").is_none(), "an agent without models is not asked for them");
     assert_eq!((ghost.get("path"), &ghost["install"]), (None, &json!("get ghost")));
+    let why = mute["remark"].as_str().unwrap();
+    assert!(why.starts_with("its models are not known: ") && why.contains("did not answer"), "{mute}");
+    assert_eq!(
+        known["agents"][3]["capabilities"]["modes"],
+        json!(["plan", "ask", "full"]),
+        "it may have them"
+    );
+    assert!(
+        mute["capabilities"].get("modes").is_none_or(|modes| modes == &json!([])),
+        "nobody knows: {mute}"
+    );
 }
 
 #[tokio::test]

@@ -95,13 +95,16 @@ fn a_no_that_stops_the_turn_holds_what_waits() {
 }
 
 #[test]
-fn a_used_up_allowance_holds_what_waits_and_another_fault_does_not() {
+fn a_usage_limit_holds_what_waits_and_another_fault_does_not() {
     for (code, held) in [(TurnErrorCode::UsageLimit, true), (TurnErrorCode::Network, false)] {
         let (mut stage, first, waiting) = three_wait();
         let error = TurnError { code, message: "no".to_owned(), details: serde_json::Value::Null };
         let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
         stage.said(Draft::new(Body::TurnFinished(end)).turn(first));
         assert_eq!(stage.session.info().queue_held, held, "{code:?}");
+        let why =
+            stage.events.iter().find(|event| matches!(event.body, Body::QueueHeld)).map(|event| event.text());
+        assert_eq!(why.is_some_and(|why| why.starts_with("the usage limit is reached: ")), held, "{why:?}");
         let went_on: &[TurnId] = if held { &[] } else { &waiting[..1] };
         assert_eq!(begun(&stage), went_on);
         stage.check();

@@ -66,7 +66,7 @@ impl Session {
             out.effects.push(Effect::LookAtGit);
         }
         if limited {
-            self.hold("the allowance is used up", cx, out);
+            self.hold("the usage limit is reached", cx, out);
         }
         if finishes || readies {
             self.pump(cx, out);

@@ -1,7 +1,7 @@
 //! The queue: which prompt is next, and which ones are held until a person sends them on.
 //!
 //! A prompt is held by itself, so that one said after a Stop goes at once, ahead of those that the Stop holds. Held are all
-//! that wait when a person stops the turn, when the account's allowance is used up, and when a restart of the hub cuts a
+//! that wait when a person stops the turn, when the account's usage limit is reached, and when a restart of the hub cuts a
 //! turn: what was meant to follow on that turn is not said before somebody has looked.
 
 use super::{Effect, Link, Outcome, Session};

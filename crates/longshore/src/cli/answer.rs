@@ -21,7 +21,7 @@ use crate::render::{Show, field_prompt, parse_answer, question_prompt};
     after_help = "An answer is a choice, its number, or your own words where the question takes them. Without answers they are asked for."
 )]
 pub(super) struct Answer {
-    /// The question or its session: an id or a part of it; the one that waits, or `-`, when it is the only one
+    /// The question or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
     question: Option<String>,
     /// The answers, one for each field, in their order
     answers: Vec<String>,
@@ -34,7 +34,8 @@ impl Answer {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
         let Waiting { questions, .. } = waiting(&mut client).await?;
-        let open = found(&questions, self.question.as_deref().unwrap_or(reach::LATEST))?;
+        let named = reach::named(&mut client, self.question.as_deref()).await?;
+        let open = found(&questions, named.as_deref())?;
         let request = &open.request;
         let mut answers = Map::new();
         let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };
@@ -70,12 +71,12 @@ impl Answer {
 }
 
 /// The question that a person means.
-fn found<'a>(questions: &'a [OpenQuestion], named: &str) -> Result<&'a OpenQuestion> {
-    let name = named.to_ascii_lowercase();
-    let fits = |open: &&OpenQuestion| {
-        name == reach::LATEST
-            || open.request.question.to_string().contains(&name)
-            || open.session.to_string().contains(&name)
+fn found<'a>(questions: &'a [OpenQuestion], named: Option<&str>) -> Result<&'a OpenQuestion> {
+    let fits = |open: &&OpenQuestion| match named {
+        None => true,
+        Some(name) => {
+            open.request.question.to_string().contains(name) || open.session.to_string().contains(name)
+        }
     };
     let found: Vec<&OpenQuestion> = questions.iter().filter(fits).collect();
     match found[..] {
@@ -84,7 +85,7 @@ fn found<'a>(questions: &'a [OpenQuestion], named: &str) -> Result<&'a OpenQuest
             Err(Fault::not_found("no question waits", "`longshore inbox` lists what needs you").into())
         }
         [] => Err(Fault::not_found(
-            format!("no question `{named}` waits"),
+            format!("no question `{}` waits", named.unwrap_or_default()),
             "`longshore inbox` lists what needs you",
         )
         .into()),

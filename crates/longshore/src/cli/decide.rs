@@ -19,7 +19,7 @@ use crate::render::{Show, approval_brief, approval_prompt};
 /// Allow what an agent waits for.
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The approval or its session: an id or a part of it; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
     approval: Option<String>,
     /// Do not ask again in this session
     #[arg(long, conflicts_with = "always")]
@@ -32,7 +32,7 @@ pub(super) struct Approve {
 /// Deny what an agent waits for.
 #[derive(Debug, Args)]
 pub(super) struct Deny {
-    /// The approval or its session: an id or a part of it; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
     approval: Option<String>,
     /// What the agent is told with it
     #[arg(short, long)]
@@ -83,7 +83,8 @@ async fn decide(
 /// shown, so that the next try can name one.
 async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
     let Waiting { approvals, .. } = inbox::waiting(client).await?;
-    let named = named.filter(|name| *name != reach::LATEST).map(str::to_ascii_lowercase);
+    let is_told_apart = named.is_some_and(|name| name != reach::LATEST);
+    let named = reach::named(client, named).await?;
     let id = |open: &OpenApproval| open.request.approval.to_string();
     let fits = |open: &&OpenApproval| match &named {
         None => true,
@@ -91,15 +92,15 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
     };
     let found: Vec<&OpenApproval> = approvals.iter().filter(fits).collect();
     match (&found[..], named) {
-        ([one], named) => {
-            if named.is_none() {
+        ([one], _) => {
+            if !is_told_apart {
                 // Nobody named it, so that nobody need have read it.
                 eprintln!("{}", approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
         // It may be decided by now, and the hub knows by whom.
-        ([], Some(name)) if name.len() == 36 => Ok((name, None)),
+        ([], Some(name)) if is_told_apart && name.len() == 36 => Ok((name, None)),
         ([], _) if approvals.is_empty() => {
             Err(Fault::not_found("no approval waits", "`longshore inbox` lists what needs you").into())
         }

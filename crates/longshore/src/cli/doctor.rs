@@ -1,6 +1,7 @@
 //! `longshore doctor`: each fault of this installation, with its fix.
 
 use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +17,11 @@ use longshore_session::Hub;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::exit::told;
+use super::exit::{advice, told};
 use super::reach::{self, Running};
 use super::terminal::{now, put_line};
 use super::verified::{self, AllVerified, is_about_version};
-use crate::client::{Refused, Unreachable};
+use crate::client::Unreachable;
 use crate::config::{Config, Places};
 use crate::render::Standing;
 use crate::render::clean::clean;
@@ -129,7 +130,11 @@ fn space(places: &Places) -> Finding {
     // The folder itself may not be there yet.
     let there = places.data.ancestors().find(|folder| folder.exists()).unwrap_or(&places.data);
     let Ok(disk) = rustix::fs::statvfs(there) else { return good("disk: not known") };
-    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    room(disk.f_bavail.saturating_mul(disk.f_frsize), there)
+}
+
+/// So many bytes are free in this folder.
+fn room(free: u64, there: &Path) -> Finding {
     let told = format!("disk: {} MB are free at {}", free >> 20, there.display());
     match free < LITTLE_SPACE {
         true => fault(told, "make room: a hub that cannot write its log stops its agents"),
@@ -196,7 +201,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
             return findings;
         }
         Err(error) => {
-            let hint = error.downcast_ref::<Refused>().and_then(|refused| refused.hint.clone());
+            let (_, hint) = advice(&error);
             let fix = hint.unwrap_or_else(|| "longshore down, then longshore up".to_owned());
             return vec![fault(format!("hub: {}", told(&error)), fix)];
         }
@@ -239,30 +244,42 @@ async fn asked(agent: &AgentInfo) -> Result<()> {
     client.call::<Value>("models", json!({ "agent": agent.name })).await.map(|_| ())
 }
 
-/// What came of starting each. One program that is driven in several ways is tried once.
+/// What came of starting each. One program that is driven in several ways is tried in one of them, and in the others once it
+/// does not start.
 async fn tried_all<'a, F: Future<Output = Result<()>>>(
     agents: &'a [AgentInfo],
     asked: impl Fn(&'a AgentInfo) -> F,
 ) -> Vec<Option<Finding>> {
-    let is_first = |at: usize| agents[..at].iter().all(|other| other.path != agents[at].path);
-    let tried = agents.iter().enumerate().map(|(at, agent)| {
-        let asked = is_first(at).then(|| asked(agent));
-        async move {
-            match asked {
-                Some(asked) => tried(agent, asked).await,
-                None => None,
-            }
+    let seem_well = (0..agents.len()).filter(|at| seems_well(&agents[*at]));
+    let (firsts, others): (Vec<usize>, Vec<usize>) = seem_well.partition(|at| is_first(agents, *at));
+    let mut found: Vec<Option<Finding>> = agents.iter().map(|_| None).collect();
+    for part in [firsts, others] {
+        let is_suspect = |at: &usize| {
+            let mut same = agents.iter().zip(&found).filter(|(other, _)| other.path == agents[*at].path);
+            is_first(agents, *at) || same.any(|(_, found)| found.as_ref().is_some_and(|found| !found.ok))
+        };
+        let part: Vec<usize> = part.into_iter().filter(is_suspect).collect();
+        let tried = part.iter().map(|at| tried(&agents[*at], asked(&agents[*at])));
+        let tried: Vec<_> = futures_util::stream::iter(tried).buffered(STARTED_AT_ONCE).collect().await;
+        for (at, sick) in part.into_iter().zip(tried) {
+            found[at] = sick;
         }
-    });
-    futures_util::stream::iter(tried).buffered(STARTED_AT_ONCE).collect().await
+    }
+    found
+}
+
+fn seems_well(agent: &AgentInfo) -> bool {
+    agent.path.is_some() && agent.logged_in != Some(false) && agent.capabilities.models
+}
+
+/// Whether no agent before it is of the same program. The built-in ones are one program and ask a model of their own each.
+fn is_first(agents: &[AgentInfo], at: usize) -> bool {
+    let mut before = agents[..at].iter().filter(|other| seems_well(other));
+    agents[at].capabilities.memory_in_log || before.all(|other| other.path != agents[at].path)
 }
 
 /// Has an agent start that seems to be well, and tells why it does not.
 async fn tried(agent: &AgentInfo, asked: impl Future<Output = Result<()>>) -> Option<Finding> {
-    let seems_well = agent.path.is_some() && agent.logged_in != Some(false) && agent.capabilities.models;
-    if !seems_well {
-        return None;
-    }
     let why = match tokio::time::timeout(STARTS_WITHIN, asked).await {
         Ok(Ok(())) => return None,
         Ok(Err(error)) => told(&error),
@@ -397,10 +414,56 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_on_which_the_log_cannot_grow_is_a_fault() {
+        let there = Path::new("/srv");
+        let (full, roomy) = (room(LITTLE_SPACE - 1, there), room(LITTLE_SPACE, there));
+        assert_eq!((full.ok, full.what.as_str()), (false, "disk: 255 MB are free at /srv"));
+        assert!(full.fix.unwrap().starts_with("make room"));
+        assert!(roomy.ok && roomy.verdict == Verdict::Good);
+    }
+
+    #[tokio::test]
+    async fn a_program_is_started_once_or_in_every_way_when_it_does_not_start() {
+        let of = |name: &str, path: &str, built_in: bool| {
+            let can = json!({ "models": true, "memoryInLog": built_in });
+            info(json!({ "name": name, "title": name, "path": path, "capabilities": can }))
+        };
+        let agents = [
+            of("codex", "/bin/codex", false),
+            of("headless", "/bin/codex", false),
+            of("claude", "/bin/claude", false),
+            of("over-acp", "/bin/claude", false),
+            of("react", "/bin/longshore", true),
+            of("react-2", "/bin/longshore", true),
+        ];
+        let asked = std::sync::Mutex::new(Vec::new());
+        let ask = |agent: &AgentInfo| {
+            asked.lock().unwrap().push(agent.name.to_string());
+            let fails = !matches!(&*agent.name, "claude" | "react-2");
+            async move { if fails { anyhow::bail!("no such setting") } else { Ok(()) } }
+        };
+        let found = tried_all(&agents, ask).await;
+        let sick: Vec<&str> = agents
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| found.is_some())
+            .map(|(agent, _)| &*agent.name)
+            .collect();
+        assert_eq!(sick, ["codex", "headless", "react"]);
+        let mut asked = asked.into_inner().unwrap();
+        asked.sort_unstable();
+        assert_eq!(
+            asked,
+            ["claude", "codex", "headless", "react", "react-2"],
+            "a program that is well is started once"
+        );
+    }
+
+    #[test]
     fn a_damaged_log_is_named() {
         let folder = tempfile::tempdir().unwrap();
         let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
-        assert!(log(&places).ok && space(&places).verdict != Verdict::Unused);
+        assert!(log(&places).ok);
         std::fs::write(folder.path().join("log.db"), "no database at all, by far").unwrap();
         let damaged = log(&places);
         assert!(!damaged.ok && damaged.what.contains("damaged"), "{}", damaged.what);

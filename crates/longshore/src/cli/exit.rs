@@ -83,7 +83,8 @@ pub(super) fn told(error: &anyhow::Error) -> String {
     told
 }
 
-fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
+/// The exit code of an error, and what to do about it.
+pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
     if let Some(refused) = error.downcast_ref::<Refused>() {
         let code = match refused.code.as_str() {
             "unknown_session"

@@ -113,6 +113,8 @@ impl House {
             pid: std::process::id(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
             fingerprint: self.tls.as_ref().map(|tls| tls.fingerprint.clone()),
+            authority: self.tls.as_ref().and_then(|tls| Some(tls.authority.as_ref()?.fingerprint.clone())),
+            others: self.place.others.clone(),
         };
         let mut options = std::fs::OpenOptions::new();
         let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&self.note)?;

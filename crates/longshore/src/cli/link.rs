@@ -22,6 +22,12 @@ pub(super) struct Made {
     pub(super) addresses: Vec<String>,
 }
 
+/// A link with which a phone becomes a device. None when the hub makes no code now.
+pub(super) async fn pairing(client: &mut Client) -> Option<String> {
+    let made: Made = client.call("pair", json!({ "mode": DeviceMode::Full })).await.ok()?;
+    Some(made.pair_url)
+}
+
 /// A link for a browser of this machine. None when the hub makes no code now; its address opens it all the same, for a
 /// browser that is known.
 pub(super) async fn sign_in(client: &mut Client) -> Option<String> {

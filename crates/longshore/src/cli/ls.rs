@@ -60,7 +60,7 @@ impl Standing {
             Standing::Starting => ("active", Some("starting")),
             Standing::Working => ("active", Some("working")),
             Standing::Active => ("active", None),
-            Standing::Idle => ("idle", None),
+            Standing::Idle => ("idle", Some("idle")),
             Standing::Asleep => ("idle", Some("asleep")),
             Standing::Failed => ("error", None),
             Standing::Interrupted => ("interrupted", None),

@@ -48,6 +48,7 @@ mod usage;
 mod verified;
 mod verify;
 mod wait;
+mod welcome;
 mod wish;
 
 use std::process::ExitCode;

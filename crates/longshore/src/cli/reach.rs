@@ -37,6 +37,12 @@ pub(super) struct Running {
     /// The SHA-256 of its certificate, when it speaks TLS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) fingerprint: Option<String>,
+    /// The SHA-256 of the authority of this machine's own that it was made by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) authority: Option<String>,
+    /// Where others reach it, the best one first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) others: Vec<String>,
 }
 
 impl Running {
@@ -178,6 +184,14 @@ fn last_words(places: &Places, said_before: u64) -> String {
 
 /// What stands for the session in which somebody last did something, wherever a session is named.
 pub(super) const LATEST: &str = "-";
+
+/// The words with which a person names a session, or what waits in one, with the session itself in the place of `-`.
+pub(super) async fn named(client: &mut Client, words: Option<&str>) -> Result<Option<String>> {
+    match words {
+        Some(LATEST) => Ok(Some(session(client, None).await?.session_id.to_string())),
+        words => Ok(words.map(str::to_ascii_lowercase)),
+    }
+}
 
 /// The session that a person means: an id or a part of it; nothing, or `-`, for the one in which
 /// somebody last did something.

@@ -27,7 +27,7 @@ pub(super) struct SetMode {
 
 impl SetMode {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let (mut client, session) = found(&self.session).await?;
+        let (mut client, session) = found("mode", &self.session).await?;
         let Some(mode) = self.mode else {
             let modes = session.capabilities.modes.iter().map(ToString::to_string).collect::<Vec<_>>();
             return told(
@@ -52,7 +52,7 @@ pub(super) struct SetEffort {
 
 impl SetEffort {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let (mut client, session) = found(&self.session).await?;
+        let (mut client, session) = found("effort", &self.session).await?;
         let Some(effort) = self.effort else {
             let now = session.effort.as_deref().unwrap_or("default");
             return told(&json!({ "effort": session.effort }), now, as_json);
@@ -68,7 +68,7 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
     struct Known {
         models: Vec<ModelInfo>,
     }
-    let (mut client, session) = found(named).await?;
+    let (mut client, session) = found("model", named).await?;
     if let Some(model) = model {
         let words = format!("model {model}");
         return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
@@ -85,10 +85,11 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
     Ok(ExitCode::SUCCESS)
 }
 
-async fn found(named: &str) -> Result<(Client, SessionInfo)> {
-    if named.parse::<Mode>().is_ok() {
-        let hint = format!("name the session first, as in: longshore mode - {named}");
-        return Err(Fault::usage(format!("`{named}` is a mode and no session"), hint).into());
+/// The session, for a verb that wants it first. Whoever leaves it out is told so, and not that none has such an id.
+async fn found(verb: &str, named: &str) -> Result<(Client, SessionInfo)> {
+    if !named.chars().all(|sign| sign.is_ascii_hexdigit() || sign == '-') {
+        let hint = format!("name the session first, as in: longshore {verb} - {named}");
+        return Err(Fault::usage(format!("`{named}` is no session"), hint).into());
     }
     let mut client = reach::hub().await?;
     let session = reach::session(&mut client, Some(named)).await?;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::event::Body;
-use longshore_model::info::SessionInfo;
+use longshore_model::info::{Activity, SessionInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -14,6 +14,7 @@ use super::live::is_settled;
 use super::reach;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
+use crate::render::human::short_id;
 use crate::render::{Renderer, Show as Reasoning, session_detail};
 
 /// Show a session: where it stands, and all that was said.
@@ -31,11 +32,15 @@ impl Show {
         if as_json {
             let timeline: Value =
                 client.call("timeline", json!({ "session": session.session_id, "limit": 500 })).await?;
-            put_line(json!({ "session": session, "handBack": back, "timeline": timeline }))?;
+            let release = back.is_some() && has_process(&session);
+            put_line(
+                json!({ "session": session, "handBack": back, "release": release, "timeline": timeline }),
+            )?;
             return Ok(ExitCode::SUCCESS);
         }
         let style = style(Reasoning::Folded);
-        put_line(session_detail(&session, back.as_ref().map(|back| back.line.as_str()), now(), &style))?;
+        let back = back.map(|back| back.typed(&session));
+        put_line(session_detail(&session, back.as_deref(), now(), &style))?;
         let mut renderer = Renderer::new(style);
         pages(&mut client, session.session_id, false, |_, event| {
             match &event.body {
@@ -58,6 +63,25 @@ pub(super) struct HandBack {
     cwd: String,
     command: String,
     pub(super) line: String,
+}
+
+impl HandBack {
+    /// What a person types to get there. As long as a process of ours holds the conversation, the agent's own command would be
+    /// refused, or would begin another branch of it.
+    fn typed(self, session: &SessionInfo) -> String {
+        match has_process(session) {
+            true => format!("longshore release {}", short_id(session.session_id)),
+            false => self.line,
+        }
+    }
+}
+
+/// Whether an agent's process of ours holds the conversation.
+fn has_process(session: &SessionInfo) -> bool {
+    match session.activity {
+        Activity::Starting | Activity::Working | Activity::Waiting | Activity::Idle => true,
+        Activity::Sleeping | Activity::Closed => false,
+    }
 }
 
 /// A hub that cannot say shows the session all the same.

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use clap::Args;
 use longshore_facades::App;
 use longshore_facades::auth::{Owner, Token};
-use longshore_facades::tls::Tls;
 use longshore_model::time::Timestamp;
 use longshore_session::Hub;
 use tokio::signal::unix::{SignalKind, signal};
@@ -17,12 +16,12 @@ use tracing::{info, warn};
 
 use super::exit::Fault;
 use super::house::{self, House, Keep};
+use super::link;
 use super::listen::{self, Listen, Place};
 use super::reach::{self, Running};
-use super::terminal::{now, put_line, style};
-use super::{link, pair};
+use super::terminal::{now, put_line};
+use super::welcome::{Links, welcome};
 use crate::config::{Config, Places};
-use crate::render::Show;
 
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
@@ -65,7 +64,11 @@ impl Up {
         let running = house.announce()?;
         let told = match as_json {
             true => serde_json::to_string(&running)?,
-            false => welcome(&house.place, house.tls.as_ref(), &house.app),
+            false => {
+                let said =
+                    welcome(&running, &links(&house.place, &house.app), "Ctrl-C here, or longshore down");
+                format!("longshore is up at {}\n{said}", running.url)
+            }
         };
         // A hub whose words nobody reads serves all the same.
         let _ = put_line(told);
@@ -99,13 +102,18 @@ async fn detach(as_json: bool) -> Result<ExitCode> {
         put_line(serde_json::to_string(&running)?)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut told = format!("longshore is up at {}, in the background\n", running.url);
-    if std::io::stdout().is_terminal()
-        && let Some(link) = link::sign_in(&mut client).await
-    {
-        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
-    }
-    put_line(told + "  stop it   longshore down")?;
+    let links = match std::io::stdout().is_terminal() {
+        true => Links {
+            browser: link::sign_in(&mut client).await,
+            phone: match running.others.is_empty() {
+                true => None,
+                false => link::pairing(&mut client).await,
+            },
+        },
+        false => Links::default(),
+    };
+    let said = welcome(&running, &links, "longshore down");
+    put_line(format_args!("longshore is up at {}, in the background\n{said}", running.url))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -120,29 +128,15 @@ pub(super) fn start_logging() {
         .init();
 }
 
-fn welcome(place: &Place, tls: Option<&Tls>, app: &App) -> String {
-    let mut told = format!("longshore is up at {}\n", place.url);
-    // A link that opens the hub is for a person who sits there, and for no file.
-    let code = std::io::stdout().is_terminal().then(|| app.first_code()).flatten();
-    if let Some(code) = code {
-        let link = link::entering(&place.url, &code);
-        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
+/// The links of a hub that is this process.
+fn links(place: &Place, app: &App) -> Links {
+    if !std::io::stdout().is_terminal() {
+        return Links::default();
     }
-    if let Some(public) = place.public() {
-        told += &format!("  others    {public}   (a phone: scan this, or later longshore pair)\n");
-        for also in &place.others[1..] {
-            told += &format!("            {also}\n");
-        }
-        let link = std::io::stdout().is_terminal().then(|| app.first_link(public)).flatten();
-        if let Some(picture) = link.and_then(|link| pair::drawn(&link, style(Show::Hidden).color)) {
-            told += &format!("{picture}\n");
-        }
+    Links {
+        browser: app.first_code().map(|code| link::entering(&place.url, &code)),
+        phone: place.public().and_then(|public| app.first_link(public)),
     }
-    if let Some(authority) = tls.and_then(|tls| tls.authority.as_ref()) {
-        told += &format!("  trust     {}/ca.pem, SHA-256 {}\n", place.url, authority.fingerprint);
-    }
-    told += "  try it    longshore run codex \"what is in this folder?\"\n  ";
-    told + "stop it   Ctrl-C here, or longshore down"
 }
 
 /// Resolves at the first SIGINT or SIGTERM.

@@ -53,6 +53,9 @@ struct Row {
     not_played: Option<String>,
     /// Whether it was compared with a recording.
     compared: bool,
+    /// Whether it could be played if somebody said how.
+    #[serde(skip)]
+    left_out: bool,
     #[serde(skip)]
     shape: Option<Shape>,
     #[serde(skip)]
@@ -98,7 +101,7 @@ impl Verify {
             write(path, &found, &rows)?;
         }
         let result = Tally::of(&rows);
-        if self.scenarios.is_empty() && self.expect.is_none() && result.played > 0 {
+        if self.scenarios.is_empty() && self.expect.is_none() && result.left_out == 0 {
             let verified = Verified {
                 version: found.version.clone(),
                 at: now(),
@@ -184,8 +187,10 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
         let set = AgentSettings { env: offline.env, ..settings.clone() };
         info = Versions::default().describe(agent, &set, &around).await;
     }
-    let install = format!("install it with `{}`", info.install);
-    let missing = || Fault::not_found(format!("{} is not installed", info.title), install);
+    let missing = || {
+        let why = info.remark.as_ref().map(|remark| format!(": {remark}")).unwrap_or_default();
+        Fault::not_found(format!("{} is not set up{why}", info.title), info.install.clone())
+    };
     let found = Found::new(agent.clone(), &info, settings, around).ok_or_else(missing)?;
     places.make_data()?;
     Ok((found, places.data.join("trials")))
@@ -209,11 +214,14 @@ async fn play(
         differs: Vec::new(),
         not_played: broken.map(str::to_owned),
         compared: recorded.is_some_and(|recorded| recorded.scenarios.contains_key(&scenario.name)),
+        left_out: false,
         shape: None,
         version: None,
     };
     if row.not_played.is_none() {
-        row.not_played = found.why_not(scenario).map(|why| why.to_string());
+        let why = found.why_not(scenario);
+        row.left_out = why == Some(WhyNot::NoModel);
+        row.not_played = why.map(|why| why.to_string());
     }
     if row.not_played.is_some() {
         row.compared = false;
@@ -266,6 +274,7 @@ fn not_played(found: &Found, rows: &[Row]) -> String {
 /// What all of it comes to.
 struct Tally<'a> {
     played: usize,
+    left_out: usize,
     compared: usize,
     differ: Vec<&'a str>,
 }
@@ -275,6 +284,7 @@ impl<'a> Tally<'a> {
         let differ = rows.iter().filter(|row| row.ok == Some(false));
         Self {
             played: rows.iter().filter(|row| row.ok.is_some()).count(),
+            left_out: rows.iter().filter(|row| row.left_out).count(),
             compared: rows.iter().filter(|row| row.ok.is_some() && row.compared).count(),
             differ: differ.map(|row| row.scenario.as_str()).collect(),
         }
@@ -282,11 +292,11 @@ impl<'a> Tally<'a> {
 
     /// What was not tried is not good.
     fn is_good(&self) -> bool {
-        self.played > 0 && self.differ.is_empty()
+        self.played > 0 && self.left_out == 0 && self.differ.is_empty()
     }
 
     fn summary(&self, found: &Found, seconds: f64) -> String {
-        let Self { played, compared, differ } = self;
+        let Self { played, left_out, compared, differ } = self;
         let agent = found.agent.name();
         match (differ.first(), played - compared) {
             (_, _) if *played == 0 => format!("nothing was played: nothing is known of {agent}"),
@@ -295,6 +305,10 @@ impl<'a> Tally<'a> {
                  `longshore record {agent} {first}` keeps the wire, to be looked at or sent with a report",
                 differ.len(),
             ),
+            (None, _) if *left_out > 0 => {
+                let all = played + left_out;
+                format!("{played} of {all} played in {seconds:.0} s: {agent} is not verified by that")
+            }
             (None, 0) => format!("{played} played in {seconds:.0} s, all as recorded"),
             (None, _) if *compared == 0 => {
                 format!(

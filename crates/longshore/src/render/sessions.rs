@@ -82,8 +82,8 @@ pub fn sessions_tsv(sessions: &[SessionInfo]) -> String {
     sessions.iter().map(row).collect()
 }
 
-/// All there is to say of one session. `hand_back` goes on with it in the agent's own terminal; it is not wrapped, so that
-/// it can be copied.
+/// All there is to say of one session. `hand_back` is what leads to the agent's own terminal; it is not wrapped, so that it can
+/// be copied.
 pub fn session_detail(
     session: &SessionInfo,
     hand_back: Option<&str>,

@@ -62,6 +62,10 @@ impl Fields {
             Ok(_) | Err(_) => Map::new(),
         };
         let is = fields.remove("is").and_then(|is| is.as_str().map(str::to_owned)).unwrap_or_default();
+        // What a turn had used until it was stopped is told before the stop or not at all, by luck.
+        if fields.get("outcome").is_some_and(|outcome| outcome == "interrupted") {
+            fields.retain(|name, _| name != "usage" && name != "cost");
+        }
         Self { is, fields }
     }
 
@@ -155,6 +159,18 @@ mod tests {
                 "message `Done.`: text `Not done.` instead of Done.",
             ]
         );
+    }
+
+    #[test]
+    fn what_a_stopped_turn_had_used_is_not_compared() {
+        let end = |outcome, usage| Thing::Turn { outcome, error: None, says: None, usage, cost: usage };
+        for (outcome, differ) in [(TurnOutcome::Interrupted, 0), (TurnOutcome::Completed, 2)] {
+            assert_eq!(
+                differences(&[end(outcome, true)], &[end(outcome, false)]).len(),
+                differ,
+                "{outcome:?}"
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`stage`] | a private place in which one agent plays one scenario |
 //! | `play` | the playing of it |
 //! | `guess` | how the model of an agent has it do things of which nothing is known |
+//! | `program` | agents of the settings that are known by their programs |
 //! | [`shape`] | what a session's timeline comes to, without what differs from run to run |
 //! | [`differs`] | two shapes, and what differs in words |
 //! | [`recorded`] | what each agent did when Longshore was tested with it: `recorded/` |
@@ -15,6 +16,7 @@
 pub mod differs;
 mod guess;
 mod play;
+mod program;
 pub mod recorded;
 pub mod set;
 pub mod shape;

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use serde::Deserialize;
 
@@ -37,20 +36,11 @@ const RECORDED: [(&str, &str); 12] = [
     ("qwen", include_str!("recorded/qwen.json")),
 ];
 
-/// Those of them that are not built in: agents of the settings that speak ACP, by the names of their programs.
-const OF_SETTINGS: [&str; 2] = ["claude-agent-acp", "qwen"];
-
 impl Recorded {
     /// What this program knows of an agent.
     pub fn of(agent: &str) -> Option<Self> {
         let (_, text) = RECORDED.iter().find(|(name, _)| *name == agent)?;
         Self::parse(text).ok()
-    }
-
-    /// What this program knows of an agent of the settings that speaks ACP, by its program.
-    pub fn of_program(path: &Path) -> Option<Self> {
-        let name = path.file_stem()?.to_str()?;
-        OF_SETTINGS.contains(&name).then(|| Self::of(name)).flatten()
     }
 
     /// Reads such a file.
@@ -84,7 +74,10 @@ impl Recorded {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
+    use crate::scenario::program::Program;
 
     #[test]
     fn every_file_can_be_read_and_knows_every_scenario_that_its_agent_can_play() {
@@ -94,7 +87,7 @@ mod tests {
             assert_eq!(recorded.agent, agent);
             let names: Vec<&str> = recorded.scenarios.keys().map(String::as_str).collect();
             let known = agents.iter().find(|known| known.name() == agent).map(|known| known.capabilities());
-            assert_eq!(known.is_none(), OF_SETTINGS.contains(&agent), "{agent}");
+            assert_eq!(known.is_none(), Program::of(Path::new(agent)).is_some(), "{agent}");
             let can =
                 known.unwrap_or_else(|| longshore_drivers::acp::Row::named(agent, agent).capabilities());
             let playable =

@@ -24,6 +24,7 @@ use tokio::sync::oneshot;
 
 use super::guess;
 use super::play::Talk;
+use super::program::Program;
 use super::recorded::Recorded;
 use super::set::Scenario;
 use super::shape::{RECORDED_WORK, Shape, shape_of};
@@ -106,23 +107,29 @@ impl Found {
         self.offline(Place { folder: Path::new("/"), model: "" }).is_some()
     }
 
-    /// How it runs on a scripted model: as is known of it, or as the settings say.
+    /// How it runs on a scripted model: as is known of it, and as the settings say.
     fn offline(&self, place: Place<'_>) -> Option<Offline> {
-        let told = self.settings.verify_env.iter();
-        let told = told.map(|(name, value)| (name.clone(), value.replace(MODEL_URL, place.model)));
-        match self.agent.offline(place) {
-            Some(mut known) => {
-                known.env.extend(told);
-                Some(known)
-            }
-            None if self.settings.verify_env.is_empty() => None,
-            None => Some(Offline {
+        let at_model = |(name, value): (&str, &str)| (name.to_owned(), value.replace(MODEL_URL, place.model));
+        let told = self.settings.verify_env.iter().map(|(name, value)| at_model((name, value)));
+        let program = self.program().map_or(&[][..], |program| program.env);
+        let mut offline = match self.agent.offline(place) {
+            Some(offline) => offline,
+            None if self.settings.verify_env.is_empty() && program.is_empty() => return None,
+            None => Offline {
                 arguments: self.settings.args.clone(),
-                env: told.collect(),
+                env: program.iter().copied().map(at_model).collect(),
                 files: Vec::new(),
                 calls: guess::CALLS,
-            }),
-        }
+            },
+        };
+        offline.env.extend(told);
+        Some(offline)
+    }
+
+    /// What is known of it by its program, if it is one of the settings that speaks ACP.
+    fn program(&self) -> Option<&'static Program> {
+        let speaks_acp = self.settings.driver.as_deref() == Some("acp");
+        speaks_acp.then(|| Program::of(&self.path)).flatten()
     }
 
     /// What it did when it was recorded, or what another agent did of which this is a version: one of the settings speaks as
@@ -130,7 +137,7 @@ impl Found {
     pub fn recorded(&self) -> Option<Recorded> {
         match self.settings.driver.as_deref() {
             None => Recorded::of(self.agent.name()),
-            Some("acp") => Recorded::of_program(&self.path),
+            Some("acp") => self.program().and_then(Program::recorded),
             Some(driver) => Recorded::of(driver),
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use longshore::scenario::{Found, MODEL_URL};
+use longshore::scenario::Found;
 use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
 use longshore_drivers::offline::{Offline, Place};
 use longshore_drivers::table;
@@ -98,28 +98,17 @@ pub(super) async fn found(name: &str) -> Found {
         // It is there once somebody has said where a model is.
         "react" => {
             let path = Some(env!("CARGO_BIN_EXE_longshore").into());
-            AgentSettings { path, env: in_place(&[("OPENAI_API_KEY", "none")]), ..AgentSettings::default() }
+            let env = [("OPENAI_API_KEY".to_owned(), "none".to_owned())].into();
+            AgentSettings { path, env, ..AgentSettings::default() }
         }
-        "claude-agent-acp" => {
-            let model = [("ANTHROPIC_BASE_URL", MODEL_URL), ("ANTHROPIC_API_KEY", "none")];
-            AgentSettings { verify_env: in_place(&model), ..speaks_acp(name, &[]) }
-        }
-        "qwen" => {
-            let url = format!("{MODEL_URL}/v1");
-            let model =
-                [("OPENAI_BASE_URL", url.as_str()), ("OPENAI_API_KEY", "none"), ("OPENAI_MODEL", "scripted")];
-            AgentSettings { verify_env: in_place(&model), ..speaks_acp(name, &["--acp"]) }
-        }
+        "claude-agent-acp" => speaks_acp(name, &[]),
+        "qwen" => speaks_acp(name, &["--acp"]),
         _ => AgentSettings::default(),
     };
     let agents = table::all(&[(name.to_owned(), settings.clone())].into()).unwrap();
     let agent = agents.into_iter().find(|agent| agent.name() == name).unwrap();
     let info = Versions::default().describe(&agent, &settings, &around).await;
     Found::new(agent, &info, settings, around).unwrap()
-}
-
-fn in_place(vars: &[(&str, &str)]) -> BTreeMap<String, String> {
-    vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }
 
 /// An agent of the settings that speaks ACP.

@@ -1,5 +1,7 @@
 //! What a person approves is what will happen: with the real agents, of every version that is pinned.
 
+use std::process::Stdio;
+
 use longshore_model::approval::Subject;
 use longshore_model::capability::Mode;
 use longshore_model::info::OpenApproval;
@@ -7,7 +9,7 @@ use longshore_model::item::FileChange;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, Talk};
+use super::rig::{Rig, Talk, WITHIN, until};
 use super::story::{CLAUDE, CLAUDE_AGENT_ACP, CLAUDE_CODE_ACP, CLAUDE_NEXT, Cast, QWEN, steps};
 
 const CART: &str = "def total(prices, discount):\n    return sum(prices) + discount\n";
@@ -86,6 +88,47 @@ async fn a_newer_claude_over_acp_shows_the_lines_that_it_will_change() {
 #[tokio::test]
 async fn qwen_shows_the_lines_that_it_will_change() {
     sees_the_change(&QWEN, qwen_edits).await;
+}
+
+#[tokio::test]
+async fn what_qwen_does_is_printed_by_its_name_and_a_change_once_before_and_once_after() {
+    let rig = Rig::with(json!([])).await;
+    let path = rig.work().join("cart.py");
+    std::fs::write(&path, CART).unwrap();
+    let [read, edit] = qwen_edits(path.to_str().unwrap());
+    let run = (QWEN.run)("echo heron > made.txt");
+    let story = json!([{ "do": [read] }, { "do": [edit] }, { "do": [run] }, { "do": [{ "say": "Done." }] }]);
+    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    let mut talk = rig.open_with(QWEN.name, "ask").await;
+    let mut watching = rig.longshore();
+    let watching = watching.args(["prompt", "-", "mend it"]).stdout(Stdio::piped()).spawn().unwrap();
+    for count in 1..=2 {
+        let asked = talk.until_asked(count).await;
+        talk.decide(asked.last().unwrap(), "allow_once").await.unwrap();
+    }
+    let ended =
+        tokio::time::timeout(WITHIN, watching.wait_with_output()).await.expect("it did not end").unwrap();
+    let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
+    assert!(ended.status.success(), "{shown}");
+    assert_eq!(shown.matches("return sum(prices) - discount").count(), 2, "{shown}");
+    assert!(shown.contains("Run  echo heron"), "{shown}");
+    for stands_in in ["Terminal", "Preparing", "● tool", "A tool"] {
+        assert!(!shown.contains(stands_in), "{stands_in}: {shown}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_stopped_command_was_for_is_not_taken_for_its_output() {
+    let wait = json!({ "command": "touch began; sleep 100", "description": "look for the heron" });
+    let rig = Rig::with(steps(json!([{ "do": [{ "call": "Bash", "args": wait }] }]))).await;
+    let mut talk = rig.open_with(CLAUDE_AGENT_ACP.name, "full").await;
+    let turn = talk.prompt("wait").await;
+    let began = rig.work().join("began");
+    until("the command runs", || began.exists()).await;
+    talk.call("interrupt", json!({})).await.unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Interrupted, "{}", talk.story());
+    let tools = talk.tools();
+    assert!(tools.len() == 1 && !tools[0].0.contains("heron"), "{tools:?}");
 }
 
 /// While it plans, it asks a person before it does anything.

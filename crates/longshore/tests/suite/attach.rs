@@ -7,134 +7,10 @@ use longshore_model::capability::Mode;
 use longshore_model::event::Body;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::json;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 
 use super::rig::{Rig, Talk, WITHIN};
-
-/// A terminal with `attach` in it.
-struct Terminal {
-    terminal: pty_process::Pty,
-    attach: tokio::process::Child,
-    shown: String,
-    /// How much of it was looked at.
-    seen: usize,
-}
-
-impl Terminal {
-    fn attach(rig: &Rig) -> Self {
-        let (terminal, inside) = pty_process::open().unwrap();
-        terminal.resize(pty_process::Size::new(40, 100)).unwrap();
-        let plain = rig.longshore();
-        let plain = plain.as_std();
-        let variables = plain.get_envs().filter_map(|(name, value)| Some((name, value?)));
-        let command = pty_process::Command::new(env!("CARGO_BIN_EXE_longshore")).env_clear().envs(variables);
-        let command = command.env("TERM", "xterm-256color").env("NO_COLOR", "1").current_dir(rig.work());
-        let attach = command.arg("attach").kill_on_drop(true).spawn(inside).unwrap();
-        Self { terminal, attach, shown: String::new(), seen: 0 }
-    }
-
-    async fn press(&mut self, keys: &str) {
-        self.terminal.write_all(keys.as_bytes()).await.unwrap();
-    }
-
-    /// Reads until these words are shown, after those that were waited for before.
-    async fn until(&mut self, words: &str) {
-        let reading = async {
-            loop {
-                if let Some(at) = self.shown[self.seen..].find(words) {
-                    self.seen += at + words.len();
-                    return true;
-                }
-                let mut bytes = [0; 4096];
-                match self.terminal.read(&mut bytes).await {
-                    Ok(read @ 1..) => self.shown.push_str(&String::from_utf8_lossy(&bytes[..read])),
-                    _ => return false,
-                }
-            }
-        };
-        let found = tokio::time::timeout(WITHIN, reading).await.unwrap_or(false);
-        assert!(found, "`{words}` was never shown:\n{}", self.shown);
-    }
-
-    /// The rows that a person sees now.
-    fn rows(&self) -> Vec<String> {
-        let mut glass = Glass::default();
-        glass.show(&self.shown);
-        let rows = glass.rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned());
-        rows.filter(|row| !row.is_empty()).collect()
-    }
-
-    async fn ends(mut self) -> (Option<i32>, String) {
-        let mut bytes = [0; 4096];
-        let draining = async {
-            // The terminal reports an error when the program has ended.
-            while let Ok(read @ 1..) = self.terminal.read(&mut bytes).await {
-                self.shown.push_str(&String::from_utf8_lossy(&bytes[..read]));
-            }
-        };
-        if tokio::time::timeout(WITHIN, draining).await.is_err() {
-            panic!("it did not end:\n{}", self.shown);
-        }
-        let status = tokio::time::timeout(WITHIN, self.attach.wait()).await.unwrap().unwrap();
-        (status.code(), self.shown)
-    }
-}
-
-/// What a terminal shows of what it is sent, as far as we and the input line use one.
-#[derive(Default)]
-struct Glass {
-    rows: Vec<Vec<char>>,
-    row: usize,
-    column: usize,
-}
-
-impl Glass {
-    fn show(&mut self, text: &str) {
-        let mut rest = text.chars();
-        while let Some(next) = rest.next() {
-            if self.rows.len() <= self.row {
-                self.rows.resize(self.row + 1, Vec::new());
-            }
-            match next {
-                '\r' => self.column = 0,
-                '\n' => self.row += 1,
-                '\u{7}' => {}
-                '\u{1b}' => self.command(&mut rest),
-                plain => {
-                    let row = &mut self.rows[self.row];
-                    row.resize(row.len().max(self.column + 1), ' ');
-                    row[self.column] = plain;
-                    self.column += 1;
-                }
-            }
-        }
-    }
-
-    fn command(&mut self, rest: &mut std::str::Chars<'_>) {
-        assert_eq!(rest.next(), Some('['), "a sequence of another kind");
-        let mut code = String::new();
-        let end = loop {
-            match rest.next() {
-                Some(end) if end.is_ascii_alphabetic() => break end,
-                Some(part) => code.push(part),
-                None => return,
-            }
-        };
-        let count = code.parse::<usize>().unwrap_or(1).max(1);
-        match end {
-            'A' => self.row = self.row.saturating_sub(count),
-            'C' => self.column += count,
-            'J' => {
-                self.rows.truncate(self.row + 1);
-                self.rows[self.row].truncate(self.column);
-            }
-            'K' if code == "2" => self.rows[self.row].clear(),
-            'K' => self.rows[self.row].truncate(self.column),
-            'm' | 'h' | 'l' => {}
-            other => panic!("nobody knows {other} in {code}"),
-        }
-    }
-}
+use super::terminal::{Terminal, rows_of};
 
 fn prompts(talk: &Talk) -> Vec<String> {
     let said = talk.events.iter().filter(|event| matches!(event.body, Body::UserMessage { .. }));
@@ -151,7 +27,7 @@ async fn what_is_typed_while_the_agent_talks_stands_until_it_is_sent_and_stands_
     .await;
     let mut talk = rig.talk("full", "hello").await;
     talk.until_turn_ends_somehow().await;
-    let mut person = Terminal::attach(&rig);
+    let mut person = Terminal::with(&rig, &["attach"], &[]);
     person.until("Nothing yet.").await;
     person.until("/help").await;
     person.press("talk to me\r").await;
@@ -174,10 +50,8 @@ async fn what_is_typed_while_the_agent_talks_stands_until_it_is_sent_and_stands_
     assert_eq!(code, Some(0), "{shown}");
     talk.until("three prompts", |talk| prompts(talk).len() == 3).await;
     assert_eq!(prompts(&talk), ["hello", "talk to me", "half typed words now"]);
-    let mut glass = Glass::default();
-    glass.show(&shown);
-    let rows: Vec<String> = glass.rows.iter().map(|row| row.iter().collect::<String>()).collect();
-    let once = rows.iter().filter(|row| row.trim_end() == "> talk to me").count();
+    let rows = rows_of(&shown);
+    let once = rows.iter().filter(|row| *row == "> talk to me").count();
     assert_eq!(once, 1, "{rows:#?}");
 }
 
@@ -190,7 +64,7 @@ async fn keys_and_commands_stop_change_the_mode_deny_with_a_reason_and_remember(
     ]))
     .await;
     let mut talk = rig.open("ask").await;
-    let mut person = Terminal::attach(&rig);
+    let mut person = Terminal::with(&rig, &["attach"], &[]);
     person.until("/help").await;
     person.press("first line\u{1b}\rsecond\\\rthird\r").await;
     person.until("Writing").await;
@@ -237,7 +111,7 @@ async fn what_was_begun_before_an_approval_came_up_is_a_prompt_and_no_answer() {
     ]))
     .await;
     let mut talk = rig.open("ask").await;
-    let mut person = Terminal::attach(&rig);
+    let mut person = Terminal::with(&rig, &["attach"], &[]);
     person.until("/help").await;
     person.press("make it\r").await;
     person.until("Writing").await;
@@ -261,7 +135,7 @@ async fn words_that_steer_a_turn_stand_on_the_screen() {
     ]))
     .await;
     let mut talk = rig.open("full").await;
-    let mut person = Terminal::attach(&rig);
+    let mut person = Terminal::with(&rig, &["attach"], &[]);
     person.until("/help").await;
     person.press("talk to me\r").await;
     person.until("Writing").await;
@@ -272,11 +146,9 @@ async fn words_that_steer_a_turn_stand_on_the_screen() {
     person.press("\u{4}").await;
     let (_, shown) = person.ends().await;
     assert!(!shown.contains("queued"), "it was heard at once: {shown}");
-    let mut glass = Glass::default();
-    glass.show(&shown);
-    let rows: Vec<String> = glass.rows.iter().map(|row| row.iter().collect::<String>()).collect();
+    let rows = rows_of(&shown);
     for words in ["> talk to me", "> mind the gap"] {
-        assert_eq!(rows.iter().filter(|row| row.trim_end() == words).count(), 1, "{words}: {rows:#?}");
+        assert_eq!(rows.iter().filter(|row| *row == words).count(), 1, "{words}: {rows:#?}");
     }
 }
 

@@ -1,25 +1,13 @@
 //! The verbs, as a person or a script types them.
 
-use std::process::{Output, Stdio};
+use std::process::Stdio;
 
 use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
 use super::rig::{Rig, WITHIN, codex};
-
-async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
-    let running = rig.longshore().args(arguments).output();
-    tokio::time::timeout(WITHIN, running).await.expect("it did not end").unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+use super::verbs::{err, longshore, out};
 
 #[tokio::test]
 async fn a_run_shows_the_turn_and_ends_with_its_figures() {
@@ -71,6 +59,25 @@ async fn a_failed_turn_is_exit_code_1() {
     let run = longshore(&rig, &["run", "codex", "hi", "--mode", "full"]).await;
     assert_eq!(run.status.code(), Some(1), "{}", out(&run));
     assert!(out(&run).contains("no such thing"));
+}
+
+#[tokio::test]
+async fn a_codex_that_refuses_its_own_settings_says_which() {
+    let rig = Rig::with(json!([])).await;
+    let config = rig.folder.path().join("codex/config.toml");
+    let before = std::fs::read_to_string(&config).unwrap();
+    let rest = before.lines().filter(|line| !line.starts_with("approval_policy"));
+    let settings = ["approval_policy = \"untrusted\""].into_iter().chain(rest).collect::<Vec<_>>().join("\n");
+    std::fs::write(&config, settings).unwrap();
+    let run = longshore(&rig, &["run", "codex", "hi"]).await;
+    let told = format!("{}{}", out(&run), err(&run));
+    assert_eq!(run.status.code(), Some(1), "{told}");
+    let words = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    let why = "approval_policy = \"untrusted\" is no longer supported; remove this setting";
+    assert!(words.contains(why), "{told}");
+    let first =
+        told.lines().find(|line| line.contains("could not be started")).unwrap_or_else(|| panic!("{told}"));
+    assert!(!first.contains("<unknown>"), "{first}");
 }
 
 #[tokio::test]

@@ -234,6 +234,16 @@ async fn the_owners_token_is_told_to_nobody_but_the_hub_that_knows_it() {
     let told = String::from_utf8_lossy(&asked.stderr).into_owned();
     assert!(asked.status.code() == Some(6) && told.contains("another hub listens at"), "{told}");
     assert!(told.contains("LONGSHORE_HOME"), "{told}");
+
+    // Neither of them is ended by `down`, and no `up` helps as long as they are there.
+    let (stranger, _) = pretender("hello").await;
+    for (bind, fix) in [(at, "fix: `LONGSHORE_HOME`"), (stranger.as_str(), "fix: another program")] {
+        let doctor = home.longshore(&["doctor"]).env("LONGSHORE_BIND", bind).output();
+        let doctor = tokio::time::timeout(WITHIN, doctor).await.expect("it did not end").unwrap();
+        let told = String::from_utf8_lossy(&doctor.stdout).into_owned();
+        assert_eq!(doctor.status.code(), Some(1), "{told}");
+        assert!(told.contains(fix) && told.contains("--bind") && !told.contains("longshore down"), "{told}");
+    }
 }
 
 /// As another program of the same user would. Root reads everything, so that there it is somebody else's hub.

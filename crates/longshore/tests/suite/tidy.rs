@@ -238,6 +238,14 @@ fn no_test_file_is_forgotten() {
 
 /// A fresh clone on a machine without Node must still come to a program; its page says what is missing.
 #[test]
+fn what_make_builds_has_no_line_tables() {
+    let workspace: toml::Table = read("Cargo.toml").parse().unwrap();
+    let release = &workspace["profile"]["release"];
+    let strips = release.get("strip").and_then(toml::Value::as_str);
+    assert_eq!(strips, Some("debuginfo"), "they are most of the file; names are enough for a backtrace");
+}
+
+#[test]
 fn without_node_make_leaves_the_web_app_out() {
     let tools = tempfile::tempdir().unwrap();
     let known = std::env::var_os("PATH").unwrap();

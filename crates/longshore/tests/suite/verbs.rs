@@ -5,15 +5,17 @@ use std::process::{Output, Stdio};
 use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Child;
 
-use super::rig::{Rig, WITHIN};
+use super::rig::{Rig, Talk, WITHIN};
+use super::story::steps;
 
-async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
+pub(super) async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
     told(rig, arguments, "", &[]).await
 }
 
 /// A verb with something in its stdin, and more in its surroundings.
-async fn told(rig: &Rig, arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
+pub(super) async fn told(rig: &Rig, arguments: &[&str], input: &str, env: &[(&str, &str)]) -> Output {
     let mut command = rig.longshore();
     command.args(arguments).envs(env.iter().copied()).stdin(Stdio::piped());
     let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -24,20 +26,20 @@ async fn told(rig: &Rig, arguments: &[&str], input: &str, env: &[(&str, &str)]) 
     tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
 }
 
-fn out(output: &Output) -> String {
+pub(super) fn out(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-fn err(output: &Output) -> String {
+pub(super) fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-fn json_of(output: &Output) -> Value {
+pub(super) fn json_of(output: &Output) -> Value {
     serde_json::from_str(&out(output)).unwrap_or_else(|_| panic!("{}{}", out(output), err(output)))
 }
 
 /// How the hub answers to a pairing code.
-async fn consumed(url: &str, body: &str) -> u16 {
+pub(super) async fn consumed(url: &str, body: &str) -> u16 {
     let host = url.strip_prefix("http://").unwrap();
     let mut tcp = tokio::net::TcpStream::connect(host).await.unwrap();
     let request = format!(
@@ -51,12 +53,12 @@ async fn consumed(url: &str, body: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// The one port on which a hub that is started by the way listens.
-const ANYWHERE: (&str, &str) = ("LONGSHORE_BIND", "127.0.0.1:0");
+/// Where a hub that is started by the way listens.
+pub(super) const ANYWHERE: (&str, &str) = ("LONGSHORE_BIND", "127.0.0.1:0");
 
 #[tokio::test]
 async fn every_verb_that_needs_the_hub_starts_it_and_says_so_in_one_line() {
-    // Whatever else the agent asks its model, these prompts are answered with these words.
+    // The doctor starts every agent, and some ask the model something of their own then.
     let script = json!([
         { "when": { "contains": "more" }, "do": [{ "say": "Again." }], "repeat": "forever" },
         { "do": [{ "say": "Hello." }], "repeat": "forever" },
@@ -271,6 +273,41 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
     .await;
     let mut talk = rig.talk("full", "run it").await;
     talk.until_event("the command runs", |event| event.text().contains("begin")).await;
+    let watching = watch(&rig, &mut talk).await;
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    let shown = shown(watching).await;
+    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}
+
+#[tokio::test]
+async fn a_tool_that_began_long_before_anybody_watched_has_its_name_as_well() {
+    let until = |file: &str| format!("while [ ! -e {file} ]; do sleep 0.1; done");
+    let run = |cmd: String, within: u32| json!({ "call": "exec_command", "args": { "cmd": cmd, "yield_time_ms": within } });
+    let mut talks: Vec<Value> = (0..130).map(|at| json!({ "say": format!("Word {at}.") })).collect();
+    talks.push(run(until("go"), 30_000));
+    let rig = Rig::with(json!([
+        // Codex goes on while this one runs.
+        { "do": [run(format!("echo begin; {}; echo end", until("go")), 250)] },
+        { "do": talks },
+        { "do": [{ "say": "First." }] },
+        { "do": [run(until("seen"), 30_000)] },
+        { "do": [{ "say": "Second." }] },
+    ]))
+    .await;
+    let mut talk = rig.talk("full", "run it").await;
+    let is_last =
+        |event: &Event| matches!(event.body, Body::MessageDone { .. }) && event.text() == "Word 129.";
+    talk.until_event("all of it was said", is_last).await;
+    let watching = watch(&rig, &mut talk).await;
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    talk.until("the first command ends", |talk| talk.tools()[0].1.is_some()).await;
+    std::fs::write(rig.work().join("seen"), "").unwrap();
+    let shown = shown(watching).await;
+    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+}
+
+/// Says something while a turn runs, and watches.
+async fn watch(rig: &Rig, talk: &mut Talk) -> Child {
     let mut watching = rig.longshore();
     let watching = watching.args(["prompt", "-", "and then"]).stdout(Stdio::piped()).spawn().unwrap();
     talk.until_event(
@@ -278,19 +315,38 @@ async fn a_tool_that_began_before_anybody_watched_has_its_name_at_its_end() {
         |event| matches!(event.body, Body::PromptQueued { .. } if event.text() == "and then"),
     )
     .await;
-    std::fs::write(rig.work().join("go"), "").unwrap();
-    let ended = tokio::time::timeout(WITHIN, watching.wait_with_output()).await.unwrap().unwrap();
-    let shown = String::from_utf8_lossy(&ended.stdout).into_owned();
-    assert!(shown.contains("Run  echo begin") && !shown.contains("A tool"), "{shown}");
+    watching
+}
+
+/// What was shown, once that has ended.
+async fn shown(watching: Child) -> String {
+    out(&tokio::time::timeout(WITHIN, watching.wait_with_output()).await.expect("it did not end").unwrap())
 }
 
 #[tokio::test]
 async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
     let rig = Rig::with(json!([{ "do": [{ "say": "Remember heron." }] }])).await;
     assert!(longshore(&rig, &["run", "codex", "a word", "--mode", "full"]).await.status.success());
-    let released = longshore(&rig, &["release", "-"]).await;
+    // What `show` says is what works: as long as our process holds the conversation, Codex refuses its own command.
+    let hand_back = async || {
+        let shown = out(&longshore(&rig, &["show"]).await);
+        let line = shown.lines().find_map(|line| line.strip_prefix("hand back "));
+        line.unwrap_or_else(|| panic!("no way back: {shown}")).to_owned()
+    };
+    let first = hand_back().await;
+    let words: Vec<&str> = first.strip_prefix("longshore ").expect(&first).split(' ').collect();
+    let shown = json_of(&longshore(&rig, &["show", "--json"]).await);
+    assert_eq!((words[0], &shown["release"]), ("release", &json!(true)), "{shown}");
+    let released = longshore(&rig, &words).await;
+    let line = shown["handBack"]["line"].as_str().unwrap();
+    assert_eq!(hand_back().await, line);
+    assert_eq!(json_of(&longshore(&rig, &["show", "--json"]).await)["release"], false);
     let told = out(&released);
     assert!(told.contains("released") && told.contains("codex resume"), "{told}{}", err(&released));
+    for (status, listed) in [("idle", 0), ("asleep", 1)] {
+        let rows = json_of(&longshore(&rig, &["ls", "--status", status, "--json"]).await);
+        assert_eq!(rows["sessions"].as_array().unwrap().len(), listed, "{status}: the words of the list");
+    }
     let nothing = longshore(&rig, &["resume", "-"]).await;
     assert_eq!(nothing.status.code(), Some(5), "{}", err(&nothing));
     assert!(out(&longshore(&rig, &["resume", "--all"]).await).contains("no session was interrupted"));
@@ -328,7 +384,7 @@ async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes
         command.args(["prompt", &id, words]).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     };
-    let ended = async |running: tokio::process::Child| {
+    let ended = async |running: Child| {
         tokio::time::timeout(WITHIN, running.wait_with_output()).await.expect("it did not end").unwrap()
     };
     let mine = prompt("mine").await;
@@ -367,24 +423,6 @@ async fn until_it_catches(pid: u32) {
         u64::from_str_radix(&mask, 16).is_ok_and(|mask| mask & 0b10 != 0)
     };
     super::rig::until("it listens to signals", catches).await;
-}
-
-#[tokio::test]
-async fn a_doctor_blames_no_agent_for_what_it_cannot_be_asked() {
-    let rig = Rig::with(json!([])).await;
-    let told = out(&longshore(&rig, &["doctor"]).await);
-    assert!(told.contains("✓ Codex (headless): "), "{told}");
-    assert!(!told.contains("does not start"), "{told}");
-}
-
-#[tokio::test]
-async fn a_doctor_names_the_agent_that_its_own_settings_keep_from_starting() {
-    let rig = Rig::with_config(json!([]), "\nthis is no setting\n").await;
-    let doctor = longshore(&rig, &["doctor"]).await;
-    let told = out(&doctor);
-    assert_eq!(doctor.status.code(), Some(1), "{told}");
-    let sick = told.lines().find(|line| line.starts_with("✗ Codex: it does not start")).expect(&told);
-    assert!(sick.contains("config"), "{sick}");
 }
 
 #[tokio::test]

@@ -88,10 +88,13 @@ async fn keeps_its_modes(agent: &str, compared_with: &str, settings: &str) {
     let desk = Desk::new();
     desk.set_up(settings);
     let told = desk
-        .longshore(&["verify", agent, "plan", "plan-edit", "auto-edit", "stop", "change", "--json"], &[])
+        .longshore(
+            &["verify", agent, "plan", "plan-edit", "auto-edit", "full", "stop", "change", "--json"],
+            &[],
+        )
         .await;
     let said: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{}{}", told.out, told.err));
-    assert_eq!((told.code, &said["ok"], &said["played"]), (Some(0), &json!(true), &json!(5)), "{said:#}");
+    assert_eq!((told.code, &said["ok"], &said["played"]), (Some(0), &json!(true), &json!(6)), "{said:#}");
     assert_eq!(said["compared_with"], compared_with, "{said:#}");
     assert!(said["scenarios"].as_array().unwrap().iter().all(|row| row["compared"] == true), "{said:#}");
     assert!(desk.is_tidy());
@@ -134,21 +137,17 @@ async fn opencode_over_acp_keeps_its_modes() {
     keeps_its_modes("opencode-acp", "opencode-acp", "").await;
 }
 
-/// How an agent of the settings finds the scripted model.
-const ANTHROPIC: &str = r#"{ ANTHROPIC_BASE_URL = "${MODEL_URL}", ANTHROPIC_API_KEY = "none", CLAUDE_CODE_MAX_RETRIES = "1", DISABLE_AUTOUPDATER = "1" }"#;
-const OPENAI: &str =
-    r#"{ OPENAI_BASE_URL = "${MODEL_URL}/v1", OPENAI_API_KEY = "none", OPENAI_MODEL = "scripted" }"#;
-
-fn of_settings(name: &str, command: &[&str], env: &str) -> String {
-    format!("[agents.{name}]\ndriver = \"acp\"\ncommand = {command:?}\nverify_env = {env}\n")
+/// An agent of the settings that speaks ACP.
+fn of_settings(name: &str, command: &[&str]) -> String {
+    format!("[agents.{name}]\ndriver = \"acp\"\ncommand = {command:?}\n")
 }
 
 #[tokio::test]
-async fn an_agent_of_the_settings_is_pointed_at_the_model_by_them_and_keeps_its_modes() {
+async fn an_agent_of_the_settings_that_is_known_by_its_program_keeps_its_modes() {
     let program = agents::agent("claude-agent-acp").display().to_string();
-    keeps_its_modes("mine", "claude-agent-acp", &of_settings("mine", &[&program], ANTHROPIC)).await;
+    keeps_its_modes("mine", "claude-agent-acp", &of_settings("mine", &[&program])).await;
     let program = agents::agent("qwen").display().to_string();
-    keeps_its_modes("qwen", "qwen", &of_settings("qwen", &[&program, "--acp"], OPENAI)).await;
+    keeps_its_modes("qwen", "qwen", &of_settings("qwen", &[&program, "--acp"])).await;
 }
 
 #[tokio::test]
@@ -238,15 +237,22 @@ async fn another_expectation_can_be_written_and_compared_with() {
 #[tokio::test]
 async fn of_an_agent_of_the_settings_as_much_is_tried_as_can_be() {
     let desk = Desk::new();
-    let command = agents::agent("codex-acp");
-    desk.set_up(&format!("[agents.mine]\ndriver = \"acp\"\ncommand = [{command:?}]\n"));
+    desk.set_up(&of_settings("mine", &[agents::agent("codex-acp").to_str().unwrap()]));
     let told = desk.longshore(&["verify", "mine", "--json"], &[]).await;
-    assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
+    assert_eq!(told.code, Some(1), "most of it was not tried: {}{}", told.out, told.err);
     let said: Value = serde_json::from_str(&told.out).unwrap();
     let rows = said["scenarios"].as_array().unwrap();
     assert_eq!((&rows[0]["scenario"], &rows[0]["ok"]), (&json!("open"), &json!(true)), "{said:#}");
     let why = "it is not known how this agent is pointed at a scripted model";
     assert!(rows[1..].iter().all(|row| row["ok"].is_null() && row["not_played"] == why), "{said:#}");
+    assert_eq!((&said["ok"], &said["played"]), (&json!(false), &json!(1)), "{said:#}");
+    let told = desk.longshore(&["verify", "mine"], &[]).await;
+    let last = told.out.lines().last().unwrap();
+    assert!(told.code == Some(1) && last.ends_with("s: mine is not verified by that"), "{}", told.out);
+    assert!(last.starts_with("1 of 19 played in "), "{last}");
+    assert!(!desk.at("longshore/data/verified.json").exists(), "nobody may take it for verified");
+    let told = desk.longshore(&["verify", "mine", "open"], &[]).await;
+    assert_eq!(told.code, Some(0), "what was asked for was tried: {}", told.out);
     let told = desk.longshore(&["verify", "mine", "plain"], &[]).await;
     assert_eq!(told.code, Some(1), "what was not tried is not good: {}", told.out);
     assert!(told.out.contains("say it in `verify_env` under [agents.mine]"), "{}", told.out);
@@ -272,6 +278,17 @@ async fn what_is_not_there_is_named() {
     let told = desk.longshore(&["verify", "codex"], &[("CODEX_PATH", Path::new("/no/codex"))]).await;
     assert_eq!(told.code, Some(3));
     assert!(told.err.contains("npm install -g @openai/codex"), "{}", told.err);
+    desk.set_up(&of_settings("mine", &["/no/qwen"]));
+    for words in [&["verify", "mine"][..], &["record", "mine", "edit"]] {
+        let told = desk.longshore(words, &[]).await;
+        assert_eq!(told.code, Some(3), "{words:?}: {}", told.err);
+        assert!(
+            told.err.contains(" is not set up") && told.err.contains("hint: put /no/qwen where"),
+            "{}",
+            told.err
+        );
+        assert!(!told.err.contains("install it with"), "a sentence is no command: {}", told.err);
+    }
 }
 
 /// What a capture becomes is what the session was.
@@ -320,7 +337,10 @@ async fn an_agent_that_was_never_recorded_is_said_to_be_so() {
     let program = desk.at("another");
     std::fs::write(&program, format!("#!/bin/sh\nexec {:?} --acp\n", agents::agent("qwen"))).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
-    desk.set_up(&of_settings("mine", &[program.to_str().unwrap()], OPENAI));
+    let pointed =
+        r#"{ OPENAI_BASE_URL = "${MODEL_URL}/v1", OPENAI_API_KEY = "none", OPENAI_MODEL = "scripted" }"#;
+    let settings = of_settings("mine", &[program.to_str().unwrap()]);
+    desk.set_up(&format!("{settings}verify_env = {pointed}\n"));
     let told = desk.longshore(&["verify", "mine", "plain", "allowed"], &[]).await;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
     let lines: Vec<&str> = told.out.lines().collect();

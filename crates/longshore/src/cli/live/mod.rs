@@ -222,28 +222,42 @@ impl Live {
         }
     }
 
-    /// The calls that run already: their beginning will not be seen, and their end wants a name.
+    /// The calls that run already: their beginning will not be seen, and their end wants a name. They are of the turn that
+    /// runs, which is the one of the newest items.
     async fn learn_names(&mut self) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Page {
             items: Vec<Item>,
+            next: Option<Seq>,
         }
-        let newest = json!({ "session": self.session, "limit": 50 });
-        let Page { items } = self.client.call("timeline", newest).await?;
-        for item in items.iter().filter(|item| item.ended_at.is_none()) {
-            let call = if let Content::Tool { call, .. } = &item.content {
-                Some(call)
-            } else if let Content::Delegation { call, .. } = &item.content {
-                call.as_ref()
-            } else {
-                None
-            };
-            if let (Some(call), Some(id)) = (call, item.id) {
-                // What a tool printed is no part of its name.
-                self.renderer.began_before(id, item.started_at, call, &call.name);
+        let (mut before, mut turn) = (None, None);
+        loop {
+            let asked = json!({ "session": self.session, "before": before, "limit": 100 });
+            let Page { items, next } = self.client.call("timeline", asked).await?;
+            for item in items.iter().filter(|item| item.ended_at.is_none()) {
+                self.learn_name(item);
             }
+            turn = turn.or_else(|| items.iter().rev().find_map(|item| item.turn));
+            let goes_back_further = items.iter().find_map(|item| item.turn) == turn;
+            if next.is_none() || !goes_back_further {
+                return Ok(());
+            }
+            before = next;
         }
-        Ok(())
+    }
+
+    fn learn_name(&mut self, item: &Item) {
+        let call = if let Content::Tool { call, .. } = &item.content {
+            Some(call)
+        } else if let Content::Delegation { call, .. } = &item.content {
+            call.as_ref()
+        } else {
+            None
+        };
+        if let (Some(call), Some(id)) = (call, item.id) {
+            // What a tool printed is no part of its name.
+            self.renderer.began_before(id, item.started_at, call, &call.name);
+        }
     }
 
     /// Nobody watches any more.

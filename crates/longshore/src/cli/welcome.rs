@@ -1,0 +1,39 @@
+//! What is said of a hub that has come up: where it is, and how a browser of this machine and a phone get in.
+
+use super::pair;
+use super::reach::Running;
+use super::terminal::style;
+use crate::render::Show;
+
+/// Links that let somebody in: for a person who sits at the terminal, and for no file.
+#[derive(Default)]
+pub(super) struct Links {
+    /// Signs a browser of this machine in.
+    pub(super) browser: Option<String>,
+    /// Makes a phone a device.
+    pub(super) phone: Option<String>,
+}
+
+/// The words, the last of which say how it is stopped.
+pub(super) fn welcome(running: &Running, links: &Links, stop: &str) -> String {
+    let mut told = String::new();
+    if let Some(link) = &links.browser {
+        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
+    }
+    if let [public, also @ ..] = &running.others[..] {
+        let scan = if links.phone.is_some() { "scan this, or later " } else { "" };
+        told += &format!("  others    {public}   (a phone: {scan}longshore pair)\n");
+        for also in also {
+            told += &format!("            {also}\n");
+        }
+        let color = style(Show::Hidden).color;
+        if let Some(picture) = links.phone.as_ref().and_then(|link| pair::drawn(link, color)) {
+            told += &format!("{picture}\n");
+        }
+    }
+    if let Some(authority) = &running.authority {
+        told += &format!("  trust     {}/ca.pem, SHA-256 {authority}\n", running.url);
+    }
+    told += "  try it    longshore run codex \"what is in this folder?\"\n";
+    told + "  stop it   " + stop
+}

@@ -1,0 +1,117 @@
+//! The verbs with which a person steers a session: what its agent runs with, what waits, and the stop.
+
+use longshore_model::event::{Body, Event};
+use longshore_model::lifecycle::TurnOutcome;
+use serde_json::{Value, json};
+
+use super::rig::{Rig, Talk};
+use super::verbs::{err, json_of, longshore, out};
+
+/// A verb that must end well and say these words.
+async fn says(rig: &Rig, arguments: &[&str], words: &str) -> String {
+    let output = longshore(rig, arguments).await;
+    let told = format!("{}{}", out(&output), err(&output));
+    assert!(
+        output.status.code() == Some(0) && told.contains(words),
+        "{arguments:?}: {:?} {told}",
+        output.status
+    );
+    told
+}
+
+/// A verb that is refused with this code, in these words.
+async fn refuses(rig: &Rig, arguments: &[&str], code: i32, words: &str) {
+    let output = longshore(rig, arguments).await;
+    let told = err(&output);
+    assert!(
+        output.status.code() == Some(code) && told.contains(words),
+        "{arguments:?}: {:?} {told}",
+        output.status
+    );
+}
+
+fn turns_that_ended(talk: &Talk) -> usize {
+    talk.events.iter().filter(|event| matches!(event.body, Body::TurnFinished(_))).count()
+}
+
+#[tokio::test]
+async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let rig = Rig::with(json!([{ "do": [slow] }, { "do": [{ "say": "Sent on." }] }])).await;
+    let mut talk = rig.open("full").await;
+    let first = talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
+    for words in ["one", "two", "three"] {
+        says(&rig, &["prompt", "-", words, "--detach"], "").await;
+    }
+    says(&rig, &["queue", "move", "-", "3", "1"], "the prompt was moved").await;
+    says(&rig, &["queue"], "1  three\n2  one\n3  two\n").await;
+    says(&rig, &["interrupt", "-"], "the turn is being stopped").await;
+    assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
+    says(&rig, &["queue", "-"], "held since the turn was stopped: longshore queue send ").await;
+
+    says(&rig, &["queue", "send", "-"], "sent").await;
+    talk.until("the next one was sent", |talk| turns_that_ended(talk) == 2).await;
+    let said = |body: &Body| matches!(body, Body::UserMessage { .. });
+    assert_eq!(talk.said(said), ["deploy", "three"], "one of them, and the first: {}", talk.story());
+    says(&rig, &["queue"], "1  one\n2  two\n").await;
+    says(&rig, &["queue", "discard", "-"], "the queue is empty").await;
+    says(&rig, &["queue"], "nothing is queued").await;
+    assert_eq!(talk.messages().last(), Some(&"Sent on."), "{}", talk.story());
+    refuses(&rig, &["interrupt"], 5, "no turn").await;
+    refuses(&rig, &["queue", "move", "-", "1", "2"], 3, "longshore queue").await;
+}
+
+#[tokio::test]
+async fn the_model_of_a_session_and_its_effort_are_told_and_changed() {
+    let rig = Rig::with(json!([
+        { "do": [{ "say": "One." }] },
+        // Codex may have the conversation summed up for the other model first.
+        { "do": [{ "say": "Two." }], "repeat": "forever" },
+    ]))
+    .await;
+    says(&rig, &["run", "codex", "first", "--mode", "full"], "One.").await;
+    let known = json_of(&longshore(&rig, &["model", "-", "--json"]).await);
+    let models: Vec<&str> =
+        known["models"].as_array().unwrap().iter().filter_map(|model| model["id"].as_str()).collect();
+    let other = *models.iter().find(|id| known["model"] != **id).unwrap_or_else(|| panic!("{known}"));
+    let listed = says(&rig, &["model", "-"], other).await;
+    assert!(listed.starts_with(known["model"].as_str().unwrap_or("default")), "{listed}");
+    says(&rig, &["model", "-", other], &format!("model {other}")).await;
+    says(&rig, &["effort", "-", "high"], "effort high").await;
+    says(&rig, &["effort", "-"], "high").await;
+    assert_eq!(json_of(&longshore(&rig, &["effort", "-", "--json"]).await), json!({ "effort": "high" }));
+    says(&rig, &["prompt", "-", "second"], "Two.").await;
+    assert_eq!(json_of(&longshore(&rig, &["model", "-", "--json"]).await)["model"], *other);
+    let told: Value = serde_json::from_str(&rig.last_heard_by_model()).unwrap();
+    assert_eq!((&told["model"], &told["reasoning"]["effort"]), (&json!(other), &json!("high")), "{told}");
+
+    // The hint is about the verb that was used.
+    refuses(&rig, &["effort", "high"], 2, "longshore effort - high").await;
+    refuses(&rig, &["mode", "plan"], 2, "longshore mode - plan").await;
+    refuses(&rig, &["model", "gpt-9"], 2, "longshore model - gpt-9").await;
+}
+
+#[tokio::test]
+async fn a_dash_is_the_latest_session_for_what_waits_in_it_too() {
+    let rig = Rig::with(json!([
+        { "do": [{ "call": "exec_command", "args": { "cmd": "touch one" } }] },
+        { "do": [{ "call": "exec_command", "args": { "cmd": "touch two" } }] },
+        { "do": [{ "say": "Done." }], "repeat": "forever" },
+    ]))
+    .await;
+    let mut first = rig.talk("ask", "the first").await;
+    first.until_asked(1).await;
+    let mut second = rig.talk("ask", "the second").await;
+    second.until_asked(1).await;
+    refuses(&rig, &["approve"], 2, "2 approvals wait").await;
+    let allowed = says(&rig, &["approve", "-"], "allowed: run").await;
+    assert!(allowed.contains("touch two"), "it is shown, since nobody named it: {allowed}");
+    second.until_turn_ends(second.last_turn()).await;
+    assert!(rig.work().join("two").exists() && !rig.work().join("one").exists());
+    refuses(&rig, &["deny", "-"], 3, "no such approval waits").await;
+    refuses(&rig, &["answer", "-", "yes"], 3, "no question waits").await;
+    says(&rig, &["deny"], "denied").await;
+    let decided = |event: &Event| matches!(event.body, Body::ApprovalDecided { .. });
+    first.until_event("the other one is decided", decided).await;
+}
