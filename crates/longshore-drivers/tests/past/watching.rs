@@ -137,6 +137,28 @@ async fn records_are_found_once_and_again_when_they_grow() {
     assert!(stage.read(PARENT, 0, past.size + 26).await.len() > 30);
 }
 
+/// A prompt with a whole file in it stands in a record twice, and the name that codex has for such a thread is empty.
+#[tokio::test]
+async fn a_conversation_that_begins_with_a_long_prompt_has_a_title() {
+    let mut stage = Stage::new();
+    let said = format!("explain this\n{}", "x".repeat(1_200_000));
+    let line = |kind: &str, payload: serde_json::Value| {
+        let line = json!({"timestamp": "2026-11-15T21:51:56.000Z", "type": kind, "payload": payload});
+        format!("{line}\n")
+    };
+    let words = json!([{"type": "input_text", "text": said}]);
+    let lines = [
+        line("session_meta", json!({"cwd": "/w"})),
+        line("response_item", json!({"type": "message", "role": "user", "content": words})),
+        line("event_msg", json!({"type": "user_message", "message": said})),
+    ];
+    fs::write(stage.rollout(PARENT), lines.concat()).unwrap();
+    let named = json!({"id": PARENT, "thread_name": "", "updated_at": "x"});
+    fs::write(stage.home.path().join(".codex/session_index.jsonl"), format!("{named}\n")).unwrap();
+    let (found, _) = stage.look().await;
+    assert_eq!(found[0].title.as_deref(), Some("explain this"));
+}
+
 #[tokio::test]
 async fn a_record_is_read_in_any_pieces_and_a_half_line_is_waited_for() {
     let mut stage = Stage::new();
