@@ -1,4 +1,4 @@
-//! Command lines that agents tell word by word.
+//! Command lines, word by word.
 
 use serde_json::Value;
 
@@ -10,4 +10,13 @@ pub(crate) fn line_of(words: &[Value]) -> Option<String> {
         [shell, "-c" | "-lc", inner] if shell.ends_with("sh") => Some((*inner).to_owned()),
         words => Some(words.join(" ")),
     }
+}
+
+/// A word as a shell reads it back.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }

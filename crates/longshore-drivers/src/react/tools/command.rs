@@ -12,6 +12,7 @@ use crate::git::kept::Unmade;
 use crate::git::quiet::{Quiet, is_gits};
 use crate::leash::{self, Mark};
 use crate::sandbox::{Sandbox, search_path};
+use crate::shell::quoted;
 use crate::transport::spawn::is_private;
 
 /// A line for the shell, or a program and its arguments.
@@ -149,15 +150,6 @@ impl Surroundings {
         let shell = if bash.exists() { bash } else { Path::new("/bin/sh") };
         Self { shell: shell.to_owned(), secrets }
     }
-}
-
-/// A word as a shell reads it back.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Why a command did not start, for the model.
