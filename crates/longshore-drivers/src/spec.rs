@@ -46,7 +46,7 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
         None
     }
 
-    /// What it keeps of its conversations, where that can be read.
+    /// What it keeps of its conversations, where that can be read. Agents that keep them in the same place share them.
     fn records(&self) -> Option<&'static dyn Records> {
         None
     }

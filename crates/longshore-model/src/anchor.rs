@@ -10,7 +10,7 @@ use crate::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 use crate::command::AgentCommand;
 use crate::delegation::DelegateWish;
 use crate::event::{AgentName, Draft, Raw};
-use crate::id::{QueryId, SessionId};
+use crate::id::{PromptId, QueryId, SessionId};
 use crate::lifecycle::{GitState, NativeId, Sleep};
 use crate::mcp::McpServer;
 use crate::time::Timestamp;
@@ -43,8 +43,8 @@ pub enum ToAnchor {
         native: NativeId,
         /// How much of the agent's record was looked at already.
         after: u64,
-        /// Only turns that began later: those before are in the log, told by our own driver.
-        since: Option<Timestamp>,
+        /// What of it is in the log already; none when all that comes is to be taken in.
+        told: Option<ToldHere>,
     },
     /// Ask something that concerns no session.
     Ask {
@@ -53,6 +53,18 @@ pub enum ToAnchor {
         /// The question.
         query: Query,
     },
+}
+
+/// What of a conversation is in the log already, told by our own driver: all other turns of the agent's own record were held
+/// elsewhere.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ToldHere {
+    /// When our agent was last heard in a turn. What began later was held elsewhere.
+    pub until: Timestamp,
+    /// When the record was last taken in. What began between the two was held by our agent, or elsewhere at the same time.
+    pub since: Timestamp,
+    /// What was said here between the two. Where the record has the names of prompts, they tell one from the other.
+    pub prompts: Vec<PromptId>,
 }
 
 /// From the anchor.
@@ -86,7 +98,7 @@ pub enum FromAnchor {
         session: SessionId,
         /// How much of the agent's record comes before it.
         after: u64,
-        /// As it was asked for.
+        /// Until when our own agent had told, as it was asked for.
         since: Option<Timestamp>,
         /// What, and when.
         drafts: Vec<(Timestamp, Draft)>,

@@ -3,7 +3,7 @@
 use longshore_model::capability::Capabilities;
 use longshore_model::command::Command;
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::{ItemId, TurnId};
+use longshore_model::id::{ItemId, PromptId, TurnId};
 use longshore_model::info::Activity;
 use longshore_model::lifecycle::{Sleep, SleepCause, TurnEnd, TurnOutcome};
 use longshore_model::session::{Effect, Input};
@@ -42,7 +42,7 @@ fn read(stage: &mut Stage, since: Option<Timestamp>, text: &str) {
 }
 
 fn since(stage: &Stage) -> Option<Timestamp> {
-    stage.session.record_place().and_then(|place| place.since)
+    stage.session.record_place().and_then(|place| place.told).map(|told| told.until)
 }
 
 fn user_messages(stage: &Stage) -> Vec<&str> {
@@ -112,6 +112,36 @@ fn a_prompt_that_the_agent_wrote_down_and_never_answered_is_not_there_twice() {
     // Endings that were written for an agent that is gone are nothing that was heard of it.
     read(&mut stage, then, "said there, before the restart");
     assert_eq!(user_messages(&stage), ["lost?", "said there, before the restart"]);
+}
+
+/// Whoever reads the record leaves out what was said here since it was last taken in, and by name, not only by time: a turn may
+/// have begun there while one ran here.
+#[test]
+fn what_was_said_here_is_known_by_name_until_the_record_is_taken_in() {
+    let mut stage = recorded();
+    let turn = stage.prompt("here");
+    stage.finish(turn, TurnOutcome::Completed);
+    let said = |stage: &Stage| -> Vec<PromptId> {
+        let prompt = |body: &Body| match body {
+            Body::UserMessage { prompt, .. } => *prompt,
+            _ => None,
+        };
+        stage.events.iter().filter_map(|event| prompt(&event.body)).collect()
+    };
+    let told = |stage: &Stage| stage.session.record_place().and_then(|place| place.told).unwrap();
+    assert_eq!(told(&stage).prompts, said(&stage));
+    assert!(told(&stage).since < told(&stage).until, "since it was opened");
+
+    stage.gone(Sleep { cause: SleepCause::Stopped, ..Sleep::default() }, "released");
+    let then = since(&stage);
+    read(&mut stage, then, "there");
+    stage.wish(Command::Revive { from_log: false }).unwrap();
+    stage.is_ready();
+    assert_eq!(told(&stage).prompts, [], "all that is in the record so far is here");
+    let turn = stage.prompt("here again");
+    stage.finish(turn, TurnOutcome::Completed);
+    assert_eq!(told(&stage).prompts, said(&stage)[1..]);
+    stage.check();
 }
 
 #[test]

@@ -342,7 +342,7 @@ impl Actor {
             && after < until
         {
             let (agent, native) = (Arc::clone(session.agent()), native.clone());
-            let read = ToAnchor::ReadPast { session: self.id, agent, native, after, since: None };
+            let read = ToAnchor::ReadPast { session: self.id, agent, native, after, told: None };
             self.hub.to_anchor(read).await;
         }
     }

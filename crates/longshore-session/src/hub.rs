@@ -277,7 +277,11 @@ impl Hub {
     /// A wish of a client.
     pub async fn command(&self, session: SessionId, command: Command, by: By) -> Result<Reply, HubError> {
         let entry = self.awake(session).await?;
-        if matches!(command, Command::Prompt(_) | Command::Revive { .. }) {
+        // Whatever has the agent go on here goes on after what was said elsewhere.
+        if matches!(
+            command,
+            Command::Prompt(_) | Command::Revive { .. } | Command::Resume | Command::SendQueued { .. }
+        ) {
             self.catch_up(session, &entry).await;
         }
         self.request(&entry, |reply| FromClient::Wish { command, by, reply }).await

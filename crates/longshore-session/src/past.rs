@@ -143,7 +143,7 @@ impl Hub {
         match session.imported {
             Some(after) if after < size => {
                 let session = session.session_id;
-                let read = ToAnchor::ReadPast { session, agent, native, after, since: None };
+                let read = ToAnchor::ReadPast { session, agent, native, after, told: None };
                 self.inner.to_anchor(read).await;
             }
             Some(_) => {}
@@ -194,7 +194,7 @@ impl Hub {
     /// nothing to read.
     async fn read_record(&self, session: SessionId, entry: &Entry) -> Result<Option<u64>, HubError> {
         let place = self.request(entry, |reply| FromClient::RecordPlace { reply }).await?;
-        let Some(RecordPlace { agent, native, taken, since }) = place else { return Ok(None) };
+        let Some(RecordPlace { agent, native, taken, told }) = place else { return Ok(None) };
         let query = Query::RecordSize { agent: Arc::clone(&agent), native: native.clone() };
         let size = match self.ask(query).await? {
             Answer::RecordSize { size } => size,
@@ -209,7 +209,7 @@ impl Hub {
         };
         let after = taken.unwrap_or(*entry.looked_at.borrow());
         let Some(size) = size.filter(|size| *size > after) else { return Ok(None) };
-        self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after, since }).await;
+        self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after, told }).await;
         Ok(Some(size))
     }
 

@@ -154,8 +154,8 @@ impl Dispatch {
                 Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
                 Some(_) | None => self.pass(session, Message::LetGo(session)),
             },
-            ToAnchor::ReadPast { session, agent, native, after, since } => {
-                self.watcher.read_on(&agent, native, Wanted { session, after, since });
+            ToAnchor::ReadPast { session, agent, native, after, told } => {
+                self.watcher.read_on(&agent, native, Wanted { session, after, told });
             }
             ToAnchor::Ask { id, query } => self.ask(id, query),
         }

@@ -12,6 +12,7 @@ use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_prog
 use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
+use crate::shell::quoted;
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 
 /// Where Claude Code keeps who is logged in.
@@ -43,6 +44,8 @@ struct Own {
     program: String,
     /// What comes before our own arguments.
     arguments: Vec<String>,
+    /// The command that goes on in its own terminal.
+    resume: String,
 }
 
 /// How versions up to 2.1 or so call back. Later ones say that they may not, and end.
@@ -60,6 +63,8 @@ impl Spec {
             name: name.to_owned(),
             title: settings.title.clone().unwrap_or_else(|| name.to_owned()),
             install: format!("put {program} where programs are, or set its path in the settings"),
+            resume: settings.command.iter().map(|word| quoted(word) + " ").collect::<String>()
+                + "--resume {native}",
             program,
             arguments: words.collect(),
         };
@@ -89,15 +94,11 @@ impl AgentSpec for Spec {
     }
 
     fn resume(&self) -> Option<&str> {
-        self.own.is_none().then_some("claude --resume {native}")
+        Some(self.own.as_ref().map_or("claude --resume {native}", |own| &own.resume))
     }
 
     fn records(&self) -> Option<&'static dyn Records> {
-        // Where another command keeps its own is not known; most share them, and they are to be found once.
-        match self.own {
-            None => Some(&Transcripts),
-            Some(_) => None,
-        }
+        Some(&Transcripts)
     }
 
     fn tested(&self) -> Option<&str> {

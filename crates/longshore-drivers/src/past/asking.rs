@@ -241,7 +241,7 @@ impl Inner {
                 return lock(&self.shelf).tell_again(key, false);
             }
         };
-        let Wanted { session, since, .. } = wanted;
+        let (session, since) = (wanted.session, wanted.since());
         let (batches, mut read) = mpsc::channel(BATCHES);
         let (inner, of) = (Arc::clone(self), key.clone());
         let reading = spawn_blocking(move || inner.read_messages(&of, served, wanted, &messages, &batches));
@@ -285,13 +285,13 @@ impl Inner {
         messages: &[Raw],
         batches: &mpsc::Sender<Batch>,
     ) {
-        let Wanted { after, since, .. } = wanted;
-        let mut outside = OutsideTurns::since(since);
+        let Wanted { after, told: told_here, .. } = wanted;
+        let mut outside = OutsideTurns::but(told_here);
         let Some((created_at, updated_at)) = lock(&self.shelf).times(key) else { return };
         let is_at_rest = updated_at.plus_millis(AT_REST_AFTER_MS) < clock::now();
         let places = served.places(messages, is_at_rest.then(|| millis(updated_at)));
         let mut reader = served.reader(&key.native);
-        let mut told = Told { at: created_at, drafts: Vec::new() };
+        let mut told = Told { at: created_at, ..Told::default() };
         let (mut sent, mut bytes, mut reached) = (after, 0, 0);
         for (message, place) in messages.iter().zip(&places) {
             // Only between places: those that stand at one place are taken in together.
@@ -304,12 +304,13 @@ impl Inner {
                 }
                 (sent, bytes) = (reached, 0);
             }
+            let before = told.drafts.len();
             reader.line(message, None, &mut told);
             reached = *place;
             match reached > after {
                 true => {
                     bytes += message.len();
-                    outside.sift(&mut told.drafts);
+                    outside.sift(&mut told, before);
                 }
                 // What it says depends on what was read before, which was told already.
                 false => told.drafts.clear(),
@@ -323,8 +324,9 @@ impl Inner {
         }
         if reached > sent {
             if is_at_rest {
+                let before = told.drafts.len();
                 reader.rest(&mut told);
-                outside.sift(&mut told.drafts);
+                outside.sift(&mut told, before);
             }
             // If nobody takes it any more, the anchor goes down.
             let _ = batches.blocking_send(Batch { after: sent, drafts: told.drafts, until: reached });

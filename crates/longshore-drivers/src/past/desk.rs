@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
+use longshore_model::anchor::ToldHere;
 use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
 
@@ -22,19 +23,24 @@ pub(super) struct Desk {
 }
 
 /// What a session wants to know of a record.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Wanted {
     pub(crate) session: SessionId,
     /// What comes after this place.
     pub(crate) after: u64,
-    /// Only turns that began later.
-    pub(crate) since: Option<Timestamp>,
+    /// Without what was told here.
+    pub(crate) told: Option<ToldHere>,
 }
 
 impl Wanted {
     /// Whether a session of ours wants it, whose next prompt may wait for it.
-    pub(super) fn is_waited_for(self) -> bool {
-        self.since.is_some()
+    pub(super) fn is_waited_for(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// Until when our own agent had told.
+    pub(super) fn since(&self) -> Option<Timestamp> {
+        self.told.as_ref().map(|told| told.until)
     }
 }
 
@@ -48,8 +54,9 @@ pub(super) struct Bookmark {
 impl Desk {
     /// A session wants something read: what a prompt may wait for comes first.
     pub(super) fn want(&mut self, key: Key, wanted: Wanted) {
+        let is_waited_for = wanted.is_waited_for();
         match self.wanted.insert(key.clone(), wanted) {
-            None if wanted.is_waited_for() => self.order.push_front(key),
+            None if is_waited_for => self.order.push_front(key),
             None => self.order.push_back(key),
             Some(_) => {}
         }

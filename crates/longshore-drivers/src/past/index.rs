@@ -14,8 +14,12 @@ use super::{Base, Head, RECORDS, RecordLines, Records};
 
 /// How deep below its folders an agent's records may lie: year, month and day, or project, session and sub-agents.
 const DEPTH: usize = 4;
-/// How much of a record is looked at for what it is about.
+/// How much of a record is looked at for what it is about, in lines of a usual length.
 const LOOKED_AT: u64 = 1 << 20;
+/// A longer line counts as no more than this: a prompt may have a whole file in it, and stands in a record twice.
+const USUAL_LINE: u64 = 64 << 10;
+/// How much is looked at however long the lines are.
+const LOOKED_AT_MOST: u64 = 64 << 20;
 /// How many forks of forks a record may go back to.
 const FORKS: usize = 16;
 
@@ -198,12 +202,17 @@ impl Index {
 
 fn look_at(file: &Path, records: &dyn Records) -> Option<Head> {
     let mut lines = RecordLines::of_file(file.to_owned());
+    let mut looked_at = 0;
     let mut next = || -> Option<Raw> {
-        if lines.place() > LOOKED_AT {
+        let before = lines.place();
+        if looked_at > LOOKED_AT || before > LOOKED_AT_MOST {
             return None;
         }
         match lines.next() {
-            Ok(line) => line.map(|line| line.text),
+            Ok(line) => {
+                looked_at += (lines.place() - before).min(USUAL_LINE);
+                line.map(|line| line.text)
+            }
             Err(error) => {
                 tracing::debug!(file = %file.display(), %error, "a record cannot be read");
                 None

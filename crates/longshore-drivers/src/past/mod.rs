@@ -41,7 +41,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use longshore_model::event::{Body, Draft, Raw, RawFault};
-use longshore_model::id::{ItemId, TurnId};
+use longshore_model::id::{ItemId, PromptId, TurnId};
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 
@@ -159,6 +159,8 @@ pub struct Told {
     pub at: Timestamp,
     /// What was told.
     pub drafts: Vec<(Timestamp, Draft)>,
+    /// The prompt with which the last line began a turn, where the record has the name that whoever said it gave it.
+    pub prompt: Option<PromptId>,
 }
 
 impl Told {

@@ -1,38 +1,54 @@
 //! Turns of a record that were held elsewhere while the session is one of ours: how much of the record there is, and what
 //! of it our own driver did not tell.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use longshore_model::event::{Body, Draft};
+use longshore_model::anchor::ToldHere;
+use longshore_model::event::Body;
+use longshore_model::id::TurnId;
 use longshore_model::lifecycle::NativeId;
-use longshore_model::time::Timestamp;
 use tokio::sync::oneshot;
 
+use super::Told;
 use super::index::Key;
 use super::told::millis;
-use super::watch::{Inner, Kept, Watcher, lock};
+use super::watch::{Inner, Kept, Watched, Watcher, lock};
 
-/// Lets through what was told of turns that began after a moment. Everything up to the first of them is left out: our own
-/// driver told it.
+/// Lets through what was told of turns that our own driver did not tell, and all that belongs to no turn once there is one.
+#[derive(Default)]
 pub(super) struct OutsideTurns {
-    since: Option<Timestamp>,
+    /// None lets all through.
+    told: Option<ToldHere>,
+    /// A prompt of ours was found in the record under its name, so that one that is not ours was said elsewhere.
+    names_prompts: bool,
+    outside: HashSet<TurnId>,
 }
 
 impl OutsideTurns {
-    pub(super) fn since(since: Option<Timestamp>) -> Self {
-        Self { since }
+    pub(super) fn but(told: Option<ToldHere>) -> Self {
+        Self { told, ..Self::default() }
     }
 
-    /// Takes what was told before out of what was told last.
-    pub(super) fn sift(&mut self, drafts: &mut Vec<(Timestamp, Draft)>) {
-        if let Some(since) = self.since {
-            let begins = |(at, draft): &(Timestamp, Draft)| {
-                matches!(draft.body, Body::TurnStarted { .. }) && *at > since
+    /// Takes what was told here out of what was told last, from a place on.
+    pub(super) fn sift(&mut self, told: &mut Told, from: usize) {
+        let prompt = told.prompt.take();
+        let Some(here) = &self.told else { return };
+        let is_ours = prompt.is_some_and(|prompt| here.prompts.contains(&prompt));
+        self.names_prompts |= is_ours;
+        for (at, draft) in told.drafts.split_off(from.min(told.drafts.len())) {
+            if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
+                let at_the_same_time = self.names_prompts && prompt.is_some() && at > here.since;
+                if !is_ours && (at > here.until || at_the_same_time) {
+                    self.outside.insert(turn);
+                }
+            }
+            let lets_through = match draft.turn {
+                Some(turn) => self.outside.contains(&turn),
+                None => !self.outside.is_empty(),
             };
-            let first = drafts.iter().position(begins);
-            drafts.drain(..first.unwrap_or(drafts.len()));
-            if first.is_some() {
-                self.since = None;
+            if lets_through {
+                told.drafts.push((at, draft));
             }
         }
     }
@@ -41,7 +57,7 @@ impl OutsideTurns {
 impl Watcher {
     /// How much there is of a record, now. An agent that has to be asked is asked.
     pub(crate) async fn size(&self, agent: &str, native: NativeId) -> Option<u64> {
-        let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent)?;
+        let place = self.inner.place_of(agent)?;
         let key = Key { agent: place, native };
         match self.inner.watched.get(place)?.kept {
             Kept::Files(_) => {
@@ -68,6 +84,14 @@ impl Watcher {
 }
 
 impl Inner {
+    /// Where an agent's records are.
+    pub(super) fn place_of(&self, agent: &str) -> Option<usize> {
+        let keeps = |watched: &Watched| {
+            watched.agent.name() == agent || watched.sharers.iter().any(|name| name == agent)
+        };
+        self.watched.iter().position(keeps)
+    }
+
     fn size_now(&self, key: &Key) -> Option<u64> {
         let records = self.watched.get(key.agent)?.records()?;
         lock(&self.index).size_now(key, records)
@@ -77,5 +101,70 @@ impl Inner {
     fn served_before(&self, agent: usize) -> usize {
         let before = self.watched.iter().take(agent);
         before.filter(|watched| matches!(watched.kept, Kept::Served(_))).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use longshore_model::event::Draft;
+    use longshore_model::id::PromptId;
+    use longshore_model::time::Timestamp;
+
+    use super::*;
+
+    const OURS: PromptId = PromptId(uuid(1));
+    const THEIRS: PromptId = PromptId(uuid(2));
+
+    const fn uuid(number: u128) -> uuid::Uuid {
+        uuid::Uuid::from_u128(number)
+    }
+
+    fn at(second: i64) -> Timestamp {
+        Timestamp::from_micros(second * 1_000_000)
+    }
+
+    /// What is let through of lines, each of a turn: one that begins it, or a word in it.
+    fn let_through(lines: &[(i64, u128, Option<PromptId>)]) -> Vec<(i64, u128)> {
+        let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
+        let mut outside = OutsideTurns::but(Some(here));
+        let (mut told, mut known) = (Told::default(), HashSet::new());
+        for (second, turn, prompt) in lines {
+            let from = told.drafts.len();
+            (told.at, told.prompt) = (at(*second), *prompt);
+            let turn = TurnId(uuid(*turn));
+            let body = match known.insert(turn) {
+                true => Body::TurnStarted { prompt: None },
+                false => Body::MessageDelta,
+            };
+            told.say(Draft::new(body).turn(turn));
+            outside.sift(&mut told, from);
+        }
+        let tell = |(at, draft): &(Timestamp, Draft)| {
+            (at.micros() / 1_000_000, draft.turn.map_or(0, |turn| turn.0.as_u128()))
+        };
+        told.drafts.iter().map(tell).collect()
+    }
+
+    #[test]
+    fn a_turn_that_began_while_ours_ran_is_let_through_without_ours() {
+        let both = [(20, 1, Some(OURS)), (30, 2, Some(THEIRS)), (40, 1, None), (50, 2, None), (60, 1, None)];
+        assert_eq!(let_through(&both), [(30, 2), (50, 2)]);
+    }
+
+    #[test]
+    fn without_our_own_names_in_the_record_only_the_time_tells() {
+        assert_eq!(let_through(&[(20, 1, Some(THEIRS)), (30, 1, None), (101, 2, None)]), [(101, 2)]);
+        assert_eq!(let_through(&[(20, 1, None), (30, 1, None)]), []);
+    }
+
+    #[test]
+    fn what_was_taken_in_before_and_what_our_agent_began_by_itself_is_left_out() {
+        let lines = [(5, 1, Some(THEIRS)), (20, 2, Some(OURS)), (30, 3, None), (9, 4, Some(THEIRS))];
+        assert_eq!(let_through(&lines), []);
+    }
+
+    #[test]
+    fn what_our_agent_wrote_down_and_nobody_heard_is_ours_all_the_same() {
+        assert_eq!(let_through(&[(101, 1, Some(OURS)), (102, 1, None)]), []);
     }
 }

@@ -77,9 +77,12 @@ pub(super) struct Inner {
     pub(super) telling: tokio::sync::Mutex<()>,
 }
 
-/// An agent that keeps records.
+/// A place where records are kept.
 pub(super) struct Watched {
+    /// Whose they are: what is found there is told as its.
     pub(super) agent: Agent,
+    /// The names of other agents that keep theirs in the same place: other ways to drive it, or other versions.
+    pub(super) sharers: Vec<String>,
     pub(super) kept: Kept,
     pub(super) around: Surroundings,
 }
@@ -99,6 +102,12 @@ impl Watched {
             Kept::Served(_) => None,
         }
     }
+
+    /// Whether another agent keeps its records in this very place.
+    fn is_shared_with(&self, records: &dyn Records, around: &Surroundings) -> bool {
+        let own = self.records().filter(|own| own.home_variable() == records.home_variable());
+        own.is_some_and(|own| own.folders(&self.around) == records.folders(around))
+    }
 }
 
 /// What was read at once.
@@ -110,13 +119,25 @@ pub(super) struct Batch {
 
 impl Watcher {
     pub(crate) fn new(config: &AnchorConfig, errands: mpsc::Sender<Errand>, deliver: Deliver) -> Self {
-        let watched = config.agents.iter().filter_map(|agent| {
+        let mut watched: Vec<Watched> = Vec::new();
+        for agent in &config.agents {
             let around = config.surroundings.with(&config.settings_of(agent).env);
-            let kept = agent.records().map(Kept::Files);
-            let kept = kept.or_else(|| agent.served_records().map(Kept::Served))?;
-            Some(Watched { kept, agent: Agent::clone(agent), around })
-        });
-        let watched: Vec<Watched> = watched.collect();
+            let kept = match (agent.records(), agent.served_records()) {
+                (Some(records), _) => {
+                    // They are to be found once.
+                    if let Some(known) =
+                        watched.iter_mut().find(|known| known.is_shared_with(records, &around))
+                    {
+                        known.sharers.push(agent.name().to_owned());
+                        continue;
+                    }
+                    Kept::Files(records)
+                }
+                (None, Some(served)) => Kept::Served(served),
+                (None, None) => continue,
+            };
+            watched.push(Watched { kept, agent: Agent::clone(agent), sharers: Vec::new(), around });
+        }
         let (mut asking, mut callers) = (Vec::new(), Vec::new());
         for (agent, watched) in watched.iter().enumerate() {
             if let Kept::Served(served) = watched.kept {
@@ -195,8 +216,7 @@ impl Watcher {
 
     /// A session wants to know what comes after a place in a record.
     pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: Wanted) {
-        let place = self.inner.watched.iter().position(|watched| watched.agent.name() == agent);
-        let key = place.map(|agent| Key { agent, native });
+        let key = self.inner.place_of(agent).map(|agent| Key { agent, native });
         let is_known = |key: &Key| {
             lock(&self.inner.index).get(key).is_some() || lock(&self.inner.shelf).times(key).is_some()
         };
@@ -334,8 +354,8 @@ impl Inner {
 
     /// Reads on in one record to its end, as fast as the hub takes it.
     async fn read(self: &Arc<Self>, key: &Key, wanted: Wanted) -> Option<Bookmark> {
-        let Wanted { session, after, since } = wanted;
-        let warm = lock(&self.desk).take_warm(key, after);
+        let (session, since) = (wanted.session, wanted.since());
+        let warm = lock(&self.desk).take_warm(key, wanted.after);
         let (batches, mut read) = mpsc::channel(BATCHES);
         let (inner, of) = (Arc::clone(self), key.clone());
         let reading = spawn_blocking(move || inner.read_blocking(&of, wanted, warm, &batches));
@@ -362,8 +382,8 @@ impl Inner {
         warm: Option<Bookmark>,
         batches: &mpsc::Sender<Batch>,
     ) -> io::Result<Option<Bookmark>> {
-        let Wanted { after, since, .. } = wanted;
-        let mut outside = OutsideTurns::since(since);
+        let Wanted { after, told, .. } = wanted;
+        let mut outside = OutsideTurns::but(told);
         let mut bookmark = match warm {
             Some(warm) => warm,
             None => match self.open(key, after)? {
@@ -371,7 +391,7 @@ impl Inner {
                 None => return Ok(None),
             },
         };
-        let mut told = Told { at: bookmark.at, drafts: Vec::new() };
+        let mut told = Told { at: bookmark.at, ..Told::default() };
         let (mut sent, mut bytes) = (after, 0);
         loop {
             let place = bookmark.lines.place();
@@ -385,14 +405,16 @@ impl Inner {
                 (sent, bytes) = (place, 0);
             }
             bytes += line.text.len();
+            let before = told.drafts.len();
             bookmark.reader.line(&line.text, line.fault, &mut told);
-            outside.sift(&mut told.drafts);
+            outside.sift(&mut told, before);
         }
         let until = bookmark.lines.place();
         if until > sent {
             if self.is_at_rest(key) {
+                let before = told.drafts.len();
                 bookmark.reader.rest(&mut told);
-                outside.sift(&mut told.drafts);
+                outside.sift(&mut told, before);
             }
             let batch = Batch { after: sent, drafts: std::mem::take(&mut told.drafts), until };
             if batches.blocking_send(batch).is_err() {
@@ -414,7 +436,7 @@ impl Inner {
         let Some(parts) = parts else { return Ok(None) };
         let mut lines = RecordLines::of(parts);
         let mut reader = records.reader(&key.native);
-        let mut told = Told { at: began.unwrap_or_default(), drafts: Vec::new() };
+        let mut told = Told { at: began.unwrap_or_default(), ..Told::default() };
         while lines.place() < after {
             let Some(line) = lines.next()? else { break };
             reader.line(&line.text, line.fault, &mut told);

@@ -271,6 +271,30 @@ fn a_login_that_needs_nobody_is_tried_and_the_rest_is_said() {
     assert_eq!(out.finished.as_deref(), Some("GitHub Copilot CLI wants a login first: run `copilot login`."));
 }
 
+/// A login that has run out is no loss of memory.
+#[test]
+fn an_agent_that_wants_a_login_before_it_resumes_has_forgotten_nothing() {
+    let key = json!({"type": "env_var", "id": "key", "name": "Key", "vars": [{"name": "MY_KEY"}]});
+    for (can, method) in [
+        (json!({"loadSession": true, "sessionCapabilities": {"resume": {}}}), "session/resume"),
+        (json!({"loadSession": true}), "session/load"),
+    ] {
+        let mut greeting = greeting(can);
+        greeting["authMethods"] = json!([key]);
+        let mut desk = Desk::unknown();
+        desk.open(Mode::Ask, Start::Resume { native: NATIVE.to_owned() });
+        desk.answer_ok("initialize", greeting);
+        let login = only_line(&desk.answer_error(method, -32000, "Authentication required"));
+        assert_eq!(login["method"], "authenticate");
+        let again = only_line(&desk.answer_ok("authenticate", json!({})));
+        assert_eq!((&again["method"], &again["params"]["sessionId"]), (&json!(method), &json!(NATIVE)));
+        // The key is no good either: somebody has to log in, and the conversation waits for that.
+        let out = desk.answer_error(method, -32000, "Authentication required");
+        assert_eq!(only_draft(&out).body, fault(FaultCode::StartFailed));
+        assert!(out.finished.is_some_and(|told| told.contains("wants a login first")));
+    }
+}
+
 #[test]
 fn what_is_not_answered_in_30_seconds_has_failed() {
     let mut desk = Desk::unknown();

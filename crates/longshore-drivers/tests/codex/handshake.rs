@@ -90,10 +90,12 @@ fn a_story_goes_before_the_first_prompt_and_no_other() {
 
 #[test]
 fn a_thread_that_cannot_be_resumed_says_why_and_ends_the_process() {
-    for reason in [
-        "no rollout found for thread id thread-0",
-        "thread thread-0 already has an active writer",
-        "invalid session id: invalid length",
+    for (reason, code) in [
+        ("no rollout found for thread id thread-0", FaultCode::ResumeFailed),
+        ("invalid session id: invalid length", FaultCode::ResumeFailed),
+        ("thread not found: thread-0", FaultCode::ResumeFailed),
+        // It has not forgotten anything.
+        ("failed to load configuration: config.toml:3: no", FaultCode::StartFailed),
     ] {
         let mut desk = Desk::new();
         desk.open(Mode::Ask, Start::Resume { native: OLD.to_owned() });
@@ -103,11 +105,23 @@ fn a_thread_that_cannot_be_resumed_says_why_and_ends_the_process() {
         assert_eq!(resume["params"]["excludeTurns"], true);
         let out = desk.answer_error("thread/resume", reason);
         let draft = only_draft(&out);
-        assert_eq!(draft.body, Body::SessionError(SessionFault { code: FaultCode::ResumeFailed }));
+        assert_eq!(draft.body, Body::SessionError(SessionFault { code }), "{reason}");
         assert_eq!(draft.text.as_deref(), Some(reason));
         assert!(draft.raw.is_some());
         assert_eq!(out.finished.as_deref(), Some(reason));
     }
+}
+
+#[test]
+fn a_thread_that_another_codex_holds_is_not_forgotten() {
+    let mut desk = Desk::new();
+    desk.open(Mode::Ask, Start::Resume { native: OLD.to_owned() });
+    greet(&mut desk);
+    let out = desk.answer_error("thread/resume", "thread thread-0 already has an active writer");
+    assert_eq!(only_draft(&out).body, Body::SessionError(SessionFault { code: FaultCode::StartFailed }));
+    let told = out.finished.as_deref().unwrap_or_default();
+    assert!(told.contains("close it there") && told.contains("already has an active writer"), "{told}");
+    assert!(out.lines.is_empty(), "no other thread is begun");
 }
 
 #[test]

@@ -82,6 +82,33 @@ fn what_goes_with_another_one_needs_no_decision_any_more() {
     assert_eq!(end.outcome, TurnOutcome::Interrupted);
 }
 
+/// Its own times begin before it asks: how long the tool itself took is for the session to say.
+#[test]
+fn the_time_of_a_call_that_was_asked_about_is_not_told() {
+    let ran = |desk: &mut Desk, asks: bool| {
+        let input = json!({"command": "make"});
+        let running = json!({"status": "running", "input": input, "time": {"start": 1_000}});
+        desk.tool("prt_1", "bash", running);
+        if asks {
+            let tool = json!({"messageID": "msg_1", "callID": "call_prt_1"});
+            let approval = approval_in(&desk.asked("per_1", "bash", json!({"tool": tool}))).approval;
+            desk.decide(approval, Decision::AllowOnce);
+        }
+        let done = json!({
+            "status": "completed", "input": input, "output": "", "metadata": {"exit": 0},
+            "time": {"start": 1_000, "end": 601_000},
+        });
+        let out = desk.tool("prt_1", "bash", done);
+        let ended = out.said.iter().find_map(|(_, draft)| match &draft.body {
+            Body::ToolFinished(outcome) => Some(outcome.duration_ms),
+            _ => None,
+        });
+        ended.expect("the call has ended")
+    };
+    assert_eq!(ran(&mut Desk::in_turn(Mode::Ask), false), Some(600_000));
+    assert_eq!(ran(&mut Desk::in_turn(Mode::Ask), true), None);
+}
+
 #[test]
 fn an_answer_that_comes_too_late_is_no_fault() {
     let mut desk = Desk::in_turn(Mode::Ask);

@@ -98,7 +98,7 @@ impl Stage {
     async fn want(&mut self, native: &str, after: u64) -> SessionId {
         let session = SessionId::of_past("opencode", native);
         let (agent, native) = ("opencode".into(), native.to_owned());
-        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, since: None }).await;
+        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, told: None }).await;
         session
     }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use longshore_drivers::discover::Surroundings;
+use longshore_drivers::discover::{AgentSettings, Surroundings};
 use longshore_drivers::past::{BATCH, WatchPast};
 use longshore_drivers::{claude, codex};
 use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor};
@@ -76,7 +76,7 @@ impl Stage {
     async fn read(&mut self, native: &str, after: u64, size: u64) -> Vec<(Timestamp, Draft)> {
         let session = SessionId::of_past("codex", native);
         let (agent, native) = ("codex".into(), native.to_owned());
-        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, since: None }).await;
+        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, told: None }).await;
         let (mut all, mut place) = (Vec::new(), after);
         while place < size {
             match self.rig.next().await {
@@ -135,6 +135,78 @@ async fn records_are_found_once_and_again_when_they_grow() {
     fs::rename(&file, away.join(file.file_name().unwrap())).unwrap();
     assert_eq!(stage.look().await, (Vec::new(), 1));
     assert!(stage.read(PARENT, 0, past.size + 26).await.len() > 30);
+}
+
+/// Other ways to drive an agent, and other versions of it, write into the same records.
+#[tokio::test]
+async fn agents_that_keep_their_records_in_one_place_share_them() {
+    let home = tempfile::tempdir().unwrap();
+    let apart = home.path().join("apart");
+    let of_settings = |env: &[(&str, &Path)]| AgentSettings {
+        command: vec!["claude".to_owned()],
+        env: env.iter().map(|(name, path)| ((*name).to_owned(), path.display().to_string())).collect(),
+        ..AgentSettings::default()
+    };
+    let (newer, other) = (of_settings(&[]), of_settings(&[("CLAUDE_CONFIG_DIR", &apart)]));
+    let rig = Rig::with(json!([]), 64, |config| {
+        config.agents = vec![
+            Arc::new(codex::Spec),
+            Arc::new(codex::exec::Spec),
+            Arc::new(claude::Spec::default()),
+            claude::Spec::of_settings("newer", &newer),
+            claude::Spec::of_settings("other", &other),
+        ];
+        config.settings = [("newer".to_owned(), newer.clone()), ("other".to_owned(), other.clone())].into();
+        config.surroundings = Surroundings::of([("HOME", home.path())]);
+    });
+    let mut stage = Stage { home, rig };
+    stage.put("codex-0.166.0/e01_parent.jsonl", PARENT);
+    let transcript = folder().join("claude-2.1.197/plan.jsonl");
+    for (config, native) in [(stage.home.path().join(".claude"), "shared"), (apart, "apart")] {
+        let project = config.join("projects/-home-dev-demo");
+        fs::create_dir_all(&project).unwrap();
+        fs::copy(&transcript, project.join(format!("{native}.jsonl"))).unwrap();
+    }
+    let (found, _) = stage.look().await;
+    let mut found: Vec<(&str, &str)> =
+        found.iter().map(|past| (&*past.agent, past.native.as_str())).collect();
+    found.sort_unstable();
+    assert_eq!(found, [("claude", "shared"), ("codex", PARENT), ("other", "apart")], "each is found once");
+    let keeps = [
+        ("codex-exec", PARENT, true),
+        ("newer", "shared", true),
+        ("newer", "apart", false),
+        ("other", "apart", true),
+        ("other", "shared", false),
+    ];
+    for (agent, native, is_there) in keeps {
+        let id = stage.rig.ask(Query::RecordSize { agent: agent.into(), native: native.to_owned() }).await;
+        let FromAnchor::Answer { id: other, answer } = stage.rig.next().await else { panic!("no answer") };
+        let Ok(Answer::RecordSize { size }) = answer else { panic!("{answer:?}") };
+        assert_eq!((other, size.is_some()), (id, is_there), "{native} of {agent}");
+    }
+}
+
+/// A prompt with a whole file in it stands in a record twice, and the name that codex has for such a thread is empty.
+#[tokio::test]
+async fn a_conversation_that_begins_with_a_long_prompt_has_a_title() {
+    let mut stage = Stage::new();
+    let said = format!("explain this\n{}", "x".repeat(1_200_000));
+    let line = |kind: &str, payload: serde_json::Value| {
+        let line = json!({"timestamp": "2026-11-15T21:51:56.000Z", "type": kind, "payload": payload});
+        format!("{line}\n")
+    };
+    let words = json!([{"type": "input_text", "text": said}]);
+    let lines = [
+        line("session_meta", json!({"cwd": "/w"})),
+        line("response_item", json!({"type": "message", "role": "user", "content": words})),
+        line("event_msg", json!({"type": "user_message", "message": said})),
+    ];
+    fs::write(stage.rollout(PARENT), lines.concat()).unwrap();
+    let named = json!({"id": PARENT, "thread_name": "", "updated_at": "x"});
+    fs::write(stage.home.path().join(".codex/session_index.jsonl"), format!("{named}\n")).unwrap();
+    let (found, _) = stage.look().await;
+    assert_eq!(found[0].title.as_deref(), Some("explain this"));
 }
 
 #[tokio::test]
@@ -273,7 +345,7 @@ async fn a_hub_that_is_slow_holds_back_reading_and_nothing_else() {
     let (found, _) = stage.look().await;
     let session = SessionId::of_past("codex", PARENT);
     let (agent, native) = ("codex".into(), PARENT.to_owned());
-    stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, since: None }).await;
+    stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, told: None }).await;
     // While nothing of it is taken, the anchor answers: of what is read there is never more than a few batches.
     stage.rig.full.notified().await;
     let id = stage.rig.ask(Query::Git { cwd: "/".to_owned() }).await;
@@ -297,7 +369,7 @@ async fn what_nobody_keeps_a_record_of_is_passed_over() {
     let session = SessionId::of_past("codex", "nothing");
     for (agent, native) in [("codex", "nothing"), ("telepathy", PARENT)] {
         let (agent, native) = (agent.into(), native.to_owned());
-        stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, since: None }).await;
+        stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, told: None }).await;
     }
     assert_eq!(stage.look().await, (Vec::new(), 0));
 }

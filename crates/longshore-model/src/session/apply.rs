@@ -25,6 +25,7 @@ impl Session {
         match &event.body {
             Body::UserMessage { prompt, .. } => {
                 if let Some(prompt) = prompt {
+                    self.prompts_here.push(*prompt);
                     self.queue.retain(|waiting| waiting.prompt != *prompt);
                 }
                 if !self.titled {
@@ -224,6 +225,8 @@ impl Session {
             Body::UsageLimited(_) => {}
             Body::Imported { until } => {
                 self.imported = Some(*until);
+                self.taken_in_at = event.at;
+                self.prompts_here.clear();
                 // The first one names the conversation.
                 self.native = self.native.take().or_else(|| event.text.clone());
             }

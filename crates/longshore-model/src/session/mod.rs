@@ -26,7 +26,7 @@ mod wish;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
-use crate::anchor::{Launch, Start};
+use crate::anchor::{Launch, Start, ToldHere};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
@@ -162,6 +162,9 @@ pub struct Session {
     forgotten: bool,
     /// When the agent was last heard in a turn: what its record tells of turns that began later was said elsewhere.
     heard_at: Timestamp,
+    /// When the agent's own record was last taken in, and what was said here since.
+    taken_in_at: Timestamp,
+    prompts_here: Vec<PromptId>,
     turn: Option<Turn>,
     last_outcome: Option<TurnOutcome>,
     /// A restart of the hub cut the last turn, and nobody has said anything since.
@@ -239,6 +242,8 @@ impl Session {
             spoken: false,
             forgotten: false,
             heard_at: at,
+            taken_in_at: at,
+            prompts_here: Vec::new(),
             turn: None,
             last_outcome: None,
             cut: false,
@@ -422,9 +427,11 @@ impl Session {
         let native = self.native.as_ref().filter(|_| follows)?;
         let (agent, native) = (Arc::clone(&self.opened.agent), native.clone());
         match (self.imported, self.turn, self.link) {
-            (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), since: None }),
+            (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), told: None }),
             (None, None, Link::Asleep | Link::Ready | Link::Ending(_)) => {
-                Some(RecordPlace { agent, native, taken: None, since: Some(self.heard_at) })
+                let (until, since) = (self.heard_at, self.taken_in_at);
+                let told = ToldHere { until, since, prompts: self.prompts_here.clone() };
+                Some(RecordPlace { agent, native, taken: None, told: Some(told) })
             }
             (None, Some(_), _) | (None, None, Link::Starting { .. }) => None,
         }

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //!  held elsewhere from the beginning   imported = Some(place)   the record is read on from that place
-//!  asleep here                         imported = None          turns that began after our agent was last heard are
-//!                                                               taken in; then it is held elsewhere, as above
+//!  asleep here                         imported = None          turns that our own driver did not tell are taken in;
+//!                                                               then it is held elsewhere, as above
 //!  an idle agent runs here             imported = None          the same, but first the agent ends: what it remembers
 //!                                                               is no longer the whole conversation
 //!  a turn runs here                    imported = None          our own driver tells; the record is left alone
@@ -14,6 +14,7 @@
 
 use super::agent::kept_raw;
 use super::{Effect, Link, Outcome, Session};
+use crate::anchor::ToldHere;
 use crate::event::{AgentName, Body, Draft, Event, Growth, NoticeLevel};
 use crate::id::{Context, SessionId};
 use crate::lifecycle::{NativeId, Opened, SleepCause, TurnEnd, TurnErrorCode, TurnOutcome};
@@ -21,7 +22,7 @@ use crate::time::Timestamp;
 
 /// What people are told when an agent ends because the conversation went on without it.
 const WENT_ON_ELSEWHERE: &str = "The conversation went on in the agent's own terminal. \
-     The agent's process here ends, and resumes with all of it at the next prompt.";
+     The agent's process here ends, and resumes from its own record at the next prompt.";
 
 /// Where a session stands beside the agent's own record of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,8 +33,8 @@ pub struct RecordPlace {
     pub native: NativeId,
     /// How much of the record was taken in, as long as the conversation is held elsewhere.
     pub taken: Option<u64>,
-    /// Otherwise: turns that began later were held elsewhere.
-    pub since: Option<Timestamp>,
+    /// Otherwise: what of it was told here.
+    pub told: Option<ToldHere>,
 }
 
 /// A piece of an agent's own record, as drafts.
@@ -84,6 +85,12 @@ impl Session {
             }
             let mut then = Context { now: at.max(self.updated_at), ids: cx.ids };
             self.begin_first(&draft, &mut then, out);
+            // Two terminals may hold turns at the same time; here one follows on the other.
+            if let (Body::TurnStarted { .. }, Some(running)) = (&draft.body, self.turn)
+                && draft.turn != Some(running.id)
+            {
+                self.finish_unsaid(running.id, TurnOutcome::Interrupted, None, &mut then, out);
+            }
             if let Body::TurnFinished(end) = &draft.body {
                 self.close_turn(draft.turn, end.outcome, None, &mut then, out);
             }

@@ -3,10 +3,12 @@
 
 use std::path::PathBuf;
 
-use longshore_model::event::Body;
+use longshore_model::event::{Body, Event};
 use longshore_model::info::Activity;
-use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::lifecycle::{FaultCode, TurnOutcome};
 use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{Child, Command};
 
 use super::agents;
 use super::rig::{Rig, Talk, WITHIN, codex};
@@ -19,10 +21,18 @@ fn says(words: &[&str]) -> Value {
     json!(steps)
 }
 
-/// A real agent as a person runs it, without us.
-async fn alone(rig: &Rig, program: PathBuf, arguments: &[&str]) {
+/// The same, with another step among them.
+fn says_and(words: &[&str], step: Value, more: &[&str]) -> Value {
+    let mut steps = says(words);
+    let rest = more.iter().map(|text| json!({ "do": [{ "say": text }] }));
+    steps.as_array_mut().unwrap().extend([step].into_iter().chain(rest));
+    steps
+}
+
+/// A real agent as a person starts it, without us.
+fn by_a_person(rig: &Rig, program: PathBuf) -> Command {
     let at = |name: &str| rig.folder.path().join(name);
-    let mut command = tokio::process::Command::new(program);
+    let mut command = Command::new(program);
     command
         .env_clear()
         .env("PATH", std::env::var_os("PATH").unwrap())
@@ -32,19 +42,67 @@ async fn alone(rig: &Rig, program: PathBuf, arguments: &[&str]) {
         .env("CODEX_HOME", at("codex"))
         .current_dir(rig.work())
         .stdin(std::process::Stdio::null())
-        .kill_on_drop(true)
-        .args(arguments);
+        .kill_on_drop(true);
+    command
+}
+
+/// The same, until it has ended.
+async fn alone(rig: &Rig, program: PathBuf, arguments: &[&str]) {
+    let mut command = by_a_person(rig, program);
+    command.args(arguments);
     let output = tokio::time::timeout(WITHIN, command.output()).await.expect("it did not end").unwrap();
     let words = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(output.status.success(), "{}\n{}", words(&output.stdout), words(&output.stderr));
+}
+
+/// A codex that somebody has left open with a conversation in it.
+struct Holder {
+    process: Child,
+}
+
+impl Holder {
+    async fn of(rig: &Rig, native: &str) -> Self {
+        let mut process = by_a_person(rig, codex())
+            .arg("app-server")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let hello = json!({ "id": 1, "method": "initialize", "params": { "clientInfo": { "name": "holder", "version": "1" } } });
+        let hold = json!({ "id": 2, "method": "thread/resume", "params": { "threadId": native } });
+        let lines = format!("{hello}\n{}\n{hold}\n", json!({ "method": "initialized" }));
+        process.stdin.as_mut().unwrap().write_all(lines.as_bytes()).await.unwrap();
+        let mut told = BufReader::new(process.stdout.take().unwrap()).lines();
+        let held = async {
+            while let Some(line) = told.next_line().await.unwrap() {
+                let line: Value = serde_json::from_str(&line).unwrap();
+                if line["id"] == json!(2) {
+                    assert!(line["result"].is_object(), "{line}");
+                    return;
+                }
+            }
+            panic!("it ended");
+        };
+        tokio::time::timeout(WITHIN, held).await.expect("it did not take the conversation");
+        // Its pipe is read to the end, so that it never waits.
+        tokio::spawn(async move { while let Ok(Some(_)) = told.next_line().await {} });
+        Self { process }
+    }
+
+    async fn end(mut self) {
+        drop(self.process.stdin.take());
+        tokio::time::timeout(WITHIN, self.process.wait()).await.expect("it did not end").unwrap();
+    }
 }
 
 async fn codex_alone(rig: &Rig, native: &str, words: &str) {
     alone(rig, codex(), &["exec", "--skip-git-repo-check", "resume", native, words]).await;
 }
 
-async fn claude_alone(rig: &Rig, native: &str, words: &str) {
-    alone(rig, agents::agent("claude"), &["-p", "--resume", native, words]).await;
+/// A version of Claude Code, by the name of its program.
+async fn claude_alone(rig: &Rig, program: &str, native: &str, words: &str) {
+    alone(rig, agents::agent(program), &["-p", "--resume", native, words]).await;
 }
 
 async fn native(talk: &mut Talk) -> String {
@@ -61,19 +119,77 @@ async fn go(talk: &mut Talk, words: &str) {
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
 }
 
+/// Under its own name, and under one of the settings.
 #[tokio::test]
 async fn claude_goes_on_here_after_what_was_said_in_its_own_terminal() {
+    claude_goes_on("claude").await;
+}
+
+#[tokio::test]
+async fn a_claude_of_the_settings_goes_on_here_after_what_was_said_in_its_own_terminal() {
+    claude_goes_on("claude-next").await;
+}
+
+async fn claude_goes_on(agent: &str) {
     let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
-    let mut talk = rig.open_with("claude", "full").await;
+    let mut talk = rig.open_with(agent, "full").await;
     go(&mut talk, "first here").await;
     let name = native(&mut talk).await;
     // The process of ours still runs, and does not know of this.
-    claude_alone(&rig, &name, "second in the terminal").await;
+    claude_alone(&rig, agent, &name, "second in the terminal").await;
     go(&mut talk, "third here").await;
     assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
     assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
     assert!(rig.model_heard(&["third here", "second in the terminal"]), "it remembers both");
-    assert_eq!(talk.info().await.native, Some(name));
+    assert_eq!(talk.info().await.native.as_ref(), Some(&name));
+    // It tells how it was started there.
+    let released = talk.call("release", json!({})).await.unwrap();
+    let line = released["handBack"]["command"].as_str().unwrap_or_else(|| panic!("no way back: {released}"));
+    assert!(line.contains("claude") && line.ends_with(&format!("--resume {name}")), "{line}");
+}
+
+/// Both go on from the same place. The one here is told by its driver, the other one by the record that both write.
+#[tokio::test]
+async fn what_was_said_to_claude_in_its_terminal_while_it_worked_here_is_in_the_log_too() {
+    let wait = json!({ "command": "until [ -e go ]; do sleep 0.05; done", "description": "wait" });
+    let waits = json!({ "do": [{ "call": "Bash", "args": wait }] });
+    let rig = Rig::with(says_and(&["One."], waits, &["Three.", "Two.", "Four.", "Five."])).await;
+    let mut talk = rig.open_with("claude", "full").await;
+    go(&mut talk, "first here").await;
+    let name = native(&mut talk).await;
+    let turn = talk.prompt("second here").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::ToolStarted(_))).await;
+    // When it is there, the command waits for the file.
+    rig.until_on_disk("until [ -e go ]").await;
+    claude_alone(&rig, "claude", &name, "third in the terminal").await;
+    assert_eq!(talk.end_of(turn), None, "the one here still works");
+    std::fs::write(rig.work().join("go"), "").unwrap();
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    go(&mut talk, "fourth here").await;
+    let said = ["first here", "second here", "third in the terminal", "fourth here"];
+    assert_eq!(prompts(&talk), said, "{}", talk.story());
+    assert_eq!(talk.messages(), ["One.", "Two.", "Three.", "Four."]);
+    let told = talk.said(|body| matches!(body, Body::Notice { .. }));
+    assert_eq!(told.iter().filter(|told| told.contains("two branches")).count(), 1, "{told:?}");
+    // It is not taken in again, not even by a hub that has to look at the whole record.
+    let found: Value = rig.client().await.call("importPast", json!({})).await.unwrap();
+    assert_eq!(found["found"], json!(1), "{found}");
+    go(&mut talk, "fifth here").await;
+    assert_eq!(prompts(&talk).len(), 5, "{}", talk.story());
+}
+
+#[tokio::test]
+async fn a_headless_codex_goes_on_here_after_what_was_said_in_its_own_terminal() {
+    let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
+    let mut talk = rig.open_with("codex-exec", "full").await;
+    go(&mut talk, "first here").await;
+    let name = native(&mut talk).await;
+    codex_alone(&rig, &name, "second in the terminal").await;
+    go(&mut talk, "third here").await;
+    assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
+    assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
+    assert!(rig.model_heard(&["third here", "second in the terminal"]), "it remembers both");
+    assert_eq!(native(&mut talk).await, name);
 }
 
 #[tokio::test]
@@ -113,6 +229,59 @@ async fn a_released_codex_goes_on_in_its_own_terminal_and_comes_back() {
     go(&mut talk, "third here").await;
     assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
     assert!(rig.model_heard(&["third here", "second in the terminal"]), "it remembers both");
+}
+
+/// People leave the terminal open. Codex lets only one program at a time hold a conversation, and has forgotten nothing.
+#[tokio::test]
+async fn a_conversation_that_another_codex_holds_waits_for_it_and_is_not_begun_again() {
+    let rig = Rig::with(says(&["One.", "Two."])).await;
+    let mut talk = rig.talk("full", "first here").await;
+    talk.until_turn_ends_somehow().await;
+    let name = native(&mut talk).await;
+    talk.call("release", json!({})).await.unwrap();
+    talk.until("it sleeps", |talk| !talk.said(|body| matches!(body, Body::SessionSleeping(_))).is_empty())
+        .await;
+    let holder = Holder::of(&rig, &name).await;
+    let turn = talk.prompt("second here").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let told = talk.said(|body| matches!(body, Body::TurnFinished(_)));
+    assert!(told.last().unwrap().contains("close it there"), "{told:?}");
+    assert_eq!(native(&mut talk).await, name, "{}", talk.story());
+
+    holder.end().await;
+    go(&mut talk, "second here, again").await;
+    assert_eq!(native(&mut talk).await, name, "{}", talk.story());
+    assert!(rig.model_heard(&["first here", "second here, again"]), "it remembers");
+    let forgot = |event: &Event| matches!(&event.body, Body::SessionError(fault) if fault.code == FaultCode::ResumeFailed);
+    assert!(!talk.events.iter().any(forgot), "{}", talk.story());
+}
+
+/// What was cut is taken up again after what was said elsewhere meanwhile.
+#[tokio::test]
+async fn a_turn_that_a_restart_cut_is_resumed_after_what_was_said_in_the_terminal() {
+    let slow = json!({ "do": [{ "say": "Half of an answer.", "chunks": 4, "delay_ms": 60_000 }] });
+    let mut rig = Rig::with(says_and(&["One."], slow, &["Two.", "Three."])).await;
+    let mut talk = rig.talk("full", "first here").await;
+    talk.until_turn_ends_somehow().await;
+    let (name, session) = (native(&mut talk).await, talk.info().await.session_id);
+    let turn = talk.prompt("cut here").await;
+    talk.until("it speaks", |talk| {
+        talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
+    })
+    .await;
+    rig.kill().await;
+    rig.start().await;
+    // The hub has looked at what the restart cut, and nobody has told it of this.
+    let mut talk = rig.follow(session, longshore_model::id::Seq::ZERO).await;
+    talk.until_turn_ends(turn).await;
+    codex_alone(&rig, &name, "second in the terminal").await;
+    talk.call("resume", json!({})).await.unwrap();
+    talk.until("it goes on", |talk| talk.messages().contains(&"Three.")).await;
+    let said = prompts(&talk);
+    let place = |words: &str| said.iter().position(|said| said.starts_with(words));
+    assert!(place("cut here") < place("second in the terminal"), "{said:?}");
+    assert_eq!(place("second in the terminal"), Some(said.len() - 2), "{}", talk.story());
+    assert!(rig.model_heard(&["second in the terminal", said.last().unwrap()]), "it remembers both");
 }
 
 #[tokio::test]

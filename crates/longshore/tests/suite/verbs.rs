@@ -8,7 +8,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Child;
 
 use super::rig::{Rig, Talk, WITHIN};
-use super::story::steps;
 
 pub(super) async fn longshore(rig: &Rig, arguments: &[&str]) -> Output {
     told(rig, arguments, "", &[]).await

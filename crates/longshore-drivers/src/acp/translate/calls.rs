@@ -24,9 +24,9 @@ pub(super) enum Call {
     Greet,
     /// `session/new` or `session/fork`: the answer names the session. How many logins were tried before.
     Open { launch: Box<Launch>, logins: usize },
-    /// `session/load` or `session/resume`.
-    Resume { launch: Box<Launch>, native: String },
-    /// `authenticate`, on the way to another `session/new`.
+    /// `session/load` or `session/resume`. How many logins were tried before.
+    Resume { launch: Box<Launch>, native: String, logins: usize },
+    /// `authenticate`, on the way to another try.
     Login { launch: Box<Launch>, logins: usize },
     /// No request at all: the past of a session, which is still being told.
     Past { native: String },

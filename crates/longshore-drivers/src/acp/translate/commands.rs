@@ -81,7 +81,7 @@ impl Acp {
             Call::Open { launch, .. } | Call::Login { launch, .. } => {
                 self.not_opened(launch.session, FaultCode::Timeout, text, out);
             }
-            Call::Resume { launch, native } => {
+            Call::Resume { launch, native, .. } => {
                 self.talks.remove(&native);
                 self.natives.remove(&launch.session);
                 self.not_opened(launch.session, FaultCode::Timeout, text, out);

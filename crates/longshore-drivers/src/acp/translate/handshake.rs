@@ -93,13 +93,20 @@ impl Acp {
                 Err(fault) if fault.code == AUTH_REQUIRED => self.log_in(launch, logins, cx, out),
                 answer => self.opened(*launch, None, answer, cx, out),
             },
+            // An agent that wants a login has forgotten nothing.
+            Call::Resume { launch, logins, .. }
+                if answer.as_ref().is_err_and(|fault| fault.code == AUTH_REQUIRED) =>
+            {
+                self.drop_talk(launch.session);
+                self.log_in(launch, logins, cx, out);
+            }
             // Some agents promise to resume and do not know how; they may be able to load.
-            Call::Resume { launch, native }
+            Call::Resume { launch, native, logins }
                 if answer.is_err() && pending.method == RESUME && self.can.load_session =>
             {
-                self.resume(LOAD, *launch, native, cx, out);
+                self.resume(LOAD, *launch, native, logins, cx, out);
             }
-            Call::Resume { launch, native } => self.opened(*launch, Some(native), answer, cx, out),
+            Call::Resume { launch, native, .. } => self.opened(*launch, Some(native), answer, cx, out),
             Call::Login { launch, logins } => match answer {
                 Ok(_) => self.begin(*launch, logins, cx, out),
                 Err(_) => self.log_in(launch, logins, cx, out),
@@ -177,7 +184,7 @@ impl Acp {
                         return self.not_opened(launch.session, FaultCode::ResumeFailed, text, out);
                     }
                 };
-                self.resume(method, launch, native, cx, out);
+                self.resume(method, launch, native, logins, cx, out);
             }
         }
     }
@@ -188,6 +195,7 @@ impl Acp {
         method: &'static str,
         launch: Launch,
         native: String,
+        logins: usize,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
@@ -197,7 +205,7 @@ impl Acp {
         talk.replaying = true;
         self.natives.insert(launch.session, native.clone());
         self.talks.insert(native.clone(), talk);
-        let call = Call::Resume { launch: Box::new(launch), native };
+        let call = Call::Resume { launch: Box::new(launch), native, logins };
         self.calls.send(method, params, call, cx, out);
     }
 
@@ -242,12 +250,17 @@ impl Acp {
         match named {
             Ok((name, opened)) => self.ready(launch, name, opened, cx, out),
             Err(reason) => {
-                self.talks.retain(|_, talk| talk.session != launch.session);
-                self.natives.remove(&launch.session);
+                self.drop_talk(launch.session);
                 let text = format!("{} could not {what}: {reason}", self.title());
                 self.not_opened(launch.session, code, text, out);
             }
         }
+    }
+
+    /// The conversation that a session was to be is not there, or not yet.
+    fn drop_talk(&mut self, session: SessionId) {
+        self.talks.retain(|_, talk| talk.session != session);
+        self.natives.remove(&session);
     }
 
     fn ready(

@@ -46,6 +46,7 @@ pub fn capabilities() -> Capabilities {
         fork: true,
         modes: MODES.to_vec(),
         models: true,
+        own_record: true,
         custom: [("fileDiffs".to_owned(), false.into())].into(),
         ..Capabilities::default()
     }

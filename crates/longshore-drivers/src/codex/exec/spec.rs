@@ -8,6 +8,7 @@ use crate::account::Account;
 use crate::codex;
 use crate::discover::{AgentSettings, Finding, Surroundings};
 use crate::offline::{Offline, Place};
+use crate::past::Records;
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
 
 /// Codex, through `codex exec --json`.
@@ -37,6 +38,10 @@ impl AgentSpec for Spec {
 
     fn resume(&self) -> Option<&str> {
         codex::Spec.resume()
+    }
+
+    fn records(&self) -> Option<&'static dyn Records> {
+        codex::Spec.records()
     }
 
     fn tested(&self) -> Option<&str> {

@@ -18,6 +18,11 @@ use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
 /// How a warning begins that says codex threw its configuration away and would run on with its defaults, which
 /// means with another model at another provider.
 const INVALID_CONFIGURATION: &str = "Invalid configuration";
+/// What codex says of a thread whose rollout is not there, or cannot be read: it has forgotten. Any other refusal passes, and
+/// the thread is still there when it has.
+const FORGOTTEN: [&str; 4] = ["rollout", "not found", "invalid session id", "invalid thread id"];
+/// What codex says of a thread that another process of it holds.
+const HELD_ELSEWHERE: &str = "already has an active writer";
 
 impl Codex {
     pub(super) fn open(&mut self, launch: Launch, cx: &mut Context<'_>, out: &mut Output) {
@@ -178,10 +183,11 @@ impl Codex {
             }
             Err(message) => {
                 let code = match launch.start {
-                    Start::Fork { .. } | Start::Resume { .. } => FaultCode::ResumeFailed,
+                    Start::Fork { .. } => FaultCode::ResumeFailed,
+                    Start::Resume { .. } => why_not_resumed(&message),
                     Start::New | Start::Told { .. } | Start::Lines { .. } => FaultCode::StartFailed,
                 };
-                self.not_opened(launch.session, code, message, Some(raw), out);
+                self.not_opened(launch.session, code, told(message), Some(raw), out);
             }
         }
     }
@@ -217,10 +223,9 @@ impl Codex {
 
     fn not_resumed(&mut self, wish: Wish, message: String, raw: &Raw, out: &mut Output) {
         match wish {
-            Wish::Open(launch) => {
-                self.not_opened(launch.session, FaultCode::ResumeFailed, message, Some(raw), out);
-            }
+            Wish::Open(launch) => self.opened(*launch, Err(message), raw, out),
             Wish::Say { thread, said } => {
+                let message = told(message);
                 self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
             }
         }
@@ -337,6 +342,24 @@ fn native_of(start: &Start) -> Option<&str> {
     match start {
         Start::Resume { native } | Start::Fork { native } => Some(native),
         Start::New | Start::Told { .. } | Start::Lines { .. } => None,
+    }
+}
+
+/// Whether codex has forgotten a thread that it does not resume.
+fn why_not_resumed(message: &str) -> FaultCode {
+    match FORGOTTEN.iter().any(|words| message.contains(words)) {
+        true => FaultCode::ResumeFailed,
+        false => FaultCode::StartFailed,
+    }
+}
+
+/// A refusal for people: with what to do, where they can do something.
+fn told(message: String) -> String {
+    match message.contains(HELD_ELSEWHERE) {
+        true => format!(
+            "The conversation is open in another Codex: close it there, then send the prompt again. ({message})"
+        ),
+        false => message,
     }
 }
 

@@ -76,6 +76,7 @@ impl OpenCode {
         if let Some((id, tool)) = asked.tool.as_ref().and_then(|tool| chat.call(&tool.call_id)) {
             item = Some(id);
             tool.changes.clone_from(&changes);
+            tool.asked = true;
         }
         let (allowed, message) = match verdict(chat.mode, &asked.permission) {
             Verdict::Allow => (true, None),

@@ -153,6 +153,8 @@ pub(super) struct Tool {
     pub told: usize,
     /// What it would change, as the question about it said.
     pub changes: Vec<FileChange>,
+    /// Whether it was asked about: then its own times hold the wait for the answer.
+    pub asked: bool,
     /// The conversation that it gave work to.
     pub child: Option<String>,
 }

@@ -23,6 +23,7 @@ impl OpenCode {
             call: call.clone(),
             told: 0,
             changes: Vec::new(),
+            asked: false,
             child: None,
         }));
         let known = chat.part(&part.id, &part.message_id, fresh, cx);
@@ -43,8 +44,9 @@ impl OpenCode {
             updated.text = title_of(state);
             drafts.push(updated);
         }
-        if let Some(outcome) = outcome_of(&part.tool, state) {
+        if let Some(mut outcome) = outcome_of(&part.tool, state) {
             known.done = true;
+            outcome.duration_ms.take_if(|_| tool.asked);
             let mut changes = diffs::changes_of(&part.tool, state);
             if changes.is_empty() && outcome.status == ToolStatus::Completed {
                 changes = std::mem::take(&mut tool.changes);

@@ -1,6 +1,6 @@
 //! A transcript, line by line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Names, Reader, Told};
-use super::branches::{Branches, branched};
+use super::branches::{AT_THE_SAME_TIME, Branches, Place, branched};
 use super::tools::Tool;
 use crate::claude::NAME;
 use crate::claude::translate::tools::text_of;
@@ -25,6 +25,10 @@ const INTERRUPTED: &str = "[Request interrupted by user";
 const ANSWERED_BY_PROGRAM: &str = "<local-command-stdout>";
 /// How words begin that the program puts into a person's mouth.
 const OF_PROGRAM: [&str; 3] = ["<local-command-", "<bash-", "<system-reminder>"];
+/// What the program answers in the model's place, when it goes on after a prompt that has no answer (yet).
+const NO_ANSWER: &str = "No response requested.";
+/// How many turns are remembered of which another terminal may tell more.
+const SET_ASIDE: usize = 16;
 /// What people are told when the conversation was shortened.
 const COMPACTED: &str = "Claude Code compacted the conversation to make room.";
 
@@ -96,12 +100,13 @@ pub struct Transcript {
     named: bool,
     branches: Branches,
     pub(super) turn: Option<Turn>,
+    /// The turns before it: another terminal may still be in one of them.
+    aside: VecDeque<Turn>,
     /// What all messages used but the last.
     spent: Usage,
     /// The message that was counted last, and what it used.
     counted: Option<(String, Usage)>,
     told: Usage,
-    pub(super) tools: HashMap<String, Tool>,
     /// The sub-agents that work.
     pub(super) children: HashSet<String>,
 }
@@ -109,8 +114,13 @@ pub struct Transcript {
 /// A turn; one that has ended is kept for the rest of the message that ended it.
 #[derive(Clone, Debug)]
 pub(super) struct Turn {
+    place: Place,
     pub(super) name: String,
     pub(super) id: TurnId,
+    /// The calls that have not ended.
+    pub(super) tools: HashMap<String, Tool>,
+    /// It was said that it is on a branch of its own.
+    branched: bool,
     started: Timestamp,
     /// The message that ended it.
     ended_by: Option<String>,
@@ -129,6 +139,9 @@ impl Reader for Transcript {
         };
         told.at(&line.timestamp);
         let elsewhere = line.is_sidechain && line.agent_id.is_none();
+        if !elsewhere {
+            self.go_on_with(line.parent_uuid.as_deref());
+        }
         match line.kind.as_str() {
             // Old versions told of sub-agents among the lines of the session.
             _ if elsewhere => {}
@@ -149,7 +162,7 @@ impl Reader for Transcript {
             _ => {}
         }
         if let Some(uuid) = line.uuid.as_deref().filter(|_| !line.is_sidechain) {
-            self.branches.line(uuid);
+            self.branches.line(uuid, self.turn.as_ref().map_or(0, |turn| turn.place));
         }
         self.stands(&line, told);
         match told.drafts.get_mut(before) {
@@ -179,10 +192,10 @@ impl Transcript {
             named: false,
             branches: Branches::default(),
             turn: None,
+            aside: VecDeque::new(),
             spent: Usage::default(),
             counted: None,
             told: Usage::default(),
-            tools: HashMap::new(),
             children: HashSet::new(),
         }
     }
@@ -192,10 +205,12 @@ impl Transcript {
         if let Some(text) = line.prompt() {
             self.end_unsaid(told);
             self.begin(line, told);
-            if let Some(left_out) = self.branches.prompt(line.parent_uuid.as_deref()) {
-                let words = branched(left_out);
-                let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning });
-                told.say(notice.turn(self.running()).text(words));
+            // Words that no person said have a name of the program's own.
+            told.prompt =
+                line.uuid.as_ref().filter(|_| line.origin.is_null()).and_then(|uuid| uuid.parse().ok());
+            if let Some(left_out) = self.branches.prompt() {
+                warn(branched(left_out), told);
+                self.turn.iter_mut().for_each(|turn| turn.branched = true);
             }
             return self.said(line, text, images_of(&message.content), told);
         }
@@ -225,6 +240,10 @@ impl Transcript {
 
     fn assistant(&mut self, line: &Line, told: &mut Told) {
         let Some(message) = &line.message else { return };
+        if message.model.as_deref().is_some_and(of_program) && text_of(&message.content) == NO_ANSWER {
+            return;
+        }
+        self.reopen(told);
         let is_rest = |turn: &Turn| turn.ended_by.is_none() || turn.ended_by == message.id;
         if !self.turn.as_ref().is_some_and(is_rest) {
             self.begin(line, told);
@@ -235,7 +254,7 @@ impl Transcript {
             let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
             return self.end(end, message.id.clone(), told);
         }
-        if let Some(model) = message.model.as_ref().filter(|model| !model.starts_with('<'))
+        if let Some(model) = message.model.as_ref().filter(|model| !of_program(model))
             && self.model.as_ref() != Some(model)
         {
             self.model = Some(model.clone());
@@ -312,10 +331,56 @@ impl Transcript {
         let name = self.line_name(line);
         let id = self.names.turn(&name);
         told.say(Draft::new(Body::TurnStarted { prompt: None }).turn(id));
-        let usage_before = self.told;
-        let started = told.at;
-        self.turn = Some(Turn { name, id, started, ended_by: None, answered: false, usage_before });
-        self.tools.clear();
+        let last = self.turn.take();
+        let before = self.branches.turn_of(line.parent_uuid.as_deref());
+        let before = before.unwrap_or(last.as_ref().map_or(0, |turn| turn.place));
+        let turn = Turn {
+            place: self.branches.begin(before),
+            name,
+            id,
+            tools: HashMap::new(),
+            branched: false,
+            started: told.at,
+            ended_by: None,
+            answered: false,
+            usage_before: self.told,
+        };
+        self.set_aside(last);
+        self.turn = Some(turn);
+    }
+
+    fn set_aside(&mut self, turn: Option<Turn>) {
+        self.aside.extend(turn);
+        if self.aside.len() > SET_ASIDE {
+            self.aside.pop_front();
+        }
+    }
+
+    /// A line follows on one of another turn than the last line did: another terminal wrote it.
+    fn go_on_with(&mut self, parent: Option<&str>) {
+        let Some(place) = self.branches.turn_of(parent) else { return };
+        let is_it = |turn: &Turn| turn.place == place;
+        if self.turn.as_ref().is_none_or(is_it) {
+            return;
+        }
+        if let Some(turn) = self.aside.iter().position(is_it).and_then(|at| self.aside.remove(at)) {
+            let other = self.turn.replace(turn);
+            self.set_aside(other);
+        }
+    }
+
+    /// The model answers in a turn after which another one was begun: that one did not end it, and runs at the same time.
+    fn reopen(&mut self, told: &mut Told) {
+        let Some(turn) = &mut self.turn else { return };
+        if self.branches.has_all_before(turn.place) {
+            return;
+        }
+        turn.ended_by.take_if(|by| by.is_empty());
+        let last = self.branches.last_prompt();
+        if let Some(other) = self.aside.iter_mut().find(|other| other.place == last && !other.branched) {
+            other.branched = true;
+            warn(AT_THE_SAME_TIME.to_owned(), told);
+        }
     }
 
     fn end(&mut self, mut end: TurnEnd, by: Option<String>, told: &mut Told) {
@@ -387,6 +452,16 @@ impl Transcript {
     pub(super) fn child(&self, agent: &str) -> SessionId {
         SessionId::of_past(NAME, agent)
     }
+}
+
+/// Of no turn, since one of those that it is about may be in the log already.
+fn warn(text: String, told: &mut Told) {
+    told.say(Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
+}
+
+/// Whether a message is the program's own, in the model's place.
+fn of_program(model: &str) -> bool {
+    model.starts_with('<')
 }
 
 /// A slash command as it was typed: the transcript has it in tags.

@@ -43,13 +43,15 @@ impl Transcript {
             let draft = Draft::new(Body::PlanUpdated { steps: Vec::new() }).turn(turn).item(item);
             told.say(draft.text(text(&input, "plan")));
         }
-        if self.tools.len() < WAITING {
-            self.tools.insert(id.to_owned(), Tool { turn, item, name: name.to_owned(), kind, input });
+        if let Some(open) = self.turn.as_mut().map(|turn| &mut turn.tools).filter(|open| open.len() < WAITING)
+        {
+            open.insert(id.to_owned(), Tool { turn, item, name: name.to_owned(), kind, input });
         }
     }
 
     pub(super) fn tool_ended(&mut self, block: &Value, data: &Value, told: &mut Told) {
-        let Some(tool) = self.tools.remove(text(block, "tool_use_id")) else { return };
+        let open = self.turn.as_mut().and_then(|turn| turn.tools.remove(text(block, "tool_use_id")));
+        let Some(tool) = open else { return };
         let said = text_of(&block["content"]);
         let failed = block["is_error"] == true;
         let refused = failed && (said.starts_with(REFUSED) || *data == REJECTED);

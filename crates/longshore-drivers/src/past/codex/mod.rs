@@ -117,8 +117,9 @@ impl Records for Rollouts {
             match (&mut head, &*line.kind) {
                 (None, "session_meta") => head = Some(head_of(&line)?),
                 (Some(head), "event_msg") => {
-                    head.title = reader::first_words(line.payload).map(|words| title_of(&words));
-                    if head.title.as_ref().is_some_and(|title| !title.is_empty()) {
+                    let title = reader::first_words(line.payload).map(|words| title_of(&words));
+                    head.title = title.filter(|title| !title.is_empty());
+                    if head.title.is_some() {
                         break;
                     }
                 }
@@ -137,8 +138,11 @@ impl Records for Rollouts {
         let file = Self::home(around).and_then(|home| File::open(home.join("session_index.jsonl")).ok());
         let lines = file.map(|file| BufReader::new(file.take(TITLES)).lines().map_while(Result::ok));
         let named = lines.into_iter().flatten().filter_map(|line| serde_json::from_str::<Named>(&line).ok());
-        // A thread that was named again has a second line.
-        named.map(|Named { id, thread_name }| (id, thread_name)).collect()
+        // A thread that was named again has a second line. An empty name is none.
+        let mut titles: BTreeMap<NativeId, String> =
+            named.map(|Named { id, thread_name }| (id, thread_name)).collect();
+        titles.retain(|_, title| !title.trim().is_empty());
+        titles
     }
 
     fn reader(&self, native: &str) -> Box<dyn Reader> {
