@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := run
-.PHONY: run demo test bench fuzz fmt web llama apt chromium
+.PHONY: run demo test bench fuzz fmt web llama apt fetchers chromium
 # The real agents that tests drive, at the versions of the lockfile, laid down once per lockfile for all checkouts.
 AGENTS := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/longshore/agents-$(shell cksum < tests/agents/package-lock.json | tr ' ' -)
 
@@ -16,7 +16,7 @@ demo: apt web ## build everything and show it
 	cargo build --release -p longshore
 	"$${CARGO_TARGET_DIR:-target}/release/longshore" demo $(DEMO)
 
-test: apt chromium web llama $(AGENTS)/installed ## every check and test
+test: apt fetchers chromium web llama $(AGENTS)/installed ## every check and test
 	rm -rf tests/agents/node_modules && ln -s $(AGENTS)/node_modules tests/agents/node_modules
 	cargo fmt --check
 	npm run --prefix web check
@@ -70,6 +70,10 @@ apt:
 	@for tool in cc c++ git; do \
 		command -v $$tool >/dev/null || { apt-get update && apt-get install -y build-essential git; break; }; \
 	done
+
+# Programs that tests let run against the wall of the sandbox.
+fetchers:
+	@for tool in curl wget; do command -v $$tool >/dev/null || { apt-get update && apt-get install -y curl wget; break; }; done
 
 # The browser of the browser tests; CHROMIUM names another one.
 chromium:
