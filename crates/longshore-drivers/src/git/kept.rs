@@ -8,9 +8,9 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use super::quiet::{answer, is_gits};
+use super::quiet::answer;
+use crate::helper::helper;
 
 /// How many submodules and nested repositories are looked after.
 const MOST: usize = 256;
@@ -99,11 +99,8 @@ impl Sources {
     /// As git itself tells, with what a person has set for all repositories.
     pub(crate) fn of(tree: &Path) -> Self {
         let Ok(root) = tree.canonicalize() else { return Self::default() };
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-            git.env_remove(name);
-        }
         let within = |path: PathBuf| {
             let is_there =
                 |folder: &Path| Some(folder.canonicalize().ok()?.join(path.strip_prefix(folder).ok()?));

@@ -15,6 +15,8 @@ use std::process::{Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
+use crate::helper::helper;
+
 /// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
 const WITHIN: Duration = Duration::from_secs(3);
 /// How much of them is listened to.
@@ -109,9 +111,9 @@ impl Quiet {
 
     /// The names of the settings of a file, or of all.
     fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
-        answer(self.dress(&mut git))
+        answer(git.envs(self.variables()))
     }
 
     /// Settings of the repository that name a program which shows differences. It runs whenever git shows one.
@@ -156,13 +158,6 @@ impl Quiet {
         });
         fixed.chain(nowhere).chain([count]).chain(settings)
     }
-
-    fn dress<'a>(&self, git: &'a mut Command) -> &'a mut Command {
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-            git.env_remove(name);
-        }
-        git.envs(self.variables())
-    }
 }
 
 /// Whether a variable tells git something.
@@ -174,7 +169,7 @@ pub(crate) fn is_gits(name: &OsStr) -> bool {
 fn own_settings() -> &'static [(OsString, OsString)] {
     static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         // Where there is no repository, there are only theirs.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")
