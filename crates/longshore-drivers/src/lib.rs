@@ -32,6 +32,7 @@ mod edits;
 mod folders;
 mod form;
 mod git;
+mod helper;
 pub mod leash;
 mod npm;
 pub mod offline;

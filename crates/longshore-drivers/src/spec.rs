@@ -174,11 +174,32 @@ pub struct Invocation {
     pub arguments: Vec<String>,
     /// What its environment has beyond ours, unless the settings say otherwise.
     pub env: BTreeMap<String, String>,
+    /// Files that it finds by arguments after its own ones. They are laid down for it, and gone when it is.
+    pub files: Vec<SecretFile>,
+}
+
+/// A file that nobody else may read, for what is on no command line: all users of a machine see those.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SecretFile {
+    /// What the argument begins with, before the path: `--mcp-config=`.
+    pub flag: &'static str,
+    /// How its name ends: `json`.
+    pub extension: &'static str,
+    /// What is in it.
+    pub text: String,
+}
+
+/// Without what is in it.
+impl fmt::Debug for SecretFile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SecretFile").field("flag", &self.flag).finish_non_exhaustive()
+    }
 }
 
 impl Invocation {
-    /// Arguments, and no environment.
+    /// Arguments, and nothing else.
     pub fn of(arguments: &[&str]) -> Self {
-        Self { arguments: arguments.iter().map(|word| (*word).to_owned()).collect(), env: BTreeMap::new() }
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        Self { arguments, ..Self::default() }
     }
 }

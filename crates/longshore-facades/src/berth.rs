@@ -8,12 +8,12 @@
 //! |---|---|
 //! | [`CONNECTIONS`] | the sum of the two below |
 //! | [`STRANGERS`] | of the address that holds the most, the oldest connection ends |
+//! | [`FROM_AFAR`] | the same, among strangers of other machines: they never end the last of this one |
 //! | [`OF_ONE_ADDRESS`] | the oldest of that address ends; this machine is not counted so |
 //! | [`KNOWN`] | of the device that holds the most, the oldest connection ends; of the owner's, when there are no others |
 //! | [`OF_ONE_DEVICE`] | the oldest of that device ends |
 
 use std::collections::{BTreeMap, HashMap};
-use std::hash::Hash;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -26,6 +26,8 @@ use crate::intake::Frames;
 pub const CONNECTIONS: usize = STRANGERS + KNOWN;
 /// How many of them may be of those who have shown no token.
 pub const STRANGERS: usize = 128;
+/// How many strangers may come from other machines. The other places are kept for this one.
+pub const FROM_AFAR: usize = 96;
 /// How many strangers may come from one address.
 pub const OF_ONE_ADDRESS: usize = 64;
 /// How many connections may be of those who are known.
@@ -49,6 +51,10 @@ pub(crate) enum Party {
 impl Party {
     fn is_stranger(self) -> bool {
         matches!(self, Party::Stranger(_))
+    }
+
+    fn is_from_afar(self) -> bool {
+        matches!(self, Party::Stranger(from) if !from.is_loopback())
     }
 
     fn is_device(self) -> bool {
@@ -119,9 +125,12 @@ impl Taken {
     /// Somebody came in or became known: others leave where there are too many now.
     fn make_room(&mut self, party: Party) {
         match party {
-            Party::Stranger(from) => {
-                if !from.is_loopback() && self.count(|of| of == party) > OF_ONE_ADDRESS {
+            Party::Stranger(_) => {
+                if party.is_from_afar() && self.count(|of| of == party) > OF_ONE_ADDRESS {
                     self.end_oldest(|of| of == party);
+                }
+                if party.is_from_afar() && self.count(Party::is_from_afar) > FROM_AFAR {
+                    self.end_of_most(Party::is_from_afar);
                 }
                 if self.count(Party::is_stranger) > STRANGERS {
                     self.end_of_most(Party::is_stranger);
@@ -148,20 +157,16 @@ impl Taken {
         oldest.map(|oldest| self.by_number.remove(&oldest));
     }
 
-    /// Ends the oldest connection of the one of these parties that has the most; false when there is none of them.
+    /// Ends the oldest connection of those of these parties that have the most; false when there is none of them.
     fn end_of_most(&mut self, among: impl Fn(Party) -> bool) -> bool {
         let mut counts: HashMap<Party, usize> = HashMap::new();
         for (party, _) in self.by_number.values().filter(|(party, _)| among(*party)) {
             *counts.entry(*party).or_default() += 1;
         }
-        let Some(most) = most_of(counts) else { return false };
-        self.end_oldest(|of| of == most);
+        let Some(most) = counts.values().copied().max() else { return false };
+        self.end_oldest(|of| counts.get(&of) == Some(&most));
         true
     }
-}
-
-fn most_of<T: Eq + Hash>(counts: HashMap<T, usize>) -> Option<T> {
-    counts.into_iter().max_by_key(|(_, count)| *count).map(|(party, _)| party)
 }
 
 /// The address that a client counts as: all of loopback is one machine, and of IPv6 one network is one client, which has
@@ -208,6 +213,19 @@ mod tests {
         drop((flood, far));
         let mut again = come(&berths, [127, 0, 0, 1], STRANGERS - 1);
         assert_eq!(staying(&mut again), STRANGERS - 1, "what was given back can be had");
+    }
+
+    #[test]
+    fn many_addresses_leave_this_machine_its_places_and_end_the_oldest_of_themselves() {
+        let berths = Arc::new(Berths::default());
+        let mut here = come(&berths, [127, 0, 0, 1], STRANGERS - FROM_AFAR);
+        let far = |at: usize| [10, 0, (at / 200) as u8, (at % 200) as u8];
+        let mut flood: Vec<_> = (0..1_000).flat_map(|at| come(&berths, far(at), 1)).collect();
+        assert_eq!(staying(&mut here), STRANGERS - FROM_AFAR);
+        assert_eq!(staying(&mut flood), FROM_AFAR);
+        assert_eq!(staying(&mut flood[1_000 - FROM_AFAR..]), FROM_AFAR, "those that came last");
+        let mut more = come(&berths, [127, 0, 0, 1], 1);
+        assert!(stays(&mut more[0]) && staying(&mut flood) == FROM_AFAR);
     }
 
     #[test]

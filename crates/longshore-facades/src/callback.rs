@@ -15,7 +15,7 @@
 //! that the message has arrived, which a successful write does not.
 //!
 //! Bounds: a message of the program has a longest length, which is said with its line; of what it says, [`HELD`] bytes and one
-//! message wait here before nothing more is read. A program whose pings are not answered for long calls again.
+//! message wait here before nothing more is read. Who gets no line says no message of more than [`FAREWELL_BYTES`]. A program whose pings are not answered for long calls again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,6 +55,8 @@ const READ_BUFFER: usize = 16 << 10;
 const PING_EVERY: Duration = Duration::from_secs(20);
 /// How long a program may take to end a connection that we have ended.
 const FAREWELL: Duration = Duration::from_secs(5);
+/// How much it may say meanwhile: nobody listens to it.
+const FAREWELL_BYTES: usize = 1 << 10;
 
 /// Whoever holds the processes of programs that call back.
 pub trait Callbacks: Send + Sync {
@@ -110,7 +112,8 @@ pub(crate) async fn upgrade(
     let token = auth::written(&request).ok_or_else(Problem::no_token)?;
     let from = auth::address(&request);
     if !callbacks.knows(token.reveal()) {
-        app.admit(&token, from)?;
+        let caller = app.admit(&token, from)?;
+        berth.iter().for_each(|berth| berth.belongs_to(caller.party()));
     }
     let socket = socket?.read_buffer_size(READ_BUFFER);
     let Ok(session) = session.parse::<SessionId>() else { return Ok(refuse(socket, NO_SUCH_SESSION)) };
@@ -136,6 +139,7 @@ fn refuse(socket: WebSocketUpgrade, code: u16) -> Response {
         NO_SUCH_SESSION => "no such session",
         _ => "the agent of this session does not call back",
     };
+    let socket = socket.max_message_size(FAREWELL_BYTES).max_frame_size(FAREWELL_BYTES);
     socket.on_upgrade(move |mut socket| async move {
         if socket.send(close(code, reason)).await.is_ok() {
             // Until the other side has read it.

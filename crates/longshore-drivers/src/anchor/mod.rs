@@ -131,23 +131,28 @@ impl AnchorConfig {
     }
 
     /// A session's own servers of tools, then those that every session gets; and what their `${NAME}` stand for. What is our
-    /// own is told to nobody, and to a session's servers only what is listed.
+    /// own is told to nobody. A session's server that wants more than is listed is left out: it was opened when the list
+    /// was another one, or none.
     fn equip(&self, launch: &mut Launch) {
+        let session = launch.session;
+        launch.mcp_servers.retain(|server| {
+            let fault = mcp::check_variables(std::slice::from_ref(server), &self.mcp_env).err();
+            if let Some(fault) = &fault {
+                tracing::warn!(%session, server = server.name, %fault, "an MCP server is left out");
+            }
+            fault.is_none()
+        });
         let own = launch.mcp_servers.len();
         for server in &self.mcp_servers {
             if launch.mcp_servers[..own].iter().all(|other| other.name != server.name) {
                 launch.mcp_servers.push(server.clone());
             }
         }
-        for (at, server) in launch.mcp_servers.iter_mut().enumerate() {
-            let may = |name: &str| {
-                mcp::may_be_told(name) && (at >= own || self.mcp_env.iter().any(|listed| listed == name))
-            };
-            let variable = |name: &str| {
-                Some(name)
-                    .filter(|name| may(name))
-                    .and_then(|name| self.surroundings.var(name)?.to_str().map(str::to_owned))
-            };
+        let variable = |name: &str| {
+            let name = Some(name).filter(|name| mcp::may_be_told(name))?;
+            self.surroundings.var(name)?.to_str().map(str::to_owned)
+        };
+        for server in &mut launch.mcp_servers {
             server.transport = server.transport.filled_in(variable);
         }
     }
@@ -249,6 +254,7 @@ mod tests {
                 server("a", "${FILES_KEY}"),
                 server("b", "${DOCS_KEY}"),
                 server("c", "${LONGSHORE_TOKEN}"),
+                server("d", "x${FILES_KEY}"),
             ],
             start: Start::New,
         };
@@ -256,8 +262,6 @@ mod tests {
         let expected = [
             server("files", "of the session"),
             server("a", "shared"),
-            server("b", ""),
-            server("c", ""),
             server("docs", "s3cret"),
             server("ours", ""),
         ];

@@ -31,7 +31,7 @@ pub(crate) struct Process {
     stdio: Option<Stdio>,
     /// That it is the first of its agent.
     first: Option<First>,
-    /// The files of the process of a turn.
+    /// The files that it was given.
     files: Option<Folder>,
     /// How each turn gets one; none when there is one for all of the driver's life.
     turns: Option<Turns>,
@@ -61,8 +61,8 @@ type Spawned = (Stdio, Option<Folder>, Option<First>);
 
 impl Process {
     /// One that runs already.
-    pub(crate) fn for_life(stdio: Stdio, first: Option<First>) -> Self {
-        Self { stdio: Some(stdio), first, files: None, turns: None, stopping: false }
+    pub(crate) fn for_life(stdio: Stdio, first: Option<First>, files: Option<Folder>) -> Self {
+        Self { stdio: Some(stdio), first, files, turns: None, stopping: false }
     }
 
     /// One for each turn; none yet.
@@ -75,7 +75,8 @@ impl Process {
     pub(crate) fn run(&mut self, run: Run) {
         let Some(turns) = self.turns.as_mut().filter(|_| !self.stopping) else { return };
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
-        let Run { arguments, files, input } = run;
+        let Run { arguments, env, files, input } = run;
+        spawn.env.extend(env);
         let home = Arc::clone(&turns.home);
         // What is started to stay goes on between turns.
         let tie = Tie { leaves: true, ..Tie::under(&turns.mark) };

@@ -27,6 +27,8 @@ use longshore_model::event::AgentName;
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Map, Value, json};
 
+use crate::spec::SecretFile;
+
 pub use offline::CALLS;
 pub use spec::Spec;
 pub use translate::Claude;
@@ -101,9 +103,6 @@ pub fn arguments(launch: Option<&Launch>) -> Vec<String> {
         if let Some(model) = &launch.model {
             say(&["--model", model]);
         }
-        if !launch.mcp_servers.is_empty() {
-            say(&["--mcp-config", &mcp_config(&launch.mcp_servers)]);
-        }
         let id = native_id(launch);
         match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => say(&["--session-id", &id]),
@@ -124,8 +123,8 @@ pub(crate) fn flag_settings(effort: Option<&str>) -> Value {
     settings
 }
 
-/// Servers of tools, as a `.mcp.json` has them.
-fn mcp_config(servers: &[McpServer]) -> String {
+/// Servers of tools, as a `.mcp.json` has them, with their keys.
+fn mcp_config(launch: &Launch) -> Option<SecretFile> {
     let of = |server: &McpServer| {
         let settings = match &server.transport {
             McpTransport::Stdio { command, args, env } => {
@@ -135,7 +134,9 @@ fn mcp_config(servers: &[McpServer]) -> String {
         };
         (server.name.clone(), settings)
     };
-    json!({"mcpServers": servers.iter().map(of).collect::<Map<_, _>>()}).to_string()
+    let servers: Map<_, _> = launch.mcp_servers.iter().map(of).collect();
+    let text = (!servers.is_empty()).then(|| json!({"mcpServers": servers}).to_string())?;
+    Some(SecretFile { flag: "--mcp-config=", extension: "json", text })
 }
 
 /// What its environment has beyond ours: it must not replace itself while it works.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
-use super::{Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, offline};
+use super::{
+    Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, mcp_config, offline,
+};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
 use crate::offline::{Offline, Place};
@@ -137,6 +139,7 @@ impl AgentSpec for Spec {
         Invocation {
             arguments: before.iter().cloned().chain(arguments(launch)).collect(),
             env: env.collect(),
+            files: launch.and_then(mcp_config).into_iter().collect(),
         }
     }
 

@@ -7,10 +7,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::places::{text, worktree};
-use super::quiet::{answer, is_gits};
+use super::quiet::answer;
+use crate::helper::helper;
 use crate::sandbox::search_path;
 
 /// How many submodules and nested repositories are looked after.
@@ -29,11 +29,8 @@ impl Sources {
     /// As git itself tells, with what a person has set for all repositories; none when it does not tell all.
     pub(crate) fn of(tree: &Path) -> Option<Self> {
         let root = tree.canonicalize().ok()?;
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-            git.env_remove(name);
-        }
         git.env("PATH", search_path(std::slice::from_ref(&root)));
         let within = |path: PathBuf| {
             let is_there =

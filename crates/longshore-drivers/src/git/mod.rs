@@ -13,7 +13,8 @@ use std::time::Duration;
 use longshore_model::lifecycle::GitState;
 use tokio::process::Command;
 
-use self::quiet::{Quiet, is_gits};
+use self::quiet::Quiet;
+use crate::helper::helper;
 use crate::sandbox::{self, Sandbox, search_path};
 
 /// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
@@ -44,11 +45,8 @@ pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
 async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
     let folder = Path::new(cwd);
     let run = async |sandbox: Option<Sandbox>| {
-        let mut git = Command::new("git");
+        let mut git = Command::from(helper("git"));
         git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-            git.env_remove(name);
-        }
         git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
         if let Some(sandbox) = sandbox {
             sandbox.lock(&mut git, folder)?;
@@ -89,7 +87,7 @@ fn parse(status: &str) -> GitState {
 }
 
 /// An address without what may be secret in it: users, passwords, and whatever follows the path.
-fn without_secrets(remote: &str) -> String {
+pub(crate) fn without_secrets(remote: &str) -> String {
     // A helper is a program with arguments of its own.
     if let Some((helper, _)) = remote.split_once("::")
         && helper.chars().all(|c| c.is_ascii_alphanumeric() || c == '-')

@@ -15,6 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
+use crate::helper::helper;
 use crate::sandbox::search_path;
 
 /// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
@@ -120,10 +121,10 @@ impl Quiet {
 
     /// The names of the settings of a file, or of all; none unless these are all that there are.
     fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
-        git.env("PATH", search_path(&[folder.to_owned()]));
-        let Answer { parts, good } = answer(self.dress(&mut git))?;
+        git.envs(self.variables()).env("PATH", search_path(&[folder.to_owned()]));
+        let Answer { parts, good } = answer(&mut git)?;
         // A file that is not there is no fault.
         (good || !place.is_empty()).then_some(parts)
     }
@@ -170,13 +171,6 @@ impl Quiet {
         });
         fixed.chain(nowhere).chain([count]).chain(settings)
     }
-
-    fn dress<'a>(&self, git: &'a mut Command) -> &'a mut Command {
-        for (name, _) in std::env::vars_os().filter(|(name, _)| is_gits(name)) {
-            git.env_remove(name);
-        }
-        git.envs(self.variables())
-    }
 }
 
 /// Whether a variable tells git something.
@@ -189,7 +183,7 @@ pub(crate) fn is_gits(name: &OsStr) -> bool {
 fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
     static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
-        let mut git = Command::new("git");
+        let mut git = helper("git");
         // Where there is no repository, there are only theirs.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")

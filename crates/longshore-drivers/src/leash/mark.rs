@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 /// The variable. Not among those that begin with `LONGSHORE_`, which nobody inherits from us.
-pub(super) const VARIABLE: &str = "LEASH_OF_LONGSHORE";
+pub(crate) const VARIABLE: &str = "LEASH_OF_LONGSHORE";
 
 /// Names of leashes, the outermost first: of the hub's run, of the agent, of the command that the agent has us run. Each
 /// has a name of its own that nobody can guess, so whoever carries it belongs to it.

@@ -31,6 +31,7 @@ use tokio::process::Command;
 
 pub(crate) use group::Group;
 pub use mark::Mark;
+pub(crate) use mark::VARIABLE;
 pub use record::LeashRecord;
 pub(crate) use sweep::{end, end_at_last};
 

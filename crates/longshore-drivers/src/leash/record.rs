@@ -36,7 +36,7 @@ impl LeashRecord {
         #[cfg(target_os = "linux")]
         linux::end_earlier(folder, own);
         #[cfg(target_os = "linux")]
-        let warden = super::warden::begin(own, &file).inspect_err(|error| {
+        let warden = super::warden::begin(own, folder).inspect_err(|error| {
             tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
         });
         #[cfg(target_os = "linux")]

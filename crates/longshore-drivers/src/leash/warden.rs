@@ -6,21 +6,25 @@
 
 use std::io::{self, Write};
 use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::process::{ChildStdin, Stdio};
+
+use crate::helper::helper;
 
 /// Starts the warden in the background, with its input, and leaves it there.
-const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" "$3" <&3 3<&- & "#;
+const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" <&3 3<&- & "#;
 
-/// Waits for the end of its input and a little longer, and then kills; not if a line dismisses it. It looks again for those
+/// Hears the name, which is on no command line: all users of the machine read those, and whoever knows it can have what carries
+/// it ended. Waits for the end of its input and a little longer, and then kills; not if a line dismisses it. It looks again for those
 /// that were being started. Of those that are written down it kills who began when it is said to have.
 const WATCH: &str = r#"
+read -r name || exit
 read -r _ && exit
-name=$1 record=$2
+record=$1/$name
 for pause in 5 1 1; do
     sleep $pause
-    for file in $(grep -alF "$name" /proc/[0-9]*/environ 2>/dev/null); do
+    for file in $(echo "$name" | grep -alF -f - /proc/[0-9]*/environ 2>/dev/null); do
         pid=${file#/proc/}
-        grep -qaF "$name" "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
+        echo "$name" | grep -qaF -f - "$file" 2>/dev/null && kill -9 "${pid%/environ}" 2>/dev/null
     done
     [ -f "$record" ] || continue
     while read -r pid start; do
@@ -47,15 +51,18 @@ impl Warden {
     }
 }
 
-/// Has whoever carries this name, or is in this record, end after this process.
-pub(super) fn begin(name: &str, record: &Path) -> io::Result<Warden> {
-    let mut command = Command::new("/bin/sh");
-    command.args(["-c", START, "sh", WATCH, name]).arg(record).current_dir("/");
+/// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
+pub(super) fn begin(name: &str, records: &Path) -> io::Result<Warden> {
+    let mut command = helper("/bin/sh");
+    command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that interrupts us does not mean it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut shell = command.spawn()?;
-    let input = shell.stdin.take();
+    let mut input = shell.stdin.take();
+    if let Some(input) = &mut input {
+        writeln!(input, "{name}")?;
+    }
     shell.wait()?;
     Ok(Warden { input })
 }

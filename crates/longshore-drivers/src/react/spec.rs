@@ -114,7 +114,7 @@ impl AgentSpec for Spec {
         };
         // Settings are JSON by their nature; the name of the key's variable is in them, and never the key.
         let settings = serde_json::to_string(&self.settings).unwrap_or_default();
-        Invocation { arguments, env: [(VARIABLE.to_owned(), settings)].into() }
+        Invocation { arguments, env: [(VARIABLE.to_owned(), settings)].into(), files: Vec::new() }
     }
 
     fn driver(&self) -> Box<dyn Driver> {

@@ -45,6 +45,20 @@ fn every_line_is_kept_as_it_is() {
 }
 
 #[test]
+fn secrets_of_a_remote_are_in_nothing_that_is_told() {
+    let line = r#"{"timestamp":"2026-11-15T21:52:17.449Z","type":"session_meta","payload":{"id":"a","cwd":"/w","git":{"branch":"main","repository_url":"https:\/\/me:s3cret@git.example/x?token=t0ken"}}}"#;
+    let mut told = Told::default();
+    reader_of("codex").line(&line.into(), None, &mut told);
+    let git = told.drafts.iter().find_map(|(_, draft)| match &draft.body {
+        Body::GitChanged(git) => Some(git),
+        _ => None,
+    });
+    assert_eq!(git.unwrap().remote.as_deref(), Some("https://git.example/x"));
+    let all = format!("{:?}", told.drafts);
+    assert!(all.contains("session_meta") && !all.contains("s3cret") && !all.contains("t0ken"), "{all}");
+}
+
+#[test]
 fn every_turn_that_begins_ends_once() {
     for (name, file) in records() {
         let mut told = Told::default();

@@ -15,6 +15,7 @@ use super::prove::{PROVABLE, key_of};
 use super::token::{Token, hash};
 use super::{Access, Caller, Who, most_of};
 use crate::again;
+use crate::pair::label::told_apart;
 use crate::problem::Problem;
 
 /// How exactly it is known when a device was last here.
@@ -155,6 +156,12 @@ impl Keys {
     pub(crate) async fn add(&self, label: String, mode: DeviceMode) -> Result<(Token, Device), Problem> {
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         let (id, now) = self.hub.new_device();
+        let label = {
+            let held = self.held();
+            let here = held.devices.values().filter(|device| device.revoked_at.is_none());
+            let taken: Vec<&str> = here.map(|device| device.label.as_str()).collect();
+            told_apart(label, &taken)
+        };
         let device = Device {
             id,
             label,

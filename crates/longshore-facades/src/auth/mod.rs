@@ -34,6 +34,7 @@ pub(crate) use prove::{Asked, prove};
 pub(crate) use require::{address, bearer, longer_than, require, written};
 pub(crate) use throttle::Throttle;
 
+use crate::berth::Party;
 use crate::problem::Problem;
 
 /// What something takes.
@@ -129,6 +130,14 @@ impl Caller {
         }
     }
 
+    /// Whose its connections are.
+    pub(crate) fn party(&self) -> Party {
+        match &self.who {
+            Who::Owner => Party::Owner,
+            Who::Device(device) => Party::Device(device.id),
+        }
+    }
+
     /// What it may do, as devices say it.
     pub fn mode(&self) -> DeviceMode {
         match &self.who {
@@ -173,9 +182,12 @@ impl Caller {
 
 #[cfg(test)]
 mod tests {
+    use longshore_log::MemoryLog;
     use longshore_model::approval::Decision;
     use longshore_model::id::ApprovalId;
+    use longshore_session::Hub;
 
+    use super::keys::Known;
     use super::*;
 
     #[test]
@@ -190,5 +202,23 @@ mod tests {
         assert_eq!(Access::of(&decide(None, Some(serde_json::json!({ "command": "rm" })))), Access::Act);
         assert_eq!(Access::of(&decide(Some("do this instead"), None)), Access::Act);
         assert_eq!(Access::of(&Command::Interrupt), Access::Act);
+    }
+
+    #[tokio::test]
+    async fn who_was_put_out_is_refused_whatever_it_may_do() {
+        let owner = Owner { token: Token::new("s3cret"), keep: Some(Box::new(|_| Ok(()))) };
+        let keys = Keys::load(Hub::new(Arc::new(MemoryLog::default())), owner).await.unwrap();
+        let caller = |token: &Token| match keys.recognise(token) {
+            Known::Caller(caller) => caller,
+            Known::Revoked | Known::Unknown => panic!("not known"),
+        };
+        let (token, device) = keys.add("phone".to_owned(), DeviceMode::Full).await.unwrap();
+        let (phone, owner) = (caller(&token), caller(&Token::new("s3cret")));
+        assert!(phone.check(Access::Act).is_ok() && owner.check(Access::Admin).is_ok());
+        keys.rotate().unwrap();
+        assert!(owner.check(Access::Read).is_err(), "its token is another one by now");
+        assert!(phone.check(Access::Act).is_ok(), "its own token is as it was");
+        keys.revoke(device.id).await.unwrap();
+        assert!(phone.check(Access::Read).is_err());
     }
 }

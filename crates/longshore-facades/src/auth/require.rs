@@ -14,8 +14,8 @@ use serde::Deserialize;
 
 use super::keys::Known;
 use super::token::Token;
-use super::{Access, Caller, Who, cookie};
-use crate::berth::{Berth, Party};
+use super::{Access, Caller, cookie};
+use crate::berth::Berth;
 use crate::guard;
 use crate::intake::{Cut, PacedBody, limit_of};
 use crate::problem::Problem;
@@ -65,10 +65,7 @@ pub(crate) async fn require(
     let looks = request.method().is_safe();
     caller.check(least_of(&request))?;
     if let Some(berth) = request.extensions().get::<Arc<Berth>>() {
-        berth.belongs_to(match caller.who() {
-            Who::Owner => Party::Owner,
-            Who::Device(device) => Party::Device(device.id),
-        });
+        berth.belongs_to(caller.party());
     }
     if longer_than(request.headers(), limit_of(&caller)) {
         return Err(Problem::too_large(limit_of(&caller)));

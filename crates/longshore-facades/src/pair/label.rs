@@ -1,5 +1,9 @@
 //! The names of devices, as people read them beside what was decided: nobody is to be taken for somebody else.
 
+use std::ops::RangeInclusive;
+
+use icu_normalizer::DecomposingNormalizerBorrowed;
+
 /// How many letters the name of a device may have; the others are cut off.
 const LENGTH: usize = 80;
 
@@ -18,13 +22,24 @@ pub(super) fn named(label: Option<&str>) -> String {
         taken if stands_for_somebody(taken) => format!("a device called {taken}"),
         // One script can be read for another: what has letters of several says that it is no plain word.
         mixed if scripts_of(mixed) > 1 => format!("a device called {mixed}"),
+        odd if odd.chars().any(is_odd) => format!("a device called {odd}"),
         name => name.to_owned(),
     }
 }
 
-/// Whether a name reads like one of those that are no devices: letters that look like Latin ones count as these.
+/// The name, or with a number when a device has it already: nobody could tell which of them decided something.
+pub(crate) fn told_apart(name: String, taken: &[&str]) -> String {
+    let lower = |text: &str| text.to_lowercase();
+    let is_free = |name: &String| !taken.iter().any(|other| lower(other) == lower(name));
+    let numbered = (2..).map(|number| format!("{name} ({number})"));
+    std::iter::once(name.clone()).chain(numbered).find(is_free).unwrap_or(name)
+}
+
+/// Whether a name reads like one of those that are no devices: letters that look like Latin ones count as these, with or
+/// without marks, small, raised or in circles.
 fn stands_for_somebody(name: &str) -> bool {
-    let skeleton: String = name
+    let skeleton: String = DecomposingNormalizerBorrowed::new_nfkd()
+        .normalize(name)
         .chars()
         .flat_map(char::to_lowercase)
         .map(looks_like)
@@ -37,33 +52,57 @@ fn stands_for_somebody(name: &str) -> bool {
 /// The Latin letter that a letter or figure is easily taken for.
 fn looks_like(c: char) -> char {
     match c {
-        // Full width, and the letters of mathematics, in the order of the alphabet.
-        '\u{ff21}'..='\u{ff3a}' => letter(c, 0xff21),
-        '\u{ff41}'..='\u{ff5a}' => letter(c, 0xff41),
-        '\u{1d400}'..='\u{1d6a3}' => char::from(b'a' + ((c as u32 - 0x1d400) % 26) as u8),
-        '\u{24d0}'..='\u{24e9}' => letter(c, 0x24d0),
-        'а' | 'α' | 'ɑ' | 'à' | 'á' | 'â' | 'ä' | 'å' => 'a',
-        'ь' | 'в' | 'Ƅ' => 'b',
-        'е' | 'ё' | 'ε' | 'є' | 'è' | 'é' | 'ê' | 'ë' => 'e',
+        'а' | 'α' | 'ɑ' => 'a',
+        'ь' | 'в' | 'ƅ' => 'b',
+        'е' | 'ε' | 'є' => 'e',
         'һ' | 'н' | 'հ' | 'η' => 'h',
-        'ո' | 'п' | 'ñ' | 'ń' | 'ŋ' => 'n',
-        'о' | 'ο' | 'օ' | 'σ' | '0' | 'ö' | 'ó' | 'ò' | 'ô' | 'ø' | '\u{5e1}' | '\u{b66}' => 'o',
-        'г' | 'ѓ' | 'ᴦ' | 'ŕ' | 'ř' => 'r',
-        'ս' | 'υ' | 'ü' | 'ú' | 'ù' | 'û' | 'ц' => 'u',
-        'ѡ' | 'ԝ' | 'ω' | 'ш' | 'ɯ' | 'ŵ' => 'w',
+        'ո' | 'п' | 'ŋ' => 'n',
+        'о' | 'ο' | 'օ' | 'σ' | '0' | 'ø' | 'ɵ' | '\u{5e1}' | '\u{b66}' => 'o',
+        'г' | 'ᴦ' => 'r',
+        'ս' | 'υ' | 'ц' => 'u',
+        'ѡ' | 'ԝ' | 'ω' | 'ш' | 'ɯ' => 'w',
         'ѕ' => 's',
-        'і' | 'ι' | '1' | 'í' | 'ì' => 'i',
+        'і' | 'ι' | 'ı' | '1' => 'i',
         'т' | 'τ' => 't',
         'м' => 'm',
-        'ԁ' => 'd',
-        'ӏ' => 'l',
+        'ԁ' | 'đ' => 'd',
+        'ӏ' | 'ł' => 'l',
         'у' | 'γ' => 'y',
         other => other,
     }
 }
 
-fn letter(c: char, first: u32) -> char {
-    char::from(b'a' + ((c as u32 - first) % 26) as u8)
+/// Letters in which people write names. Others look like these, or like nothing that most could tell apart.
+const PLAIN: [RangeInclusive<char>; 23] = [
+    'A'..='\u{24f}',
+    '\u{370}'..='\u{5ff}',
+    '\u{600}'..='\u{6ff}',
+    '\u{750}'..='\u{77f}',
+    '\u{900}'..='\u{eff}',
+    '\u{1000}'..='\u{109f}',
+    '\u{10d0}'..='\u{137f}',
+    '\u{1780}'..='\u{17ff}',
+    '\u{1e00}'..='\u{1fff}',
+    '\u{3005}'..='\u{3007}',
+    '\u{3040}'..='\u{318f}',
+    '\u{31a0}'..='\u{31bf}',
+    '\u{31f0}'..='\u{31ff}',
+    '\u{3400}'..='\u{4dbf}',
+    '\u{4e00}'..='\u{9fff}',
+    '\u{a960}'..='\u{a97f}',
+    '\u{ac00}'..='\u{d7ff}',
+    '\u{f900}'..='\u{faff}',
+    '\u{fb1d}'..='\u{fdff}',
+    '\u{fe70}'..='\u{fefc}',
+    '\u{ff66}'..='\u{ff9f}',
+    '\u{20000}'..='\u{2fa1f}',
+    '\u{30000}'..='\u{3ffff}',
+];
+
+/// Whether a sign is a letter in which nobody writes a name: phonetic, in a box, of a script that few can read.
+fn is_odd(c: char) -> bool {
+    let boxed = ('\u{1f100}'..='\u{1f1ff}').contains(&c);
+    boxed || (c.is_alphabetic() && !PLAIN.iter().any(|plain| plain.contains(&c)))
 }
 
 /// How many of the scripts that are taken for each other a name has letters of.
@@ -73,7 +112,6 @@ fn scripts_of(name: &str) -> usize {
         + has(|c| ('\u{370}'..='\u{3ff}').contains(&c))
         + has(|c| ('\u{400}'..='\u{52f}').contains(&c))
         + has(|c| ('\u{530}'..='\u{58f}').contains(&c))
-        + has(|c| ('\u{1d400}'..='\u{1d7ff}').contains(&c) || ('\u{ff01}'..='\u{ff5e}').contains(&c))
 }
 
 /// Signs that show nothing, stand on the letter before, or turn the direction of writing.
@@ -94,6 +132,11 @@ mod tests {
         assert_eq!(named(Some("  My phone\n")), "My phone");
         assert_eq!(named(Some("Телефон Ады")), "Телефон Ады");
         assert_eq!(named(Some("Björns Gerät 2")), "Björns Gerät 2");
+        for plain in
+            ["Čeněk's 📱", "手机 2", "아이폰", "הטלפון שלי", "هاتفي", "मेरा फ़ोन", "თამარი", "Điện thoại"]
+        {
+            assert_eq!(named(Some(plain)), plain);
+        }
         assert_eq!(named(Some(" Owner ")), "a device called Owner");
         assert_eq!(named(Some("ow\u{200b}ner")), "a device called owner");
         assert_eq!(named(Some("\u{202e}\t ")), "a device");
@@ -117,6 +160,15 @@ mod tests {
             "the owner",
             "оѡпег",
             "ⓞⓦⓝⓔⓡ",
+            "ōwner",
+            "ọwner",
+            "ownęr",
+            "ᴏᴡɴᴇʀ",
+            "ᵒʷⁿᵉʳ",
+            "🅾🆆🅽🅴🆁",
+            "🇴🇼🇳🇪🇷",
+            "ᎤᏔᏁᏒ",
+            "øwner",
         ];
         for pretender in pretenders {
             assert!(
@@ -126,5 +178,12 @@ mod tests {
             );
         }
         assert!(named(Some("раyраl")).starts_with("a device called "), "letters of two scripts");
+    }
+
+    #[test]
+    fn two_devices_are_never_called_the_same() {
+        let taken = ["My phone", "my phone (2)", "Watch"];
+        assert_eq!(told_apart("my phone".to_owned(), &taken), "my phone (3)");
+        assert_eq!(told_apart("Tablet".to_owned(), &taken), "Tablet");
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 
 mod codes;
-mod label;
+pub(crate) mod label;
 
 use axum::body::Body;
 use axum::extract::rejection::QueryRejection;

@@ -56,6 +56,7 @@ impl Session {
         let revives = self.woken && self.link != Link::Ready;
         let again = readies && matches!(self.link, Link::Starting { .. });
         self.record(draft, cx, out);
+        self.close_surplus_items(cx, out);
         if readies && revives {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);
         }

@@ -3,7 +3,8 @@
 use super::past::is_told_by_agent;
 use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    Asked, Link, OPEN_TEXT_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn, brief, title_of,
+    Asked, Link, OPEN_TEXT_LIMIT, OPEN_TEXTS_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn,
+    brief, title_of,
 };
 use crate::event::{Body, Event};
 use crate::id::ItemId;
@@ -213,14 +214,14 @@ impl Session {
             }
 
             Body::TitleChanged => {
-                self.title = event.text().to_owned();
+                self.title = brief::name(event.text());
                 self.titled = true;
             }
             Body::ModelChanged { model } => self.model = Some(model.clone()),
             Body::EffortChanged { effort } => self.effort = Some(effort.clone()),
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
-            Body::CommandsListed { commands } => self.commands.clone_from(commands),
+            Body::CommandsListed { commands } => self.commands = brief::commands(commands),
             Body::UsageUpdated(usage) => self.usage = usage.at_least(&self.usage),
             Body::UsageLimited(_) => {}
             Body::Imported { until } => {
@@ -247,14 +248,17 @@ impl Session {
     fn grow(&mut self, event: &Event, kind: OpenKind) {
         self.begin(event, kind);
         let open = event.item.and_then(|item| self.open.get_mut(&item));
-        if let Some(open) = open.filter(|open| open.text.len() < OPEN_TEXT_LIMIT) {
+        let has_room = |open: &&mut OpenItem| open.text.len() < OPEN_TEXT_LIMIT;
+        if let Some(open) = open.filter(has_room).filter(|_| self.open_bytes < OPEN_TEXTS_LIMIT) {
             open.text.push_str(event.text());
+            self.open_bytes += event.text().len();
         }
     }
 
     fn end(&mut self, item: Option<ItemId>) {
         if let Some(item) = item {
-            self.open.remove(&item);
+            let ended = self.open.remove(&item);
+            self.open_bytes -= ended.map_or(0, |ended| ended.text.len());
             self.ended.insert(item);
         }
     }

@@ -8,8 +8,9 @@ use serde_json::Value;
 
 use super::parts::AskEntry;
 use crate::approval::{QuestionRequest, Subject};
+use crate::capability::SlashCommand;
 use crate::event::{Body, Draft};
-use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
+use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt, SessionInfo};
 
 /// How many characters of a waiting prompt a row has.
 const PROMPT_CHARS: usize = 500;
@@ -21,6 +22,13 @@ const FILES: usize = 20;
 const FIELDS: usize = 50;
 /// How many characters a name has there.
 const NAME_CHARS: usize = 500;
+/// How many characters a title has, and what else an agent says of itself or of the work tree. Clients may say as much.
+const TOLD_CHARS: usize = 1_000;
+/// How many characters a path has, or what an agent calls the conversation.
+const PATH_CHARS: usize = 4_096;
+/// How many bytes the commands of an agent have there together, and how many characters what one of them does.
+const COMMANDS_BYTES: usize = 48 << 10;
+const DESCRIPTION_CHARS: usize = 300;
 
 /// Cuts a text in its middle.
 fn cut(text: &mut String, most: usize) {
@@ -40,6 +48,45 @@ fn cut_value(value: &mut Value) {
         cut(&mut text, ASK_CHARS);
         *value = Value::String(text);
     }
+}
+
+/// A name that an agent or a client made up, as the session has it.
+pub(super) fn name(text: &str) -> String {
+    let mut name = text.to_owned();
+    cut(&mut name, TOLD_CHARS);
+    name
+}
+
+/// What an agent tells of itself and of the work tree.
+pub(super) fn names(row: &mut SessionInfo) {
+    let git = row.git.iter_mut().flat_map(|git| [&mut git.branch, &mut git.commit, &mut git.remote]);
+    let told = [&mut row.repo, &mut row.model, &mut row.effort].into_iter().chain(git);
+    told.flatten().for_each(|name| cut(name, TOLD_CHARS));
+    for value in row.metadata.values_mut() {
+        if let Value::String(text) = value {
+            cut(text, PATH_CHARS);
+        }
+    }
+    // A part of it names another conversation, or none.
+    row.native.take_if(|native| native.len() > PATH_CHARS);
+}
+
+/// The commands of an agent, as far as there is room for them.
+pub(super) fn commands(all: &[SlashCommand]) -> Vec<SlashCommand> {
+    let brief = |command: &SlashCommand| {
+        let mut brief = command.clone();
+        cut(&mut brief.description, DESCRIPTION_CHARS);
+        brief
+    };
+    // A part of a name is no command.
+    let named = all.iter().filter(|command| command.name.len() <= NAME_CHARS);
+    let mut room = COMMANDS_BYTES;
+    let fits = |command: &SlashCommand| {
+        let left = room.checked_sub(command.name.len() + command.description.len() + 32);
+        room = left.unwrap_or_default();
+        left.is_some()
+    };
+    named.map(brief).take_while(fits).collect()
 }
 
 pub(super) fn prompt(queued: &mut QueuedPrompt) {

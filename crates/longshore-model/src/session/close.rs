@@ -1,6 +1,6 @@
 //! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
 
-use super::{Effect, Link, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
+use super::{Effect, Link, OPEN_ITEMS_LIMIT, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, TurnId};
 use crate::info::QueuedPrompt;
@@ -179,20 +179,32 @@ impl Session {
     fn close_items(&mut self, ends: impl Fn(&OpenItem) -> bool, cx: &mut Context<'_>, out: &mut Outcome) {
         let ending: Vec<(ItemId, OpenItem)> =
             self.open.iter().filter(|(_, open)| ends(open)).map(|(id, open)| (*id, open.clone())).collect();
-        for (item, OpenItem { turn, kind, text, .. }) in ending {
-            let body = match kind {
-                OpenKind::Message => Body::MessageDone { phase: None, partial: true },
-                OpenKind::Reasoning => Body::ReasoningDone { partial: true },
-                OpenKind::Plan => Body::PlanUpdated { steps: Vec::new() },
-                OpenKind::Tool => Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled)),
-                OpenKind::Diff => {
-                    Body::FileDiff(FileDiff { status: ToolStatus::Cancelled, changes: Vec::new() })
-                }
-            };
-            let mut draft = Draft::new(body).turn(turn).item(item);
-            draft.text = (kind != OpenKind::Diff).then_some(text);
-            self.record(draft, cx, out);
+        for (item, open) in ending {
+            self.close_item(item, open, cx, out);
         }
+    }
+
+    /// An agent that begins more than it ends has the oldest ended: each that is open is held.
+    pub(super) fn close_surplus_items(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
+        while self.open.len() > OPEN_ITEMS_LIMIT
+            && let Some((item, open)) = self.open.iter().min_by_key(|(_, open)| open.since)
+        {
+            self.close_item(*item, open.clone(), cx, out);
+        }
+    }
+
+    fn close_item(&mut self, item: ItemId, open: OpenItem, cx: &mut Context<'_>, out: &mut Outcome) {
+        let OpenItem { turn, kind, text, .. } = open;
+        let body = match kind {
+            OpenKind::Message => Body::MessageDone { phase: None, partial: true },
+            OpenKind::Reasoning => Body::ReasoningDone { partial: true },
+            OpenKind::Plan => Body::PlanUpdated { steps: Vec::new() },
+            OpenKind::Tool => Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled)),
+            OpenKind::Diff => Body::FileDiff(FileDiff { status: ToolStatus::Cancelled, changes: Vec::new() }),
+        };
+        let mut draft = Draft::new(body).turn(turn).item(item);
+        draft.text = (kind != OpenKind::Diff).then_some(text);
+        self.record(draft, cx, out);
     }
 
     fn expire(

@@ -52,6 +52,10 @@ pub const QUEUE_LIMIT: usize = 100;
 pub const QUEUE_BYTES: usize = 16 << 20;
 /// How much of a growing item is held for the case that the agent never finishes it.
 const OPEN_TEXT_LIMIT: usize = 8 << 20;
+/// How much of all growing items together.
+pub const OPEN_TEXTS_LIMIT: usize = 32 << 20;
+/// How many items may be open at once. When there are more, the oldest is ended.
+pub const OPEN_ITEMS_LIMIT: usize = 1_000;
 
 /// What can happen to a session.
 #[derive(Clone, Debug, PartialEq)]
@@ -181,6 +185,8 @@ pub struct Session {
     queue: VecDeque<QueuedPrompt>,
     keys: HashMap<String, Taken>,
     open: BTreeMap<ItemId, OpenItem>,
+    /// How many bytes of text those have.
+    open_bytes: usize,
     ended: HashSet<ItemId>,
     approvals: BTreeMap<ApprovalId, AskEntry<OpenApproval>>,
     approvals_past: HashMap<ApprovalId, Asked<ApprovalDecision>>,
@@ -220,7 +226,7 @@ impl Session {
     fn blank(id: SessionId, opened: Opened, at: Timestamp) -> Self {
         Self {
             id,
-            title: opened.title.clone().unwrap_or_default(),
+            title: opened.title.as_deref().map(brief::name).unwrap_or_default(),
             titled: opened.title.is_some(),
             model: opened.model.clone(),
             effort: opened.effort.clone(),
@@ -255,6 +261,7 @@ impl Session {
             queue: VecDeque::new(),
             keys: HashMap::new(),
             open: BTreeMap::new(),
+            open_bytes: 0,
             ended: HashSet::new(),
             approvals: BTreeMap::new(),
             approvals_past: HashMap::new(),

@@ -95,6 +95,7 @@ impl Session {
                 self.close_turn(draft.turn, end.outcome, None, &mut then, out);
             }
             self.record(draft, &mut then, out);
+            self.close_surplus_items(&mut then, out);
         }
         let mut then = Context { now: self.updated_at, ids: cx.ids };
         self.record(Draft::new(Body::Imported { until }), &mut then, out);

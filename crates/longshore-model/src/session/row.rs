@@ -16,6 +16,7 @@ impl Session {
     pub fn row(&self) -> SessionInfo {
         let mut row = self.without_asks();
         row.queue.iter_mut().for_each(brief::prompt);
+        brief::names(&mut row);
         row.approvals = self.approvals.values().map(|ask| ask.brief.clone()).collect();
         row.questions = self.questions.values().map(|ask| ask.brief.clone()).collect();
         row

@@ -23,6 +23,7 @@ use super::exit::{self, Fault};
 use super::link;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
+use crate::owner_token;
 use crate::wire::Trust;
 
 /// How long a hub may take to come up.
@@ -74,8 +75,8 @@ pub(super) fn named_url() -> Option<String> {
 
 /// The owner's token: `LONGSHORE_TOKEN`, or the file that the first start made.
 pub(super) fn token(places: &Places) -> Result<String> {
-    if let Ok(token) = std::env::var("LONGSHORE_TOKEN") {
-        return Ok(token);
+    if let Some(token) = owner_token::of_environment() {
+        return Ok(token.to_owned());
     }
     let path = places.token();
     match std::fs::read_to_string(&path) {
@@ -150,6 +151,7 @@ pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Clien
     let said_before = log.metadata()?.len();
     let mut hub = std::process::Command::new(std::env::current_exe()?)
         .args(words)
+        .envs(owner_token::of_environment().map(|token| (owner_token::VARIABLE, token)))
         .stdin(Stdio::null())
         .stdout(log.try_clone()?)
         .stderr(log)

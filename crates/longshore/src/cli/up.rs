@@ -22,6 +22,7 @@ use super::reach::{self, Running};
 use super::terminal::{now, put_line};
 use super::welcome::{Links, welcome};
 use crate::config::{Config, Places};
+use crate::owner_token;
 
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
@@ -55,9 +56,9 @@ impl Up {
         places.make_data()?;
         let keep = if self.ephemeral { Keep::InMemory } else { Keep::OnDisk };
         // The token of the environment goes before that of the file.
-        let owner = match std::env::var("LONGSHORE_TOKEN") {
-            Ok(token) => Owner { token: Token::new(token), keep: None },
-            Err(_) => house::owner_of(&places)?,
+        let owner = match owner_token::of_environment() {
+            Some(token) => Owner { token: Token::new(token), keep: None },
+            None => house::owner_of(&places)?,
         };
         let house = House::open(&places, &config, keep, owner, |anchor| anchor).await?;
         tokio::spawn(tidy(house.hub.clone(), config));

@@ -12,7 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::process::{Child, Command};
 
-use super::rig::WITHIN;
+use super::rig::{Rig, TOKEN, WITHIN, processes, processes_with, until};
 
 /// A hub with a home of its own and no agents.
 struct Home {
@@ -280,4 +280,44 @@ async fn the_environment_of_the_hub_is_read_by_no_other_program_of_the_user() {
     let read = as_user(std::path::Path::new("/bin/cat")).arg(environ).output().await.unwrap();
     assert!(!read.status.success(), "{}", String::from_utf8_lossy(&read.stdout));
     assert!(!String::from_utf8_lossy(&read.stdout).contains("s3cret"));
+}
+
+/// Every agent could read it there: in the shell that waits for the end of the hub, in git, which a repository can hold up, and
+/// in whatever root may look at.
+#[tokio::test]
+async fn nobody_beside_the_hub_has_its_token_in_its_environment() {
+    let rig = Rig::with(json!([])).await;
+    let run = |words: &[&str]| {
+        let done = std::process::Command::new(words[0]).args(&words[1..]).current_dir(rig.work()).status();
+        assert!(done.unwrap().success(), "{words:?}");
+    };
+    run(&["git", "init", "-q"]);
+    run(&["mkfifo", ".git/pipe"]);
+    run(&["git", "config", "include.path", "pipe"]);
+    let environment = |pid: i32| {
+        let read = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        String::from_utf8_lossy(&read).into_owned()
+    };
+    let work = rig.work();
+    let held = std::sync::Mutex::new(String::new());
+    let git_is_held = || {
+        let gits = processes(|at| {
+            let name = std::fs::read_to_string(at.join("comm")).unwrap_or_default();
+            name.trim() == "git" && std::fs::read_link(at.join("cwd")).is_ok_and(|cwd| cwd == work)
+        });
+        *held.lock().unwrap() = gits.into_iter().map(environment).collect();
+        held.lock().unwrap().contains("GIT_CONFIG_COUNT=")
+    };
+    let (_talk, ()) = tokio::join!(rig.open_with("codex", "ask"), until("git is held", git_is_held));
+    assert!(!held.lock().unwrap().contains(TOKEN), "{}", held.lock().unwrap());
+    let beside = processes_with(&rig.folder.path().join("longshore/data"));
+    assert!(!beside.is_empty(), "nobody waits for the end of the hub");
+    let hub = i32::try_from(rig.pid()).unwrap();
+    for pid in beside.into_iter().chain(rig.agents()).chain([hub]) {
+        assert!(!environment(pid).contains(TOKEN), "{pid}: {}", environment(pid));
+    }
+    // The name of the run is no word for all users of the machine either.
+    let records = std::fs::read_dir(rig.folder.path().join("longshore/data/leashes")).unwrap();
+    let name = records.flatten().next().unwrap().file_name();
+    assert_eq!(processes_with(name.as_ref()), [0; 0]);
 }

@@ -7,7 +7,7 @@ use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
-use super::rig::{Rig, Talk};
+use super::rig::{Rig, Talk, processes_with};
 
 /// A server with a tool `write` that says `wrote`.
 fn demo() -> Value {
@@ -37,6 +37,21 @@ async fn calls(agent: &str, call: Value) {
         output.contains("wrote") && *status == Some(ToolStatus::Completed)
     };
     assert!(tools.iter().any(wrote), "{agent}: {tools:?}\n{}", talk.story());
+}
+
+/// All users of a machine read those.
+#[tokio::test]
+async fn keys_of_servers_are_on_no_command_line() {
+    let key = "k3y-of-a-server";
+    let mut server = demo();
+    server["env"] = json!({ "KEY": key });
+    let rig = Rig::with(json!([{ "do": [{ "say": "Hello." }], "repeat": "forever" }])).await;
+    let mut talk = open(&rig, "claude", json!([server])).await;
+    let turn = talk.prompt("hello").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    let script = demo()["args"][0].as_str().unwrap().to_owned();
+    assert!(!processes_with(script.as_ref()).is_empty(), "the server runs");
+    assert_eq!(processes_with(key.as_ref()), [0; 0]);
 }
 
 macro_rules! calls {

@@ -25,6 +25,7 @@ use crate::codex::translate::turns::turn_error;
 use crate::codex::translate::usage::usage_of;
 use crate::codex::wire;
 use crate::codex::wire::snake::{self, camel};
+use crate::git::without_secrets;
 
 /// A shape that does not fit.
 type Misshapen = serde_json::Error;
@@ -182,10 +183,17 @@ impl Rollout {
         self.cwd = meta.cwd;
         self.whole = meta.history_mode == "paginated";
         let git = meta.git.unwrap_or_default();
-        let state =
-            GitState { branch: git.branch, commit: git.commit_hash, remote: git.repository_url, dirty: 0 };
+        let (mut remote, mut line) = (git.repository_url, line.clone());
+        if let Some(remote) = &mut remote {
+            let shown = without_secrets(remote);
+            if shown != *remote {
+                line = told_instead(&line, remote, &shown);
+                *remote = shown;
+            }
+        }
+        let state = GitState { branch: git.branch, commit: git.commit_hash, remote, dirty: 0 };
         if state != GitState::default() {
-            told.say(Draft::new(Body::GitChanged(state)).raw(line.clone()));
+            told.say(Draft::new(Body::GitChanged(state)).raw(line));
         }
         Ok(())
     }
@@ -351,4 +359,19 @@ impl Rollout {
         let draft = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(text);
         told.say(draft.raw(line.clone()));
     }
+}
+
+/// A line of JSON with another text wherever this one is the whole of one. However it was written there: nothing of it stays.
+fn told_instead(line: &str, secret: &str, shown: &str) -> Raw {
+    fn replace(value: &mut Value, secret: &str, shown: &str) {
+        match value {
+            Value::String(text) if text == secret => shown.clone_into(text),
+            Value::Array(values) => values.iter_mut().for_each(|value| replace(value, secret, shown)),
+            Value::Object(fields) => fields.values_mut().for_each(|value| replace(value, secret, shown)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+    let mut value: Value = serde_json::from_str(line).unwrap_or_default();
+    replace(&mut value, secret, shown);
+    value.to_string().into()
 }

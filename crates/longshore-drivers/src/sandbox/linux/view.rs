@@ -127,12 +127,14 @@ impl View {
             match self.way {
                 Way::Privileged => done(libc::unshare(libc::CLONE_NEWNS))?,
                 Way::User => {
-                    // Who cannot be looked at may not write these files of its own either. An exec resets it.
+                    // Who cannot be looked at may not write these files of its own either. No longer than that: this is
+                    // still the memory of who started it.
                     libc::prctl(libc::PR_SET_DUMPABLE, 1, 0, 0, 0);
                     done(libc::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS))?;
                     for (file, text) in &self.maps {
                         write(file, text)?;
                     }
+                    libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0);
                 }
             }
             let root = c"/".as_ptr();

@@ -121,7 +121,9 @@ fn servers_of_tools_are_settings_on_the_command_line() {
     let demo =
         r#"mcp_servers.demo={ command = "node", args = ["a \"b\".mjs", "-x"], env = { "KEY" = "v" } }"#;
     assert_eq!(words[3], demo);
-    assert_eq!(words[5], r#"mcp_servers.web={ url = "http://localhost/m", http_headers = { "X-A" = "é" } }"#);
+    let web = r#"mcp_servers.web={ url = "http://localhost/m", env_http_headers = { "X-A" = "MCP_HEADER_KEY_0" } }"#;
+    assert_eq!(words[5], web);
+    assert_eq!(out.run.as_ref().unwrap().env, pair("MCP_HEADER_KEY_0", "é"), "on no command line");
 }
 
 #[test]

@@ -48,10 +48,11 @@ impl Talk {
         if let Some(model) = &self.launch.model {
             arguments.extend(["-m".to_owned(), model.clone()]);
         }
+        let mut env = BTreeMap::new();
         for server in &self.launch.mcp_servers {
-            arguments.extend(["-c".to_owned(), setting(server)]);
+            arguments.extend(["-c".to_owned(), setting(server, &mut env)]);
         }
-        let mut run = Run { arguments, ..Run::default() };
+        let mut run = Run { arguments, env, ..Run::default() };
         for attachment in attachments {
             self.attach(attachment, &mut run, &mut words, out);
         }
@@ -90,15 +91,22 @@ impl Talk {
     }
 }
 
-/// A server of tools, as a line of `config.toml`: by its path, so that those of the person's own stay.
-fn setting(server: &McpServer) -> String {
+/// A server of tools, as a line of `config.toml`: by its path, so that those of the person's own stay. What its headers hold
+/// is in variables, since all users of the machine see the line. For the environment of a program there is no such way.
+fn setting(server: &McpServer, variables: &mut BTreeMap<String, String>) -> String {
     let fields = match &server.transport {
         McpTransport::Stdio { command, args, env } => {
             let args = args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(", ");
             format!("command = {}, args = [{args}], env = {}", quoted(command), table(env))
         }
         McpTransport::Http { url, headers } => {
-            format!("url = {}, http_headers = {}", quoted(url), table(headers))
+            let mut variable = |(header, value): (&String, &String)| {
+                let name = format!("MCP_HEADER_KEY_{}", variables.len());
+                variables.insert(name.clone(), value.clone());
+                (header.clone(), name)
+            };
+            let named = headers.iter().map(&mut variable).collect();
+            format!("url = {}, env_http_headers = {}", quoted(url), table(&named))
         }
     };
     format!("mcp_servers.{}={{ {fields} }}", server.name)

@@ -1,0 +1,58 @@
+//! Programs that the hub runs for itself, beside agents that could look at them.
+//!
+//! Whoever runs as the same user reads the environment of such a program in `/proc`. So it has what it needs and nothing else
+//! of ours: no token, and none of the keys of models and servers.
+
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+use crate::leash;
+
+/// What programs need to find themselves, what a person has set, and their words; and by which we find them.
+const KEPT: [&str; 11] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "TMPDIR",
+    "LANG",
+    "LC_ALL",
+    "LC_CTYPE",
+    "XDG_CONFIG_HOME",
+    // Where Apple's git is.
+    "DEVELOPER_DIR",
+    leash::VARIABLE,
+];
+
+/// A program with an environment that anybody may see.
+pub(crate) fn helper(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(seen_by_all(std::env::vars_os()));
+    command
+}
+
+fn seen_by_all(
+    all: impl Iterator<Item = (OsString, OsString)>,
+) -> impl Iterator<Item = (OsString, OsString)> {
+    all.filter(|(name, _)| KEPT.iter().any(|kept| name == OsStr::new(kept)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_helper_has_no_secrets_in_its_environment() {
+        let ours = ["PATH", "LONGSHORE_TOKEN", "OPENAI_API_KEY", "GIT_DIR", "HOME"];
+        let ours = ours.map(|name| (OsString::from(name), OsString::from("x")));
+        let names: Vec<OsString> = seen_by_all(ours.into_iter()).map(|(name, _)| name).collect();
+        assert_eq!(names, ["PATH", "HOME"]);
+        // Whatever the tests run in: there is more of it than that.
+        let told = helper("env").output().unwrap();
+        let told = String::from_utf8(told.stdout).unwrap();
+        let name = |line: &str| line.split('=').next().unwrap().to_owned();
+        let strange: Vec<String> =
+            told.lines().map(name).filter(|name| !KEPT.contains(&name.as_str())).collect();
+        assert!(strange.is_empty() && told.contains("PATH="), "{told}");
+    }
+}
