@@ -272,6 +272,19 @@ impl Rig {
     }
 }
 
+impl Drop for Rig {
+    /// A hub that a verb left in the background would outlive a test that fails.
+    fn drop(&mut self) {
+        let note = std::fs::read_to_string(self.folder.path().join("longshore/data/hub.json"));
+        let note: Value = serde_json::from_str(&note.unwrap_or_default()).unwrap_or_default();
+        let hubs = processes_with(Path::new(env!("CARGO_BIN_EXE_longshore")));
+        let left = hubs.into_iter().find(|pid| note["pid"] == *pid).and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = left {
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        }
+    }
+}
+
 /// The processes, other than those that have ended, whose command line names this file.
 pub(crate) fn processes_with(file: &Path) -> Vec<i32> {
     let name = file.as_os_str().as_encoded_bytes();
