@@ -45,8 +45,32 @@ pub struct Row {
     pub lists: bool,
     /// Whether it can copy a conversation.
     pub forks: bool,
+    /// The agent that it is a way to: it keeps that one's records, and goes on in that one's terminal.
+    pub behind: Option<Behind>,
     /// How it differs.
     pub quirks: Quirks,
+}
+
+/// Agents of which others are only another way to them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Behind {
+    /// Codex.
+    Codex,
+    /// Claude Code.
+    Claude,
+}
+
+impl Behind {
+    /// Of a command of the settings, by the names of the programs that are known to be ways to others.
+    pub fn of_command(command: &[String]) -> Option<Self> {
+        let known = [
+            ("claude-agent-acp", Self::Claude),
+            ("claude-code-acp", Self::Claude),
+            ("codex-acp", Self::Codex),
+        ];
+        let is_named = |name: &str| command.iter().any(|word| word.contains(name));
+        known.into_iter().find(|(name, _)| is_named(name)).map(|(_, behind)| behind)
+    }
 }
 
 /// In what an agent differs from others.
@@ -145,6 +169,7 @@ static ROWS: [Row; 5] = [
         models: true,
         lists: false,
         forks: false,
+        behind: None,
         // It takes any refusal to read a file for the content of that file, so it must not ask us for files.
         quirks: Quirks {
             counts: Counts::Turn,
@@ -174,6 +199,7 @@ static ROWS: [Row; 5] = [
         models: false,
         lists: true,
         forks: false,
+        behind: None,
         quirks: Quirks { error_prefix: Some("Error: "), ..PLAIN },
     },
     Row {
@@ -195,6 +221,7 @@ static ROWS: [Row; 5] = [
         models: true,
         lists: true,
         forks: false,
+        behind: Some(Behind::Codex),
         quirks: Quirks { always: Decision::AllowAlways, rejection_ends_turn: true, ..PLAIN },
     },
     Row {
@@ -217,6 +244,7 @@ static ROWS: [Row; 5] = [
         models: true,
         lists: true,
         forks: true,
+        behind: Some(Behind::Claude),
         quirks: PLAIN,
     },
     Row {
@@ -235,6 +263,8 @@ static ROWS: [Row; 5] = [
         models: true,
         lists: true,
         forks: true,
+        // It has to be asked for its conversations, and its server would be started before every prompt for that.
+        behind: None,
         quirks: Quirks { counts: Counts::LastAnswer, names: Names::InFirstTitle, ..PLAIN },
     },
 ];
@@ -283,6 +313,7 @@ impl Row {
             models: true,
             lists: true,
             forks: true,
+            behind: None,
             quirks: Quirks { fs: true, terminal: true, always: Decision::AllowAlways, ..PLAIN },
         }
     }
@@ -322,7 +353,7 @@ impl Row {
             // Only where nobody knows what an agent can; those that are known offer no such thing.
             effort: self.modes.is_empty(),
             memory_in_log: false,
-            own_record: false,
+            own_record: self.behind.is_some(),
             custom: self.custom(),
         }
     }

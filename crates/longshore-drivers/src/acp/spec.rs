@@ -7,11 +7,15 @@ use std::sync::Arc;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
+use super::rows::Behind;
 use super::{Acp, Row, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::offline::{Offline, Place};
+use crate::past::Records;
+use crate::past::claude::Transcripts;
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
+use crate::{claude, codex};
 
 /// One agent that speaks the protocol.
 #[derive(Debug)]
@@ -32,6 +36,7 @@ impl Spec {
         let (program, own) =
             settings.command.split_first().map_or(("", &[][..]), |(program, own)| (program, own));
         let mut row = Row::named(name, program);
+        row.behind = Behind::of_command(&settings.command);
         if let Some(title) = &settings.title {
             row.title = Cow::Owned(title.clone());
         }
@@ -58,6 +63,20 @@ impl AgentSpec for Spec {
 
     fn account(&self) -> Option<Account> {
         self.row.account
+    }
+
+    fn resume(&self) -> Option<&str> {
+        match self.row.behind? {
+            Behind::Codex => codex::Spec.resume(),
+            Behind::Claude => Some(claude::spec::RESUME),
+        }
+    }
+
+    fn records(&self) -> Option<&'static dyn Records> {
+        match self.row.behind? {
+            Behind::Codex => codex::Spec.records(),
+            Behind::Claude => Some(&Transcripts),
+        }
     }
 
     fn tested(&self) -> Option<&str> {

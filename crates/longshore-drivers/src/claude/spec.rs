@@ -31,6 +31,9 @@ pub(crate) const ACCOUNT: Account = Account {
     without: Some(("settings.json", "apiKeyHelper")),
 };
 
+/// How it goes on in its own terminal.
+pub(crate) const RESUME: &str = "claude --resume {native}";
+
 /// Claude Code, through `claude -p` with stream-json both ways.
 #[derive(Debug, Default)]
 pub struct Spec {
@@ -96,7 +99,7 @@ impl AgentSpec for Spec {
     }
 
     fn resume(&self) -> Option<&str> {
-        Some(self.own.as_ref().map_or("claude --resume {native}", |own| &own.resume))
+        Some(self.own.as_ref().map_or(RESUME, |own| &own.resume))
     }
 
     fn records(&self) -> Option<&'static dyn Records> {

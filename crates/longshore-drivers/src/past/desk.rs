@@ -49,6 +49,8 @@ pub(super) struct Bookmark {
     pub(super) lines: RecordLines,
     pub(super) reader: Box<dyn Reader>,
     pub(super) at: Timestamp,
+    /// Whether our prompts were found in the record under their names.
+    pub(super) names_prompts: bool,
 }
 
 impl Desk {

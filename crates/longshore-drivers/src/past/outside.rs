@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use longshore_model::anchor::ToldHere;
 use longshore_model::event::Body;
-use longshore_model::id::TurnId;
+use longshore_model::id::{PromptId, TurnId};
 use longshore_model::lifecycle::NativeId;
 use tokio::sync::oneshot;
 
@@ -21,7 +21,7 @@ pub(super) struct OutsideTurns {
     /// None lets all through.
     told: Option<ToldHere>,
     /// A prompt of ours was found in the record under its name, so that one that is not ours was said elsewhere.
-    names_prompts: bool,
+    pub(super) names_prompts: bool,
     outside: HashSet<TurnId>,
 }
 
@@ -30,12 +30,19 @@ impl OutsideTurns {
         Self { told, ..Self::default() }
     }
 
+    /// Whether the last line began a turn with a prompt of ours.
+    pub(super) fn is_ours(&mut self, prompt: Option<PromptId>) -> bool {
+        let prompts = self.told.as_ref().map_or(&[][..], |here| &here.prompts);
+        let is_ours = prompt.is_some_and(|prompt| prompts.contains(&prompt));
+        self.names_prompts |= is_ours;
+        is_ours
+    }
+
     /// Takes what was told here out of what was told last, from a place on.
     pub(super) fn sift(&mut self, told: &mut Told, from: usize) {
         let prompt = told.prompt.take();
+        let is_ours = self.is_ours(prompt);
         let Some(here) = &self.told else { return };
-        let is_ours = prompt.is_some_and(|prompt| here.prompts.contains(&prompt));
-        self.names_prompts |= is_ours;
         for (at, draft) in told.drafts.split_off(from.min(told.drafts.len())) {
             if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
                 let at_the_same_time = self.names_prompts && prompt.is_some() && at > here.since;
@@ -107,7 +114,6 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use longshore_model::event::Draft;
-    use longshore_model::id::PromptId;
     use longshore_model::time::Timestamp;
 
     use super::*;

@@ -104,9 +104,9 @@ impl Watched {
     }
 
     /// Whether another agent keeps its records in this very place.
-    fn is_shared_with(&self, records: &dyn Records, around: &Surroundings) -> bool {
-        let own = self.records().filter(|own| own.home_variable() == records.home_variable());
-        own.is_some_and(|own| own.folders(&self.around) == records.folders(around))
+    fn is_shared_with(&self, kept: Kept, around: &Surroundings) -> bool {
+        let (Kept::Files(own), Kept::Files(other)) = (self.kept, kept) else { return false };
+        own.home_variable() == other.home_variable() && own.folders(&self.around) == other.folders(around)
     }
 }
 
@@ -122,20 +122,13 @@ impl Watcher {
         let mut watched: Vec<Watched> = Vec::new();
         for agent in &config.agents {
             let around = config.surroundings.with(&config.settings_of(agent).env);
-            let kept = match (agent.records(), agent.served_records()) {
-                (Some(records), _) => {
-                    // They are to be found once.
-                    if let Some(known) =
-                        watched.iter_mut().find(|known| known.is_shared_with(records, &around))
-                    {
-                        known.sharers.push(agent.name().to_owned());
-                        continue;
-                    }
-                    Kept::Files(records)
-                }
-                (None, Some(served)) => Kept::Served(served),
-                (None, None) => continue,
-            };
+            let kept = agent.records().map(Kept::Files);
+            let Some(kept) = kept.or_else(|| agent.served_records().map(Kept::Served)) else { continue };
+            // They are to be found once.
+            if let Some(known) = watched.iter_mut().find(|known| known.is_shared_with(kept, &around)) {
+                known.sharers.push(agent.name().to_owned());
+                continue;
+            }
             watched.push(Watched { kept, agent: Agent::clone(agent), sharers: Vec::new(), around });
         }
         let (mut asking, mut callers) = (Vec::new(), Vec::new());
@@ -386,11 +379,12 @@ impl Inner {
         let mut outside = OutsideTurns::but(told);
         let mut bookmark = match warm {
             Some(warm) => warm,
-            None => match self.open(key, after)? {
+            None => match self.open(key, after, &mut outside)? {
                 Some(opened) => opened,
                 None => return Ok(None),
             },
         };
+        outside.names_prompts |= bookmark.names_prompts;
         let mut told = Told { at: bookmark.at, ..Told::default() };
         let (mut sent, mut bytes) = (after, 0);
         loop {
@@ -421,12 +415,12 @@ impl Inner {
                 return Ok(None);
             }
         }
-        bookmark.at = told.at;
+        (bookmark.at, bookmark.names_prompts) = (told.at, outside.names_prompts);
         Ok(Some(bookmark))
     }
 
     /// A reader that has read a record from its beginning to a place in it. What it says depends on what it has read.
-    fn open(&self, key: &Key, after: u64) -> io::Result<Option<Bookmark>> {
+    fn open(&self, key: &Key, after: u64, outside: &mut OutsideTurns) -> io::Result<Option<Bookmark>> {
         let Some(records) = self.watched.get(key.agent).and_then(Watched::records) else { return Ok(None) };
         let (parts, began) = {
             let mut index = lock(&self.index);
@@ -440,13 +434,14 @@ impl Inner {
         while lines.place() < after {
             let Some(line) = lines.next()? else { break };
             reader.line(&line.text, line.fault, &mut told);
+            outside.is_ours(told.prompt.take());
             told.drafts.clear();
         }
         if lines.place() != after {
             tracing::warn!(native = key.native, after, "a record is another than it was; it is not read on");
             return Ok(None);
         }
-        Ok(Some(Bookmark { lines, reader, at: told.at }))
+        Ok(Some(Bookmark { lines, reader, at: told.at, names_prompts: outside.names_prompts }))
     }
 
     fn is_at_rest(&self, key: &Key) -> bool {

@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 
 use longshore_model::event::{Body, Event};
+use longshore_model::id::{Seq, TurnId};
 use longshore_model::info::Activity;
 use longshore_model::lifecycle::{FaultCode, TurnOutcome};
 use serde_json::{Value, json};
@@ -122,21 +123,32 @@ async fn go(talk: &mut Talk, words: &str) {
 /// Under its own name, and under one of the settings.
 #[tokio::test]
 async fn claude_goes_on_here_after_what_was_said_in_its_own_terminal() {
-    claude_goes_on("claude").await;
+    claude_goes_on("claude", "claude").await;
 }
 
 #[tokio::test]
 async fn a_claude_of_the_settings_goes_on_here_after_what_was_said_in_its_own_terminal() {
-    claude_goes_on("claude-next").await;
+    claude_goes_on("claude-next", "claude-next").await;
 }
 
-async fn claude_goes_on(agent: &str) {
+/// Over ACP it is the same agent, with the same records.
+#[tokio::test]
+async fn claude_over_acp_goes_on_here_after_what_was_said_in_its_own_terminal() {
+    claude_goes_on("claude-code-acp", "claude").await;
+}
+
+#[tokio::test]
+async fn a_newer_claude_over_acp_goes_on_here_after_what_was_said_in_its_own_terminal() {
+    claude_goes_on("claude-agent-acp", "claude-next").await;
+}
+
+async fn claude_goes_on(agent: &str, program: &str) {
     let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
     let mut talk = rig.open_with(agent, "full").await;
     go(&mut talk, "first here").await;
     let name = native(&mut talk).await;
     // The process of ours still runs, and does not know of this.
-    claude_alone(&rig, agent, &name, "second in the terminal").await;
+    claude_alone(&rig, program, &name, "second in the terminal").await;
     go(&mut talk, "third here").await;
     assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
     assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
@@ -201,7 +213,7 @@ async fn what_was_said_to_codex_while_the_hub_was_down_is_in_the_log_before_the_
     rig.kill().await;
     codex_alone(&rig, &name, "second in the terminal").await;
     rig.start().await;
-    let mut talk = rig.follow(session, longshore_model::id::Seq::ZERO).await;
+    let mut talk = rig.follow(session, Seq::ZERO).await;
     go(&mut talk, "third here").await;
     assert_eq!(prompts(&talk), ["first here", "second in the terminal", "third here"], "{}", talk.story());
     assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
@@ -256,32 +268,44 @@ async fn a_conversation_that_another_codex_holds_waits_for_it_and_is_not_begun_a
     assert!(!talk.events.iter().any(forgot), "{}", talk.story());
 }
 
-/// What was cut is taken up again after what was said elsewhere meanwhile.
-#[tokio::test]
-async fn a_turn_that_a_restart_cut_is_resumed_after_what_was_said_in_the_terminal() {
+/// A hub that was killed in the middle of a turn, with a prompt behind it that is held now; meanwhile somebody went on in the
+/// terminal. Gives the turn of that prompt.
+async fn cut_and_gone_on_elsewhere() -> (Rig, Talk, TurnId) {
     let slow = json!({ "do": [{ "say": "Half of an answer.", "chunks": 4, "delay_ms": 60_000 }] });
     let mut rig = Rig::with(says_and(&["One."], slow, &["Two.", "Three."])).await;
     let mut talk = rig.talk("full", "first here").await;
     talk.until_turn_ends_somehow().await;
     let (name, session) = (native(&mut talk).await, talk.info().await.session_id);
-    let turn = talk.prompt("cut here").await;
+    let cut = talk.prompt("cut here").await;
     talk.until("it speaks", |talk| {
-        talk.events.iter().any(|event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta))
+        talk.events.iter().any(|event| event.turn == Some(cut) && matches!(event.body, Body::MessageDelta))
     })
     .await;
+    let held = talk.prompt("held here").await;
     rig.kill().await;
     rig.start().await;
-    // The hub has looked at what the restart cut, and nobody has told it of this.
-    let mut talk = rig.follow(session, longshore_model::id::Seq::ZERO).await;
-    talk.until_turn_ends(turn).await;
+    let mut talk = rig.follow(session, Seq::ZERO).await;
+    talk.until_turn_ends(cut).await;
     codex_alone(&rig, &name, "second in the terminal").await;
-    talk.call("resume", json!({})).await.unwrap();
-    talk.until("it goes on", |talk| talk.messages().contains(&"Three.")).await;
-    let said = prompts(&talk);
-    let place = |words: &str| said.iter().position(|said| said.starts_with(words));
-    assert!(place("cut here") < place("second in the terminal"), "{said:?}");
-    assert_eq!(place("second in the terminal"), Some(said.len() - 2), "{}", talk.story());
-    assert!(rig.model_heard(&["second in the terminal", said.last().unwrap()]), "it remembers both");
+    (rig, talk, held)
+}
+
+#[tokio::test]
+async fn what_a_restart_cut_is_not_resumed_when_somebody_went_on_in_the_terminal() {
+    let (_rig, mut talk, _) = cut_and_gone_on_elsewhere().await;
+    talk.call("resume", json!({})).await.unwrap_err();
+    talk.until("it is read", |talk| talk.messages().contains(&"Two.")).await;
+    assert_eq!(prompts(&talk), ["first here", "cut here", "second in the terminal"], "{}", talk.story());
+}
+
+#[tokio::test]
+async fn a_queue_that_is_sent_on_goes_on_after_what_was_said_in_the_terminal() {
+    let (rig, mut talk, held) = cut_and_gone_on_elsewhere().await;
+    talk.call("sendQueued", json!({ "all": true })).await.unwrap();
+    assert_eq!(talk.until_turn_ends(held).await, TurnOutcome::Completed, "{}", talk.story());
+    let said = ["first here", "cut here", "second in the terminal", "held here"];
+    assert_eq!(prompts(&talk), said, "{}", talk.story());
+    assert!(rig.model_heard(&["second in the terminal", "held here"]), "it remembers both");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@
 //! snapshots, titles.
 
 mod branches;
+mod line;
 mod reader;
 mod tools;
 
@@ -56,7 +57,7 @@ impl Records for Transcripts {
             head.title = told_title(file);
         }
         for text in lines {
-            let Ok(line) = serde_json::from_str::<reader::Line>(&text) else { continue };
+            let Ok(line) = serde_json::from_str::<line::Line>(&text) else { continue };
             if head.created_at == Default::default() {
                 head.created_at = line.timestamp.parse().unwrap_or_default();
             }

@@ -2,90 +2,28 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::command::Attachment;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
 use longshore_model::id::{SessionId, TurnId};
 use longshore_model::lifecycle::{GitState, TurnEnd, TurnError, TurnErrorCode, TurnOutcome};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Names, Reader, Told};
 use super::branches::{AT_THE_SAME_TIME, Branches, Place, branched};
+use super::line::{INTERRUPTED, Line, Message, images_of, typed};
 use super::tools::Tool;
 use crate::claude::NAME;
 use crate::claude::translate::tools::text_of;
 use crate::claude::translate::usage::{sum, usage_of};
-use crate::claude::wire::Tokens;
 
-/// What the transcript says when somebody stopped the turn; there are words about a tool after it sometimes.
-const INTERRUPTED: &str = "[Request interrupted by user";
 /// How the program's own answer to a slash command begins.
 const ANSWERED_BY_PROGRAM: &str = "<local-command-stdout>";
-/// How words begin that the program puts into a person's mouth.
-const OF_PROGRAM: [&str; 3] = ["<local-command-", "<bash-", "<system-reminder>"];
-/// What the program answers in the model's place, when it goes on after a prompt that has no answer (yet).
-const NO_ANSWER: &str = "No response requested.";
 /// How many turns are remembered of which another terminal may tell more.
 const SET_ASIDE: usize = 16;
 /// What people are told when the conversation was shortened.
 const COMPACTED: &str = "Claude Code compacted the conversation to make room.";
-
-/// A line: all fields of all kinds that we have a word for.
-#[derive(Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub(super) struct Line {
-    #[serde(rename = "type")]
-    kind: String,
-    subtype: Option<String>,
-    uuid: Option<String>,
-    parent_uuid: Option<String>,
-    pub(super) timestamp: String,
-    pub(super) cwd: Option<String>,
-    git_branch: Option<String>,
-    is_sidechain: bool,
-    is_meta: bool,
-    is_compact_summary: bool,
-    is_api_error_message: bool,
-    agent_id: Option<String>,
-    origin: Value,
-    message: Option<Message>,
-    tool_use_result: Value,
-    attachment: Value,
-    custom_title: Option<String>,
-    ai_title: Option<String>,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Message {
-    id: Option<String>,
-    model: Option<String>,
-    content: Value,
-    stop_reason: Option<String>,
-    usage: Option<Tokens>,
-}
-
-impl Line {
-    /// What somebody said, if that is what the line tells.
-    pub(super) fn prompt(&self) -> Option<String> {
-        let message = self.message.as_ref().filter(|_| self.kind == "user" && !self.is_meta)?;
-        let text = text_of(&message.content);
-        let of_program = OF_PROGRAM.iter().any(|tag| text.starts_with(tag));
-        let said = !of_program
-            && !self.is_compact_summary
-            && !self.is_notification(&text)
-            && !text.starts_with(INTERRUPTED)
-            && !has(&message.content, "tool_result");
-        said.then(|| typed(&text)).filter(|text| !text.is_empty() || has(&message.content, "image"))
-    }
-
-    /// The program tells the agent of work in the background, which begins a turn.
-    fn is_notification(&self, text: &str) -> bool {
-        self.origin["kind"] == "task-notification" || text.starts_with("<task-notification>")
-    }
-}
 
 /// Reads a transcript.
 #[derive(Debug)]
@@ -240,7 +178,7 @@ impl Transcript {
 
     fn assistant(&mut self, line: &Line, told: &mut Told) {
         let Some(message) = &line.message else { return };
-        if message.model.as_deref().is_some_and(of_program) && text_of(&message.content) == NO_ANSWER {
+        if message.is_no_answer() {
             return;
         }
         self.reopen(told);
@@ -254,7 +192,7 @@ impl Transcript {
             let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
             return self.end(end, message.id.clone(), told);
         }
-        if let Some(model) = message.model.as_ref().filter(|model| !of_program(model))
+        if let Some(model) = message.model()
             && self.model.as_ref() != Some(model)
         {
             self.model = Some(model.clone());
@@ -457,42 +395,6 @@ impl Transcript {
 /// Of no turn, since one of those that it is about may be in the log already.
 fn warn(text: String, told: &mut Told) {
     told.say(Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
-}
-
-/// Whether a message is the program's own, in the model's place.
-fn of_program(model: &str) -> bool {
-    model.starts_with('<')
-}
-
-/// A slash command as it was typed: the transcript has it in tags.
-fn typed(text: &str) -> String {
-    let inside = |tag: &str| {
-        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
-        rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner.trim())
-    };
-    match inside("command-name") {
-        Some(name) if text.starts_with("<command-") => {
-            let name = name.trim_start_matches('/');
-            format!("/{name} {}", inside("command-args").unwrap_or_default()).trim_end().to_owned()
-        }
-        Some(_) | None => text.to_owned(),
-    }
-}
-
-fn has(content: &Value, kind: &str) -> bool {
-    content.as_array().is_some_and(|parts| parts.iter().any(|part| part["type"] == kind))
-}
-
-fn images_of(content: &Value) -> Vec<Attachment> {
-    let image = |part: &Value| {
-        let source = &part["source"];
-        let data = source["data"].as_str().map(|data| AttachmentSource::Data(data.to_owned()));
-        let url = || source["url"].as_str().map(|url| AttachmentSource::Url(url.to_owned()));
-        let media_type = source["media_type"].as_str().unwrap_or("image/*").to_owned();
-        Some(Attachment { name: None, media_type, source: data.or_else(url)? })
-    };
-    let parts = content.as_array().into_iter().flatten().filter(|part| part["type"] == "image");
-    parts.filter_map(image).collect()
 }
 
 /// Why a turn failed, as far as the words tell.
