@@ -110,9 +110,15 @@ mod tests {
         for shell in ["sh", "/bin/dash", "/usr/bin/bash", "/usr/local/bin/zsh"] {
             assert_eq!(line_of(&[shell, "-c", "make"]), "make", "{shell}");
         }
-        for other in
-            ["./bash", "tools/bin/bash", "/work/tree/bin/sh", "/bin/../tmp/sh", "./evil.sh", "python", ""]
-        {
+        for other in [
+            "./bash",
+            "tools/bin/bash",
+            "/home/dev/project/bin/sh",
+            "/bin/../tmp/sh",
+            "./evil.sh",
+            "python",
+            "",
+        ] {
             assert_eq!(inner(&[other, "-c", "make"]), None, "{other}");
         }
         assert_eq!(line_of(&["./tools/bash", "-lc", "cargo test"]), "./tools/bash -lc 'cargo test'");
