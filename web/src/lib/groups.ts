@@ -49,7 +49,7 @@ export function listRows(sessions: Iterable<Session>, filter: SessionFilter, arc
 export type BoardColumn = { id: "waiting" | "working" | "done" | "earlier"; word: string; none: string; sessions: Session[] };
 const DAY = 86_400_000;
 /** So many of what was done long ago; the list has the rest. */
-const EARLIER = 24;
+export const EARLIER = 24;
 
 /** Sessions by how they stand. Whoever was delegated to stands with who delegated, unless it waits itself. */
 export function board(sessions: Iterable<Session>, now: number): BoardColumn[] {
