@@ -247,14 +247,12 @@ impl Reduce<'_> {
             Content::TurnEnd(end) => {
                 let error = end.error.as_ref();
                 let told = error.map_or(item.text.as_str(), |error| error.message.as_str());
-                // Of a turn that is stopped, some agents tell what they got to telling.
-                let counted = end.outcome != TurnOutcome::Interrupted;
                 Thing::Turn {
                     outcome: end.outcome,
                     error: error.map(|error| error.code),
                     says: self.mark(told).or_else(|| self.mark(&item.text)),
-                    usage: counted && end.usage.as_ref().is_some_and(|usage| usage.output.is_some()),
-                    cost: counted && end.cost_usd.is_some(),
+                    usage: end.usage.as_ref().is_some_and(|usage| usage.output.is_some()),
+                    cost: end.cost_usd.is_some(),
                 }
             }
             Content::Notice { level: NoticeLevel::Error } => Thing::Fault,
