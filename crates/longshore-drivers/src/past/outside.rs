@@ -30,8 +30,8 @@ impl OutsideTurns {
         Self { told, ..Self::default() }
     }
 
-    /// Whether the last line began a turn with a prompt of ours.
-    pub(super) fn is_ours(&mut self, prompt: Option<PromptId>) -> bool {
+    /// Notes with which prompt the last line began a turn: whether it is one of ours.
+    pub(super) fn note_prompt(&mut self, prompt: Option<PromptId>) -> bool {
         let prompts = self.told.as_ref().map_or(&[][..], |here| &here.prompts);
         let is_ours = prompt.is_some_and(|prompt| prompts.contains(&prompt));
         self.names_prompts |= is_ours;
@@ -41,7 +41,7 @@ impl OutsideTurns {
     /// Takes what was told here out of what was told last, from a place on.
     pub(super) fn sift(&mut self, told: &mut Told, from: usize) {
         let prompt = told.prompt.take();
-        let is_ours = self.is_ours(prompt);
+        let is_ours = self.note_prompt(prompt);
         let Some(here) = &self.told else { return };
         for (at, draft) in told.drafts.split_off(from.min(told.drafts.len())) {
             if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {

@@ -434,7 +434,7 @@ impl Inner {
         while lines.place() < after {
             let Some(line) = lines.next()? else { break };
             reader.line(&line.text, line.fault, &mut told);
-            outside.is_ours(told.prompt.take());
+            outside.note_prompt(told.prompt.take());
             told.drafts.clear();
         }
         if lines.place() != after {
