@@ -97,8 +97,8 @@ impl Log for Crammed {
     fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
         self.log.erase(session)
     }
-    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
-        self.log.is_erased(agent, native)
+    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
+        self.log.is_erased(native)
     }
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
         self.log.usage(since)

@@ -97,8 +97,8 @@ pub trait Log: Send + Sync + 'static {
     /// one. The conversation that it was is remembered as erased.
     fn erase(&self, session: SessionId) -> LogFuture<'_, bool>;
 
-    /// Whether somebody erased this conversation of this agent.
-    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool>;
+    /// Whether somebody erased this conversation, in whichever way its agent was driven.
+    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool>;
 
     /// What turns that ended since that moment have used, by day, agent and project, the earliest first.
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>>;

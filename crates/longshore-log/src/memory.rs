@@ -33,7 +33,7 @@ pub struct MemoryLog {
 struct Held {
     sessions: HashMap<SessionId, Session>,
     asks: HashMap<Uuid, SessionId>,
-    erased: HashSet<(AgentName, NativeId)>,
+    erased: HashSet<NativeId>,
     devices: BTreeMap<DeviceId, StoredDevice>,
     pushes: BTreeMap<String, StoredPush>,
     appended: u64,
@@ -259,15 +259,13 @@ impl Log for MemoryLog {
             let mut held = self.held();
             let Some(gone) = held.sessions.remove(&session) else { return Ok(false) };
             held.asks.retain(|_, of| *of != session);
-            if let Some((agent, native)) = gone.info.and_then(|info| Some((info.provider, info.native?))) {
-                held.erased.insert((agent, native));
-            }
+            held.erased.extend(gone.info.and_then(|info| info.native));
             Ok(true)
         })
     }
 
-    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
-        Box::pin(async move { Ok(self.held().erased.contains(&(agent, native))) })
+    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
+        Box::pin(async move { Ok(self.held().erased.contains(&native)) })
     }
 
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {

@@ -580,7 +580,7 @@ async fn a_session_that_is_erased_leaves_nothing_behind(log: &dyn Log) {
     }));
     log.append(Batch { info, ..talk.batch(frames) }).await.unwrap();
     assert_eq!(log.search("xyzzyplugh".to_owned(), 10).await.unwrap().len(), 1);
-    assert!(!log.is_erased("codex".into(), "native-7001".to_owned()).await.unwrap());
+    assert!(!log.is_erased("native-7001".to_owned()).await.unwrap());
 
     assert!(log.erase(talk.session).await.unwrap(), "whatever it does");
     assert!(!log.erase(talk.session).await.unwrap(), "it is gone already");
@@ -588,7 +588,7 @@ async fn a_session_that_is_erased_leaves_nothing_behind(log: &dyn Log) {
     assert_eq!(log.head(talk.session).await.unwrap(), Seq::ZERO);
     assert_eq!(log.session(talk.session).await.unwrap(), None);
     assert!(log.read(talk.session, Seq::ZERO, 10, WithRaw::Yes).await.unwrap().is_empty());
-    assert!(log.is_erased("codex".into(), "native-7001".to_owned()).await.unwrap());
+    assert!(log.is_erased("native-7001".to_owned()).await.unwrap());
 }
 
 async fn what_a_restart_cut_is_known(log: &dyn Log) {

@@ -137,7 +137,7 @@ impl Hub {
         let (size, written) = (past.size, past.written);
         let session = match known {
             Some(known) => known,
-            None if self.inner.log.is_erased(Arc::clone(&agent), native.clone()).await? => return Ok(()),
+            None if self.inner.log.is_erased(native.clone()).await? => return Ok(()),
             None => self.open_past(past).await?,
         };
         match session.imported {

@@ -107,6 +107,24 @@ async fn what_was_said_elsewhere_is_read_here_and_then_goes_on_here() {
     assert!(rig.left().is_empty(), "nobody reads on in what goes on here");
 }
 
+/// Its agent may have been driven in another way than the one whose record is found.
+#[tokio::test]
+async fn a_conversation_that_was_erased_is_not_found_again_under_any_name() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let session = rig.ready().await;
+    rig.is_ready_as(session, "thread-7").await;
+    rig.hub.settle().await;
+    rig.hub.erase(session).await.unwrap();
+    rig.hub.settle().await;
+    rig.left();
+    for agent in ["codex", "codex-exec"] {
+        let found = vec![Past { agent: agent.into(), ..past("thread-7", 100) }];
+        rig.hub.deliver(FromAnchor::FoundPast { found }).await;
+    }
+    assert!(rig.left().is_empty(), "nobody reads it");
+    assert!(rig.hub.sessions(SessionFilter::default()).await.unwrap().sessions.is_empty());
+}
+
 #[tokio::test]
 async fn our_own_conversations_are_not_found_again() {
     let mut rig = Rig::over(Arc::new(MemoryLog::default()));

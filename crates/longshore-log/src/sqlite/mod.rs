@@ -264,8 +264,8 @@ impl Log for SqliteLog {
         Box::pin(self.tidy(move |tidy| forget::erase(tidy, &file, session)))
     }
 
-    fn is_erased(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, bool> {
-        let query = move |reader: &_| reader::is_erased(reader, &agent, &native);
+    fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
+        let query = move |reader: &_| reader::is_erased(reader, &native);
         Box::pin(self.readers.run("asking for an erased conversation", query))
     }
 

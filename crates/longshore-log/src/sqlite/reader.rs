@@ -196,9 +196,9 @@ pub(super) fn cut(connection: &Connection) -> Result<Vec<SessionInfo>, Fault> {
     decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
 }
 
-pub(super) fn is_erased(connection: &Connection, agent: &str, native: &str) -> Result<bool, Fault> {
-    let mut statement = connection.prepare_cached("SELECT 1 FROM erased WHERE native = ?2 AND agent = ?1")?;
-    Ok(statement.exists([agent, native])?)
+pub(super) fn is_erased(connection: &Connection, native: &str) -> Result<bool, Fault> {
+    let mut statement = connection.prepare_cached("SELECT 1 FROM erased WHERE native = ?1")?;
+    Ok(statement.exists([native])?)
 }
 
 fn decoded(infos: impl Iterator<Item = rusqlite::Result<String>>) -> Result<Vec<SessionInfo>, Fault> {
