@@ -15,7 +15,8 @@
 //! that the message has arrived, which a successful write does not.
 //!
 //! Bounds: a message of the program has a longest length, which is said with its line; of what it says, [`HELD`] bytes and one
-//! message wait here before nothing more is read. Who gets no line says no message of more than [`FAREWELL_BYTES`]. A program whose pings are not answered for long calls again.
+//! message wait here before nothing more is read. Who gets no line says no message of more than 1 KiB. A program whose pings
+//! are not answered for long calls again.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
