@@ -72,7 +72,8 @@ pub enum BadServers {
     Variable(String),
     /// A text in which agents would put variables of their environment by themselves.
     #[error(
-        "the MCP server `{0}` has a `$` with a name after it, where some agents put variables of the hub's environment:          a variable can only be the whole value of one of `env` or `headers`, as `${{NAME}}`"
+        "the MCP server `{0}` has a `$` with a name after it, where some agents put variables of the hub's environment: \
+         a variable can only be the whole value of one of `env` or `headers`, as `${{NAME}}`"
     )]
     Expands(String),
 }
