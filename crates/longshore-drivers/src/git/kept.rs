@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::quiet::answer;
-use crate::helper::helper;
+use crate::keyless::keyless;
 
 /// How many submodules and nested repositories are looked after.
 const MOST: usize = 256;
@@ -99,7 +99,7 @@ impl Sources {
     /// As git itself tells, with what a person has set for all repositories.
     pub(crate) fn of(tree: &Path) -> Self {
         let Ok(root) = tree.canonicalize() else { return Self::default() };
-        let mut git = helper("git");
+        let mut git = keyless("git");
         git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
         let within = |path: PathBuf| {
             let is_there =
