@@ -32,7 +32,7 @@ mod edits;
 mod folders;
 mod form;
 mod git;
-mod helper;
+mod keyless;
 pub mod leash;
 mod npm;
 pub mod offline;

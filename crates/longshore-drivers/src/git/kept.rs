@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::places::{text, worktree};
 use super::quiet::answer;
-use crate::helper::helper;
+use crate::keyless::keyless;
 use crate::sandbox::search_path;
 
 /// How many submodules and nested repositories are looked after.
@@ -29,7 +29,7 @@ impl Sources {
     /// As git itself tells, with what a person has set for all repositories; none when it does not tell all.
     pub(crate) fn of(tree: &Path) -> Option<Self> {
         let root = tree.canonicalize().ok()?;
-        let mut git = helper("git");
+        let mut git = keyless("git");
         git.args(["config", "--list", "--show-origin", "--includes", "-z"]).current_dir(&root);
         git.env("PATH", search_path(std::slice::from_ref(&root)));
         let within = |path: PathBuf| {

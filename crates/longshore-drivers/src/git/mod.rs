@@ -14,7 +14,7 @@ use longshore_model::lifecycle::GitState;
 use tokio::process::Command;
 
 use self::quiet::Quiet;
-use crate::helper::helper;
+use crate::keyless::keyless;
 use crate::sandbox::{self, Sandbox, search_path};
 
 /// How long `git` may take; a work tree on a slow disk must not hold a turn's end back.
@@ -45,7 +45,7 @@ pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
 async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
     let folder = Path::new(cwd);
     let run = async |sandbox: Option<Sandbox>| {
-        let mut git = Command::from(helper("git"));
+        let mut git = Command::from(keyless("git"));
         git.args(arguments).current_dir(cwd).stdin(Stdio::null()).kill_on_drop(true);
         git.envs(quiet.variables()).env("PATH", search_path(&[folder.to_owned()]));
         if let Some(sandbox) = sandbox {

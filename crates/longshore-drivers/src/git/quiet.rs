@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
-use crate::helper::helper;
+use crate::keyless::keyless;
 use crate::sandbox::search_path;
 
 /// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
@@ -121,7 +121,7 @@ impl Quiet {
 
     /// The names of the settings of a file, or of all; none unless these are all that there are.
     fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
-        let mut git = helper("git");
+        let mut git = keyless("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
         git.envs(self.variables()).env("PATH", search_path(&[folder.to_owned()]));
         let Answer { parts, good } = answer(&mut git)?;
@@ -183,7 +183,7 @@ pub(crate) fn is_gits(name: &OsStr) -> bool {
 fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
     static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
     OWN_SETTINGS.get_or_init(|| {
-        let mut git = helper("git");
+        let mut git = keyless("git");
         // Where there is no repository, there are only theirs.
         git.args(["config", "--list", "--includes", "-z"])
             .current_dir("/")

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
 
-use crate::helper::helper;
+use crate::keyless::keyless;
 
 /// Starts the warden in the background, with its input, and leaves it there.
 const START: &str = r#"exec 3<&0; sh -c "$1" warden "$2" <&3 3<&- & "#;
@@ -53,7 +53,7 @@ impl Warden {
 
 /// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
 pub(super) fn begin(name: &str, records: &Path) -> io::Result<Warden> {
-    let mut command = helper("/bin/sh");
+    let mut command = keyless("/bin/sh");
     command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that interrupts us does not mean it.

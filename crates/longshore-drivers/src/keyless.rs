@@ -25,7 +25,7 @@ const KEPT: [&str; 11] = [
 ];
 
 /// A program with an environment that anybody may see.
-pub(crate) fn helper(program: &str) -> Command {
+pub(crate) fn keyless(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(seen_by_all(std::env::vars_os()));
     command
@@ -42,13 +42,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_helper_has_no_secrets_in_its_environment() {
+    fn what_the_hub_runs_for_itself_has_no_keys() {
         let ours = ["PATH", "LONGSHORE_TOKEN", "OPENAI_API_KEY", "GIT_DIR", "HOME"];
         let ours = ours.map(|name| (OsString::from(name), OsString::from("x")));
         let names: Vec<OsString> = seen_by_all(ours.into_iter()).map(|(name, _)| name).collect();
         assert_eq!(names, ["PATH", "HOME"]);
         // Whatever the tests run in: there is more of it than that.
-        let told = helper("env").output().unwrap();
+        let told = keyless("env").output().unwrap();
         let told = String::from_utf8(told.stdout).unwrap();
         let name = |line: &str| line.split('=').next().unwrap().to_owned();
         let strange: Vec<String> =
