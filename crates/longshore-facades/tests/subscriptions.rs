@@ -1,5 +1,6 @@
 //! Many sessions on one socket: followed, let go, taken up again; watched; imported.
 
+use longshore_model::command::{Command, Prompt};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use serde_json::{Value, json};
@@ -139,10 +140,10 @@ async fn a_watcher_that_missed_rows_is_told_to_list_anew() {
     let mut socket = rig.narrow_socket().await;
     socket.call("watch", json!({})).await.unwrap();
     // So many and so large that the socket has to wait for its reader, who does not read.
-    let title = "x".repeat(32 << 10);
-    for n in 0..800 {
-        let rename = longshore_model::command::Command::Rename(format!("{n} {title}"));
-        rig.hub.command(session, rename, "owner".to_owned()).await.unwrap();
+    let prompt = |_| Command::Prompt(Prompt { text: "x".repeat(500), ..Prompt::default() });
+    let rename = |n: usize| Command::Rename(format!("{n}"));
+    for wish in (0..60).map(prompt).chain((0..800).map(rename)) {
+        rig.hub.command(session, wish, "owner".to_owned()).await.unwrap();
     }
     assert_eq!(socket.news("relist").await, json!({}));
     assert!(socket.news("session").await["title"].is_string(), "and then it goes on");
