@@ -156,7 +156,7 @@ async fn what_a_hub_left_that_was_killed_is_ended_by_the_next_and_nobody_else_is
     let name = "0123456789abcdef0123456789abcdef";
     let start = async |marked: bool| {
         let mut command = tokio::process::Command::new("/bin/sh");
-        command.args(["-c", "trap '' TERM; echo up; while :; do sleep 600; done"]);
+        command.args(["-c", "trap '' TERM; echo up; exec sleep 600"]);
         if marked {
             command.env("LEASH_OF_LONGSHORE", format!("{name}:of-an-agent"));
         }

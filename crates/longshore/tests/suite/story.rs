@@ -320,7 +320,8 @@ pub(super) async fn interrupt(cast: &Cast) {
 pub(super) async fn stop(cast: &Cast) {
     let rig = Rig::through(cast.through, json!([])).await;
     let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
-    let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
+    // Some agents end a command child by child: what follows a sleep that was ended is not to be taken for its end.
+    let command = format!("echo up > {} && sleep 45 && echo yes > {}", begun.display(), done.display());
     let story = json!([{ "do": [(cast.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
     rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(cast.name, cast.mode()).await;
