@@ -161,6 +161,9 @@ pub struct Told {
     pub drafts: Vec<(Timestamp, Draft)>,
     /// The prompt with which the last line began a turn, where the record has the name that whoever said it gave it.
     pub prompt: Option<PromptId>,
+    /// The last line began a turn that the agent's program answers alone, without the model. Programs write such turns down
+    /// by themselves when they are told to change a setting, so that nobody need have said anything.
+    pub by_program: bool,
 }
 
 impl Told {

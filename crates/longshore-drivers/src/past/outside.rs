@@ -40,13 +40,13 @@ impl OutsideTurns {
 
     /// Takes what was told here out of what was told last, from a place on.
     pub(super) fn sift(&mut self, told: &mut Told, from: usize) {
-        let prompt = told.prompt.take();
+        let (prompt, by_program) = (told.prompt.take(), std::mem::take(&mut told.by_program));
         let is_ours = self.note_prompt(prompt);
         let Some(here) = &self.told else { return };
         for (at, draft) in told.drafts.split_off(from.min(told.drafts.len())) {
             if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
                 let at_the_same_time = self.names_prompts && prompt.is_some() && at > here.since;
-                if !is_ours && (at > here.until || at_the_same_time) {
+                if !is_ours && !by_program && (at > here.until || at_the_same_time) {
                     self.outside.insert(turn);
                 }
             }
@@ -115,7 +115,10 @@ impl Inner {
 mod tests {
     use longshore_model::event::Draft;
     use longshore_model::time::Timestamp;
+    use serde_json::json;
 
+    use super::super::Reader;
+    use super::super::claude::Transcript;
     use super::*;
 
     const OURS: PromptId = PromptId(uuid(1));
@@ -167,6 +170,41 @@ mod tests {
     fn what_was_taken_in_before_and_what_our_agent_began_by_itself_is_left_out() {
         let lines = [(5, 1, Some(THEIRS)), (20, 2, Some(OURS)), (30, 3, None), (9, 4, Some(THEIRS))];
         assert_eq!(let_through(&lines), []);
+    }
+
+    /// What is let through of lines that Claude Code wrote; one that begins with `ours` has the name of our prompt.
+    fn let_through_of_claude(lines: &[(&str, &str)]) -> Vec<String> {
+        let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
+        let (mut outside, mut told) = (OutsideTurns::but(Some(here)), Told::default());
+        let mut reader = Transcript::new("one");
+        for (second, (kind, words)) in (20..).zip(lines) {
+            let uuid = if words.starts_with("ours") { OURS.0 } else { uuid(second) };
+            let timestamp = at(i64::try_from(second).unwrap()).to_string();
+            let message = json!({ "content": words, "stop_reason": "end_turn" });
+            let line = json!({ "type": kind, "uuid": uuid, "timestamp": timestamp, "message": message });
+            let from = told.drafts.len();
+            reader.line(&line.to_string().into(), None, &mut told);
+            outside.sift(&mut told, from);
+        }
+        told.drafts.into_iter().filter_map(|(_, draft)| draft.text).collect()
+    }
+
+    #[test]
+    fn what_claude_writes_down_for_its_own_commands_is_no_turn_that_somebody_held_elsewhere() {
+        let model = [
+            ("user", "<local-command-caveat>The command below was run directly.</local-command-caveat>"),
+            ("user", "<command-name>/model</command-name>\n<command-args>sonnet</command-args>"),
+            ("user", "<local-command-stdout>Set model to sonnet</local-command-stdout>"),
+        ];
+        let here = [("user", "ours"), ("assistant", "Answer here.")];
+        let lines = |more: &[(&'static str, &'static str)]| [&here, &model[..], more].concat();
+        assert_eq!(let_through_of_claude(&lines(&[])), [""; 0]);
+        let typed = [("user", "typed there"), ("assistant", "Answer there.")];
+        assert_eq!(let_through_of_claude(&lines(&typed)), ["typed there", "Answer there."]);
+        // This one is for the model.
+        let hello = "<command-message>hello</command-message>\n<command-name>/hello</command-name>";
+        let command = [("user", hello), ("assistant", "Hello.")];
+        assert_eq!(let_through_of_claude(&lines(&command)), ["/hello", "Hello."]);
     }
 
     #[test]

@@ -160,6 +160,51 @@ async fn claude_goes_on(agent: &str, program: &str) {
     assert!(line.contains("claude") && line.ends_with(&format!("--resume {name}")), "{line}");
 }
 
+/// What is set here, and a command that the agent's program answers itself: the program writes some of it into the record
+/// that it shares with its terminal, as if somebody had said it there.
+async fn stays_here(agent: &str, model: &str, command: Option<&str>) {
+    let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
+    let mut talk = rig.open_with(agent, "full").await;
+    go(&mut talk, "first here").await;
+    for change in [json!({ "model": model }), json!({ "mode": "plan" }), json!({ "mode": "full" })] {
+        talk.call("update", change).await.unwrap();
+    }
+    go(&mut talk, "second here").await;
+    let mut said = vec!["first here", "second here"];
+    if let Some(command) = command {
+        go(&mut talk, command).await;
+        said.push(command);
+    }
+    let found: Value = rig.client().await.call("importPast", json!({})).await.unwrap();
+    assert_eq!(found["found"], json!(1), "{found}");
+    // Before a prompt the record is looked at.
+    go(&mut talk, "third here").await;
+    said.push("third here");
+    assert_eq!(prompts(&talk), said, "{}", talk.story());
+    let left = talk.said(|body| matches!(body, Body::SessionSleeping(_)));
+    assert!(left.is_empty(), "its process was ended: {}", talk.story());
+}
+
+#[tokio::test]
+async fn a_claude_that_is_set_to_another_model_stays_here() {
+    stays_here("claude", "sonnet", Some("/context")).await;
+}
+
+#[tokio::test]
+async fn a_newer_claude_that_is_set_to_another_model_stays_here() {
+    stays_here("claude-next", "sonnet", Some("/context")).await;
+}
+
+#[tokio::test]
+async fn a_claude_over_acp_that_is_set_to_another_model_stays_here() {
+    stays_here("claude-agent-acp", "sonnet", None).await;
+}
+
+#[tokio::test]
+async fn a_codex_that_is_set_to_another_model_stays_here() {
+    stays_here("codex", "gpt-5.4", None).await;
+}
+
 /// Both go on from the same place. The one here is told by its driver, the other one by the record that both write.
 #[tokio::test]
 async fn what_was_said_to_claude_in_its_terminal_while_it_worked_here_is_in_the_log_too() {

@@ -11,6 +11,8 @@ use crate::claude::wire::Tokens;
 pub(super) const INTERRUPTED: &str = "[Request interrupted by user";
 /// How words begin that the program puts into a person's mouth.
 const OF_PROGRAM: [&str; 3] = ["<local-command-", "<bash-", "<system-reminder>"];
+/// How a command begins that the program itself answers; those for the model begin with their message.
+const LOCAL_COMMAND: &str = "<command-name>";
 /// What the program answers in the model's place, when it goes on after a prompt that has no answer (yet).
 const NO_ANSWER: &str = "No response requested.";
 
@@ -73,6 +75,12 @@ impl Line {
             && !text.starts_with(INTERRUPTED)
             && !has(&message.content, "tool_result");
         said.then(|| typed(&text)).filter(|text| !text.is_empty() || has(&message.content, "image"))
+    }
+
+    /// It is a command that the program answers without the model. It also stands here when nobody typed it: a change of the
+    /// model is written down as `/model`.
+    pub(super) fn is_local_command(&self) -> bool {
+        self.message.as_ref().is_some_and(|message| text_of(&message.content).starts_with(LOCAL_COMMAND))
     }
 
     /// The program tells the agent of work in the background, which begins a turn.

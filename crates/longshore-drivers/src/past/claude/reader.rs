@@ -146,6 +146,7 @@ impl Transcript {
             // Words that no person said have a name of the program's own.
             told.prompt =
                 line.uuid.as_ref().filter(|_| line.origin.is_null()).and_then(|uuid| uuid.parse().ok());
+            told.by_program = line.is_local_command();
             if let Some(left_out) = self.branches.prompt() {
                 warn(branched(left_out), told);
                 self.turn.iter_mut().for_each(|turn| turn.branched = true);
