@@ -62,7 +62,7 @@ scene("a session that was about to be started keeps its words, and a folder that
   await page.getByRole("link", { name: "New", exact: true }).click();
   await page.getByLabel("Prompt").fill("hail from a draft");
   await page.getByLabel("Folder").fill(`${stage.shop}/nowhere`);
-  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await page.getByRole("link", { name: "New", exact: true }).click();
   assert.equal(await page.getByLabel("Prompt").inputValue(), "hail from a draft");
   await page.reload();
@@ -138,7 +138,7 @@ scene("words in a composer and the files with them outlast a look elsewhere", as
     for (const type of ["dragover", "drop"]) document.body.dispatchEvent(new DragEvent(type, { dataTransfer: data, bubbles: true, cancelable: true }));
   });
   await page.getByText("dropped.txt").waitFor();
-  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   await page.evaluate((path) => history.pushState(null, "", path), `/sessions/${sessionId}`);
   await page.evaluate(() => dispatchEvent(new PopStateEvent("popstate")));

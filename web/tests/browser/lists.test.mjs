@@ -33,7 +33,7 @@ scene("what was read is read again without the hub, and is gone when the device 
   await page.reload();
   await page.getByText("The answer of the second turn.").waitFor();
   await page.getByText(/As of \d/).first().waitFor();
-  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await page.locator(".list [data-row]").first().waitFor();
   await page.getByText(/Can't reach the hub · as of \d/).waitFor();
   await page.context().setOffline(false);
@@ -68,7 +68,7 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   const at = await rows.evaluate((list) => list.scrollTop);
   // One that is in sight: a click elsewhere would scroll.
   await page.evaluate(() => [300, 340, 380, 420].map((y) => document.elementFromPoint(innerWidth / 3, y).closest(".session a")).find(Boolean).click());
-  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await until("the same place", async () => Math.abs((await rows.evaluate((list) => list.scrollTop)) - at) < 60);
   assert.equal(await page.getByRole("radio", { name: "Idle" }).getAttribute("aria-checked"), "true");
 
@@ -76,7 +76,7 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   const hit = page.getByRole("region", { name: "Found" }).getByRole("link").first();
   await hit.waitFor();
   await hearing(page.locator(".place.marked"), () => hit.click());
-  await page.getByRole("button", { name: "Back" }).click();
+  await page.getByRole("button", { name: "Back", exact: true }).click();
   await until("the words of the search", async () => (await page.getByLabel("Search everything").inputValue()) === "index");
   assert.deepEqual(page.complaints, []);
 });

@@ -110,10 +110,11 @@ pub(crate) fn without_secrets(remote: &str) -> String {
                 None => format!("{scheme}://{host}/{path}"),
             }
         }
-        // `git` is nobody's name.
-        None => match plain.split_once('@') {
-            Some((user, rest)) if user != "git" && !user.contains('/') => rest.to_owned(),
-            Some(_) | None => plain.to_owned(),
+        // `git` is nobody's name. A path may have an `@` in it; where a colon stands before it, it may be a password.
+        None => match (plain.split_once('@'), plain.rsplit_once('@')) {
+            (Some((user, _)), Some((_, rest))) if user.contains(':') => rest.to_owned(),
+            (Some((user, rest)), _) if user != "git" && !user.contains('/') => rest.to_owned(),
+            (_, _) => plain.to_owned(),
         },
     }
 }
@@ -315,6 +316,8 @@ mod tests {
             ("ssh://s3cret@host.example:22/x", "ssh://host.example:22/x"),
             ("https://me:s3/cret@host.example/x", "https://host.example/x"),
             ("https://a@b:s3cret@host.example/x", "https://host.example/x"),
+            ("//me:s3cret@host.example/x", "host.example/x"),
+            ("https:/me:s3@cret@host.example/x", "host.example/x"),
             ("ext::sh -c s3cret", "ext::"),
             ("https://[::1]:8/x", "https://[::1]:8/x"),
             ("https://host.example:8443/a@b/x.git", "https://host.example:8443/a@b/x.git"),

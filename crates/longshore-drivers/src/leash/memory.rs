@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::PathBuf;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::kin::{self, ProcessEntry, ProcessKey};
 use super::mark::Mark;
@@ -21,6 +21,8 @@ static BELL: Condvar = Condvar::new();
 /// How often we look around while somebody is on a leash, and after some were ended.
 const EVERY: Duration = Duration::from_secs(10);
 const SOON: Duration = Duration::from_secs(1);
+/// How long whoever started a process may take to say so: it may have ended before that.
+const SAYS_SO_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug)]
 pub(super) struct LeashMemory {
@@ -29,8 +31,8 @@ pub(super) struct LeashMemory {
     seen: Option<HashMap<ProcessKey, String>>,
     /// Those that we started, until they are gone: whoever started them waits for them.
     ours: Vec<ProcessKey>,
-    /// Children of ours that had ended when we looked last, and that nobody has taken notice of.
-    ended: Vec<ProcessKey>,
+    /// Children of ours that have ended and that nobody has taken notice of, since when we know.
+    ended: Vec<(ProcessKey, Instant)>,
     /// How many times we look around soon.
     hurry: u8,
     record: Option<PathBuf>,
@@ -76,7 +78,7 @@ pub(super) fn write_to(record: PathBuf) {
 /// Waits until it is time to look around again.
 pub(super) fn wait() {
     let mut memory = memory();
-    let pause = if memory.hurry > 0 { SOON } else { EVERY };
+    let pause = if memory.hurry > 0 || !memory.ended.is_empty() { SOON } else { EVERY };
     memory.hurry = memory.hurry.saturating_sub(1);
     if memory.live.is_empty() && memory.ended.is_empty() && pause == EVERY {
         drop(BELL.wait(memory));
@@ -152,7 +154,7 @@ impl LeashMemory {
     }
 
     /// Remembers who belongs to whom, and says which of our children can be taken notice of: those that somebody else
-    /// started, and that had ended when we looked last. Ours are waited for by those who started them.
+    /// started, and that have ended a while ago. Ours are waited for by those who started them.
     pub(super) fn look_around(&mut self, all: &[ProcessEntry]) -> Vec<ProcessKey> {
         let Some((own, group)) = own_group(all) else { return Vec::new() };
         let by_pid: HashMap<i32, &ProcessEntry> = all.iter().map(|seen| (seen.who.pid, seen)).collect();
@@ -188,7 +190,12 @@ impl LeashMemory {
             }
         }
         self.seen = Some(seen);
-        self.ours.retain(|who| by_pid.get(&who.pid).is_some_and(|seen| seen.who == *who));
+        // One that has begun since we looked is not among those that we saw.
+        let live = &self.live;
+        self.ours.retain(|who| {
+            live.iter().any(|live| live.leader == *who)
+                || by_pid.get(&who.pid).is_some_and(|seen| seen.who == *who)
+        });
         // Whoever waits for a leader looks at what is left of its group first.
         let is_looked_at = |seen: &ProcessEntry| {
             let leader = by_pid.get(&seen.group).filter(|leader| leader.ended);
@@ -201,11 +208,15 @@ impl LeashMemory {
                 && !self.ours.contains(&seen.who)
                 && !is_looked_at(seen)
         };
-        let ended: Vec<ProcessKey> = all.iter().filter(foreign).map(|seen| seen.who).collect();
-        let twice = ended.iter().filter(|who| self.ended.contains(who)).copied().collect();
+        let now = Instant::now();
+        let since = |who| self.ended.iter().find(|(known, _)| *known == who).map_or(now, |(_, since)| *since);
+        let ended: Vec<(ProcessKey, Instant)> =
+            all.iter().filter(foreign).map(|seen| (seen.who, since(seen.who))).collect();
+        let long_ago = |(_, since): &&(ProcessKey, Instant)| now - *since >= SAYS_SO_WITHIN;
+        let nobodys = ended.iter().filter(long_ago).map(|(who, _)| *who).collect();
         self.ended = ended;
         self.write_down(all);
-        twice
+        nobodys
     }
 
     fn write_down(&mut self, all: &[ProcessEntry]) {
@@ -232,4 +243,35 @@ fn is_this_program(pid: i32) -> bool {
 fn own_group(all: &[ProcessEntry]) -> Option<(i32, i32)> {
     let own = i32::try_from(std::process::id()).ok()?;
     all.iter().find(|seen| seen.who.pid == own).map(|seen| (own, seen.group))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::CommandExt;
+
+    use super::*;
+
+    #[test]
+    fn one_that_begins_while_we_look_around_is_left_to_whoever_started_it() {
+        let before = kin::all();
+        let mut child = std::process::Command::new("true").process_group(0).spawn().unwrap();
+        let who = kin::look(i32::try_from(child.id()).unwrap()).unwrap().who;
+        let mut memory = LeashMemory::new();
+        memory.ours.push(who);
+        memory.live.push(LeashEntry { mark: Mark::named("one"), leader: who, cwd: None });
+        assert!(memory.look_around(&before).is_empty());
+        assert!(memory.ours.contains(&who), "it was not there when we looked");
+        for _ in 0..3 {
+            assert!(!memory.look_around(&kin::all()).contains(&who));
+        }
+        // Nobody has said yet that it is theirs.
+        let mut memory = LeashMemory::new();
+        while kin::look(who.pid).is_some_and(|seen| !seen.ended) {
+            std::thread::yield_now();
+        }
+        for _ in 0..3 {
+            assert!(!memory.look_around(&kin::all()).contains(&who), "whoever started it may be about to");
+        }
+        assert!(child.wait().unwrap().success(), "it is still there to be waited for");
+    }
 }

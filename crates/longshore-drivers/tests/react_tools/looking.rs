@@ -52,6 +52,32 @@ async fn folders_are_listed() {
     assert_eq!(bench.run("list_dir", json!({ "path": "x" })).await.content, "x does not exist");
 }
 
+/// Whoever made the repository may have made them endless.
+#[tokio::test]
+async fn rules_of_what_to_ignore_that_have_no_end_are_not_read() {
+    let bench = Bench::new().await;
+    bench.write("a.txt", "needle\n");
+    bench.write("deep/b.txt", "needle\n");
+    let search = async || bench.run("search", json!({ "pattern": "needle" })).await;
+    let rules = bench.root().join("deep/.ignore");
+    std::os::unix::fs::symlink("/dev/zero", &rules).unwrap();
+    assert_eq!(search().await.content, "a.txt:1:needle\n", "the others are searched");
+    std::fs::remove_file(&rules).unwrap();
+    for name in [".ignore", ".gitignore", ".git/info/exclude"] {
+        let rules = bench.root().join(name);
+        std::fs::create_dir_all(rules.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &rules).unwrap();
+        let refused = search().await;
+        assert!(
+            !refused.success && refused.content.contains("nothing is searched there"),
+            "{}",
+            refused.content
+        );
+        std::fs::remove_file(&rules).unwrap();
+    }
+    assert_eq!(search().await.content, "a.txt:1:needle\ndeep/b.txt:1:needle\n");
+}
+
 #[tokio::test]
 async fn searching_respects_gitignore_and_says_where() {
     let bench = Bench::new().await;

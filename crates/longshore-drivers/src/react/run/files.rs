@@ -1,28 +1,36 @@
 //! Files that the model is told of without asking: what a work tree says to agents, and images that people attach.
 
-use std::path::Path;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use data_encoding::BASE64;
 use longshore_model::command::{Attachment, AttachmentSource};
 
 use crate::react::history::{History, Item, Memory, Part};
+use crate::work::files::{bytes_of, locate};
 
 /// The files in which a folder speaks to agents; the first that is there is read.
 const ADVICE: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// How much of all of them is told.
 const ADVICE_BYTES: usize = 32 << 10;
-/// How large an image may be.
-const IMAGE_BYTES: u64 = 10 << 20;
 
 /// What the work tree says to agents: every folder from the root of the repository down to this one. When it is too
 /// much, the nearest folder is heard first, and it is said what is missing.
 pub(super) async fn advice(cwd: &str) -> Option<String> {
+    let folder = PathBuf::from(cwd);
+    tokio::task::spawn_blocking(move || advice_down_to(&folder)).await.ok()?
+}
+
+fn advice_down_to(folder: &Path) -> Option<String> {
     let (mut told, mut room) = (Vec::new(), ADVICE_BYTES);
-    let folder = Path::new(cwd);
-    let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
-    for folder in folder.ancestors().take_while(|folder| folder.starts_with(root)) {
-        let Some((file, mut text)) = advice_in(folder).await else { continue };
+    let owners = [rustix::process::geteuid().as_raw(), folder.metadata().ok()?.uid()];
+    // Whoever else can write in a folder above says nothing to this agent.
+    let is_ours = |folder: &&Path| folder.metadata().is_ok_and(|found| owners.contains(&found.uid()));
+    let ours: Vec<&Path> = folder.ancestors().take_while(is_ours).collect();
+    let root = ours.iter().copied().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
+    for folder in ours.into_iter().take_while(|folder| folder.starts_with(root)) {
+        let Some((file, mut text)) = advice_in(folder, root) else { continue };
         if text.len() > room {
             let end = (0..=room).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
             let left = text.len() - end;
@@ -43,14 +51,24 @@ pub(super) async fn advice(cwd: &str) -> Option<String> {
     Some(told.collect::<Vec<_>>().join("\n\n")).filter(|text| !text.is_empty())
 }
 
-async fn advice_in(folder: &Path) -> Option<(String, String)> {
-    for name in ADVICE {
-        let file = folder.join(name);
-        if let Ok(text) = tokio::fs::read_to_string(&file).await {
-            return Some((file.display().to_string(), text)).filter(|(_, text)| !text.trim().is_empty());
-        }
-    }
-    None
+/// What a folder says. A repository that somebody else made can have links there, pipes and files without an end: what leads
+/// out of the repository is not read unasked, as by every tool.
+fn advice_in(folder: &Path, root: &Path) -> Option<(String, String)> {
+    let file =
+        ADVICE.map(|name| folder.join(name)).into_iter().find(|file| file.symlink_metadata().is_ok())?;
+    let name = file.display().to_string();
+    let text = match locate(root, &name) {
+        Ok(place) if !place.inside => Err("it leads out of the repository".to_owned()),
+        Ok(place) => bytes_of(&place.path, &name).map_err(|fault| fault.to_string()),
+        Err(fault) => Err(fault.to_string()),
+    };
+    let text = match text.map(String::from_utf8) {
+        Ok(Ok(text)) if text.trim().is_empty() => return None,
+        Ok(Ok(text)) => text,
+        Ok(Err(_)) => format!("[{name} was not read: it is no text]"),
+        Err(why) => format!("[{name} was not read: {why}]"),
+    };
+    Some((name, text))
 }
 
 /// Attachments, with the images among them read from their files. What cannot be read is mentioned by its path.
@@ -72,11 +90,9 @@ pub(super) async fn images(attachments: Vec<Attachment>) -> Vec<Attachment> {
 }
 
 async fn read(path: &str) -> Option<Vec<u8>> {
-    let size = tokio::fs::metadata(path).await.ok()?.len();
-    if size > IMAGE_BYTES {
-        return None;
-    }
-    tokio::fs::read(path).await.ok()
+    let path = path.to_owned();
+    let read = move || bytes_of(&Path::new(&path).canonicalize().ok()?, &path).ok();
+    tokio::task::spawn_blocking(read).await.ok()?
 }
 
 /// The same for a conversation that was held before: its images may still be where they were.
@@ -138,5 +154,37 @@ mod tests {
         );
         assert!(told.contains("bytes of") && told.contains("AGENTS.md are left out here"), "{}", told.len());
         assert!(told.len() < ADVICE_BYTES + 1000, "{}", told.len());
+    }
+
+    #[tokio::test]
+    async fn advice_that_leads_out_of_the_repository_or_has_no_end_is_not_read() {
+        let around = tempfile::tempdir().unwrap();
+        let root = around.path().join("repository");
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::create_dir(around.path().join("outside")).unwrap();
+        std::fs::write(around.path().join("outside/AGENTS.md"), "a secret").unwrap();
+        let file = root.join("AGENTS.md");
+        let told = async || advice(root.to_str().unwrap()).await.unwrap_or_default();
+        for target in ["../outside/AGENTS.md", "/dev/zero", "/proc/self/environ", "/dev/stdin", "/dev/null"] {
+            std::os::unix::fs::symlink(target, &file).unwrap();
+            let told = told().await;
+            assert!(told.ends_with("AGENTS.md was not read: it leads out of the repository]"), "{told}");
+            std::fs::remove_file(&file).unwrap();
+        }
+        let pipe = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+        assert!(pipe.success() && told().await.contains("is no file"), "{}", told().await);
+        std::fs::remove_file(&file).unwrap();
+        let endless = std::fs::File::create(&file).unwrap();
+        endless.set_len(3 << 30).unwrap();
+        assert!(told().await.contains("can be read"), "{}", told().await);
+        std::fs::remove_file(&file).unwrap();
+        // A link within the repository is how people give one text two names.
+        std::fs::write(root.join("CLAUDE.md"), "of both").unwrap();
+        std::os::unix::fs::symlink("CLAUDE.md", &file).unwrap();
+        assert_eq!(told().await, "of both");
+        // A linked folder on the way out is no way in.
+        std::os::unix::fs::symlink("../outside", root.join("linked")).unwrap();
+        let linked = advice(root.join("linked").to_str().unwrap()).await.unwrap_or_default();
+        assert!(!linked.contains("a secret"), "{linked}");
     }
 }

@@ -22,6 +22,12 @@ const MATCHES_LIMIT: usize = 2000;
 const LINE_LIMIT: usize = 300;
 /// How many lines around a match are told at most.
 const CONTEXT_LIMIT: usize = 10;
+/// How long a line may be that is looked at in a file which is too long to be read at once, in bytes.
+const LINE_HEAP: usize = 16 << 20;
+/// The files in which a folder says what is to be ignored.
+const RULES: [&str; 3] = [".ignore", ".gitignore", ".git/info/exclude"];
+/// How long such a file may be.
+const RULES_BYTES: u64 = 1 << 20;
 
 /// What the model gives.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,9 +69,19 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
             ));
         }
     };
+    if let Some(folder) = place.ancestors().find(|folder| !has_plain_rules(folder)) {
+        return ToolResult::failed(format!(
+            "one of {} in {} is no file of at most {RULES_BYTES} bytes, so that nothing is searched there",
+            RULES.join(", "),
+            folder.display()
+        ));
+    }
     let mut walk = WalkBuilder::new(place);
     // `.git` is never what is looked for, other hidden files may be. A folder need not be a repository.
-    walk.hidden(false).require_git(false).filter_entry(|entry| entry.file_name() != ".git");
+    walk.hidden(false).require_git(false).filter_entry(|entry| {
+        let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
+        entry.file_name() != ".git" && (!is_folder || has_plain_rules(entry.path()))
+    });
     walk.sort_by_file_path(std::cmp::Ord::cmp);
     if let Some(glob) = &arguments.glob {
         let mut globs = OverrideBuilder::new(place);
@@ -79,6 +95,7 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
         .before_context(arguments.context.min(CONTEXT_LIMIT))
         .after_context(arguments.context.min(CONTEXT_LIMIT))
         .line_number(true)
+        .heap_limit(Some(LINE_HEAP))
         .build();
     let mut found = Found {
         name: String::new(),
@@ -103,6 +120,12 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
         };
     }
     found.result()
+}
+
+/// Whether what a folder says of what is to be ignored has an end: all of it is read.
+fn has_plain_rules(folder: &Path) -> bool {
+    let is_plain = |found: std::fs::Metadata| found.is_file() && found.len() <= RULES_BYTES;
+    RULES.iter().all(|name| folder.join(name).metadata().map_or(true, is_plain))
 }
 
 /// What is written in Latin-1 is found and shown as other tools show it. What begins with the mark of another encoding is
