@@ -70,6 +70,8 @@ scene("whatever is touched on a phone has room for a thumb", async ({ open, hub,
 
 scene("the facts of a row stay whole: a branch gives way before it is a stump", async ({ open, hub, stage }) => {
   const ids = [await hub.take(varied(`${stage.work}/facts`)), await hub.take(varied(`${stage.work}/facts`))];
+  // Whoever was just renamed stands at the top, whatever other scenes have left.
+  for (const id of ids) await hub.call("PATCH", `/sessions/${id}`, { title: "A row of facts" });
   const branches = ["main", "feature/a-branch-with-a-name-that-is-far-too-long-for-any-phone"];
   const queue = [{ prompt: ids[0], by: "owner", text: "later", queuedAt: new Date().toISOString() }];
   for (const size of [PHONE, { width: 320, height: 640 }, { width: 1_000, height: 800 }]) {
