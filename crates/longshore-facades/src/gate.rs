@@ -195,6 +195,11 @@ impl Gate {
         self.hub().models(agent).await
     }
 
+    /// See [`Hub::models_anew`].
+    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        self.hub().models_anew(agent).await
+    }
+
     /// See [`Hub::recent_folders`].
     pub async fn recent_folders(&self) -> Result<Vec<String>, HubError> {
         self.hub().recent_folders().await

@@ -187,6 +187,9 @@ pub enum Query {
     Models {
         /// Which agent.
         agent: AgentName,
+        /// Whether it has to start for the answer: neither what it said before counts, nor a process that runs already.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        anew: bool,
     },
     /// Where does this work tree stand?
     Git {

@@ -23,6 +23,14 @@ pub enum Mode {
     Full,
 }
 
+impl Mode {
+    /// The mode in which an agent with these modes works when nobody names one: it asks, or where it cannot, it may do the least.
+    pub fn unless_named(modes: &[Mode]) -> Mode {
+        let usual = [Mode::Ask, Mode::Plan, Mode::AutoEdit, Mode::Full];
+        usual.into_iter().find(|mode| modes.contains(mode)).unwrap_or_default()
+    }
+}
+
 impl std::str::FromStr for Mode {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, Self::Err> {

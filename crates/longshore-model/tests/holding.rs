@@ -36,7 +36,7 @@ fn a_stop_of_a_person_holds_what_waits_until_a_person_sends_it() {
     let info = stage.session.info();
     assert!(info.queue_held && info.queue.iter().all(|queued| queued.held));
     let held = stage.events.iter().find(|event| matches!(event.body, Body::QueueHeld)).unwrap();
-    assert_eq!(held.text(), "owner stopped the turn: 3 prompts are held until somebody sends them on");
+    assert_eq!(held.text(), "owner stopped the turn: 3 prompts are held");
 
     stage.wish(Command::SendQueued { all: false }).unwrap();
     assert_eq!(begun(&stage), waiting[..1]);

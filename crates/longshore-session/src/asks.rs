@@ -2,7 +2,7 @@
 
 use longshore_log::SessionFilter;
 use longshore_model::anchor::{Answer, Folders, Query};
-use longshore_model::capability::{AgentInfo, ModelInfo};
+use longshore_model::capability::{AgentInfo, Capabilities, Mode, ModelInfo};
 
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
@@ -62,8 +62,17 @@ impl Hub {
 
     /// The models of one agent.
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        self.ask_models(agent, false).await
+    }
+
+    /// The same from a process that is started for it, whatever is known: so it is seen whether the agent starts.
+    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
+        self.ask_models(agent, true).await
+    }
+
+    async fn ask_models(&self, agent: &str, anew: bool) -> Result<Vec<ModelInfo>, HubError> {
         self.installed(agent).await?;
-        match self.ask(Query::Models { agent: agent.into() }).await? {
+        match self.ask(Query::Models { agent: agent.into(), anew }).await? {
             Answer::Models { models } => Ok(models),
             Answer::Agents { .. }
             | Answer::Git { .. }
@@ -103,4 +112,14 @@ impl Hub {
         }
         Ok(recent)
     }
+}
+
+/// Refuses a mode that the agent is known not to have, before there is a session that could never work.
+pub(crate) fn check_mode(agent: &AgentInfo, mode: Mode) -> Result<(), HubError> {
+    let Capabilities { modes, custom, .. } = &agent.capabilities;
+    if modes.is_empty() || modes.contains(&mode) || custom.contains_key(Capabilities::GUESSED_MODES) {
+        return Ok(());
+    }
+    let modes = modes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    Err(HubError::Invalid(format!("{} has no mode {mode}; its modes are {modes}", agent.name)))
 }

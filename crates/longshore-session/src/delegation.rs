@@ -202,7 +202,7 @@ impl Child<'_> {
             title: None,
             model,
             effort: None,
-            mode: at_most(mode.unwrap_or(parent.mode), parent.mode),
+            mode: Some(at_most(mode.unwrap_or(parent.mode), parent.mode)),
             mcp_servers: parent.mcp_servers,
         };
         let child = self.hub.open_child(request, Some(self.parent)).await?.session_id;

@@ -20,6 +20,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::{info, warn};
 
 use crate::actor::Actor;
+use crate::asks::check_mode;
 use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
@@ -70,8 +71,8 @@ pub struct OpenRequest {
     pub model: Option<String>,
     /// How hard it shall think, in the agent's words; none leaves it to the agent.
     pub effort: Option<String>,
-    /// What it may do without asking.
-    pub mode: Mode,
+    /// What it may do without asking; none takes the usual one of the agent's.
+    pub mode: Option<Mode>,
     /// The servers of tools that the agent is given.
     pub mcp_servers: Vec<McpServer>,
 }
@@ -213,6 +214,8 @@ impl Hub {
             let what = "be told how hard to think";
             return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
         }
+        let mode = mode.unwrap_or_else(|| Mode::unless_named(&known.capabilities.modes));
+        check_mode(&known, mode)?;
         let opened = Opened {
             agent: known.name,
             cwd,

@@ -71,7 +71,11 @@ impl Queries {
             | Query::WorkTree { .. }
             | Query::RecordSize { .. }
             | Query::Folders { .. } => return None,
-            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
+            // It is asked in a process of its own, since one that runs says nothing of whether another would start.
+            Query::Models { anew: true, .. } => return None,
+            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
+                agent
+            }
         };
         let known = match query {
             Query::Models { .. } => {
@@ -100,7 +104,7 @@ impl Queries {
             Query::Git { .. } => "git".to_owned(),
             Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
             Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
-            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
+            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
                 agent.to_string()
             }
         };
@@ -135,7 +139,9 @@ impl Queries {
                 return (Ok(Answer::RecordSize { size }), None);
             }
             Query::Folders { path } => return (folders::look_into(path.clone()).await, None),
-            Query::Models { agent } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => agent,
+            Query::Models { agent, .. } | Query::Sessions { agent, .. } | Query::Messages { agent, .. } => {
+                agent
+            }
         };
         let (Some(agent), Some(models)) = (self.config.agent(name), self.models.get(&**name)) else {
             return (Err(self.config.unknown_agent(name)), None);
@@ -152,8 +158,10 @@ impl Queries {
             | Query::RecordSize { .. }
             | Query::Folders { .. } => None,
         };
+        let anew = matches!(query, Query::Models { anew: true, .. });
         if let Some(Some((until, models))) = remembered.as_deref()
             && Instant::now() < *until
+            && !anew
         {
             return (Ok(Answer::Models { models: models.clone() }), None);
         }
@@ -170,15 +178,18 @@ impl Queries {
         };
         if let (Some(remembered), Ok(Answer::Models { models })) = (remembered.as_deref_mut(), &answer) {
             *remembered = Some((Instant::now() + self.config.models_believed, models.clone()));
+        } else if let (Some(remembered), true) = (remembered.as_deref_mut(), anew) {
+            // Nor is anybody else told what it said when it still started.
+            *remembered = None;
         }
         (answer, asked)
     }
 
     /// The same question to whoever can answer it: one that ends with its turn answers none, and has the models of another.
     fn asked_of(&self, query: Query) -> Query {
-        let Query::Models { agent } = &query else { return query };
+        let Query::Models { agent, anew } = &query else { return query };
         match self.config.agent(agent).and_then(|spec| spec.models_of()) {
-            Some(other) => Query::Models { agent: other.into() },
+            Some(other) => Query::Models { agent: other.into(), anew: *anew },
             None => query,
         }
     }

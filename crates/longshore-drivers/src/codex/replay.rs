@@ -162,7 +162,7 @@ impl Play for Player {
             },
             ("model/list", None) => {
                 self.remember(id.as_ref(), recorded);
-                return self.ask(Query::Models { agent: name() });
+                return self.ask(Query::Models { agent: name(), anew: false });
             }
             ("thread/list", None) => {
                 self.remember(id.as_ref(), recorded);

@@ -368,7 +368,7 @@ fn conversations_are_listed_where_the_agent_tells_them() {
 #[test]
 fn models_are_told_with_a_session_that_nobody_speaks_to() {
     let mut desk = Desk::of("codex-acp");
-    desk.ask(Query::Models { agent: "codex-acp".into() });
+    desk.ask(Query::Models { agent: "codex-acp".into(), anew: false });
     let new = only_line(&desk.answer_ok("initialize", greeting(json!({}))));
     assert_eq!(new["method"], "session/new");
     let option = json!({
@@ -385,7 +385,7 @@ fn models_are_told_with_a_session_that_nobody_speaks_to() {
     let mut opened = with_modes("default", &["default"]);
     opened["models"] = json!({"currentModelId": "m", "availableModels": [{"modelId": "m", "name": "M"}]});
     let mut desk = Desk::of("gemini").ready(Mode::Ask, opened);
-    let (_, out) = desk.ask(Query::Models { agent: "gemini".into() });
+    let (_, out) = desk.ask(Query::Models { agent: "gemini".into(), anew: false });
     assert!(matches!(&out.answers[0].1, Ok(Answer::Models { models }) if models.len() == 1));
     assert!(lines(&out).is_empty() && out.finished.is_none());
 }

@@ -236,7 +236,7 @@ async fn without_an_address_it_is_not_started() {
 async fn a_question_is_asked_over_its_pipes() {
     let script = json!([{ "do": "read" }, { "do": "print", "line": "large" }, { "do": "echo" }]);
     let mut rig = Rig::caller(script, Reception::default(), |_| {});
-    let answer = rig.answer(Query::Models { agent: "fake".into() }).await;
+    let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
     let Ok(Answer::Models { models }) = answer else { panic!("{answer:?}") };
     assert_eq!(models[0].id, "large");
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::rig::{Phone, Rig, fake_agent, listen};
 
 fn models(agent: &str) -> Query {
-    Query::Models { agent: agent.into() }
+    Query::Models { agent: agent.into(), anew: false }
 }
 
 #[tokio::test]
@@ -44,6 +44,17 @@ async fn models_are_asked_for_once_and_then_remembered() {
     assert_eq!(agents[0].models.len(), 1, "they are listed with the agent from now on");
     drop(rig);
     assert!(phone.nobody_else_called());
+}
+
+#[tokio::test]
+async fn an_agent_that_has_to_start_for_its_models_does_whatever_is_remembered() {
+    let phone = Phone::new().await;
+    let mut rig = Rig::new(json!([{"do": "call", "call": phone.number}, {"do": "echo"}]));
+    for anew in [false, true, true] {
+        let answer = rig.answer(Query::Models { agent: "fake".into(), anew }).await;
+        assert!(matches!(answer, Ok(Answer::Models { .. })), "{answer:?}");
+        listen(phone.call().await).await;
+    }
 }
 
 #[tokio::test]

@@ -181,7 +181,7 @@ async fn a_process_that_cannot_be_started_is_told_as_one_that_ended() {
 #[tokio::test]
 async fn a_question_needs_no_process() {
     let (mut rig, session) = rig().await;
-    let id = rig.ask(Query::Models { agent: "turner".into() }).await;
+    let id = rig.ask(Query::Models { agent: "turner".into(), anew: false }).await;
     loop {
         match rig.next().await {
             FromAnchor::Answer { id: other, answer } => {

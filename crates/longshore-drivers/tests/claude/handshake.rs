@@ -174,7 +174,7 @@ fn modes_and_models_are_set_and_what_changes_by_itself_is_told() {
 #[test]
 fn models_are_told_to_whoever_asks() {
     let mut desk = Desk::new();
-    let (id, _) = desk.ask(Query::Models { agent: "claude".into() });
+    let (id, _) = desk.ask(Query::Models { agent: "claude".into(), anew: false });
     let (sessions, _) = desk.ask(Query::Sessions { agent: "claude".into(), cursor: None, limit: 1 });
     let out = desk.greet();
     let Ok(Answer::Models { models }) = &out.answers[0].1 else { panic!("{:?}", out.answers) };
@@ -191,7 +191,7 @@ fn models_are_told_to_whoever_asks() {
     assert!(out.finished.is_some() && out.said.is_empty());
 
     let mut desk = Desk::new();
-    desk.ask(Query::Models { agent: "claude".into() });
+    desk.ask(Query::Models { agent: "claude".into(), anew: false });
     let out = desk.answer_error("initialize", "no");
     assert!(out.answers[0].1.is_err() && out.finished.is_some());
 }

@@ -220,7 +220,7 @@ fn a_stranger_whom_nobody_spawned_is_kept_and_no_session() {
 #[test]
 fn models_are_asked_for_page_by_page() {
     let mut desk = Desk::new();
-    let (id, out) = desk.ask(Query::Models { agent: name() });
+    let (id, out) = desk.ask(Query::Models { agent: name(), anew: false });
     assert_eq!(only_line(&out)["method"], "initialize");
     let out = desk.answer_ok("initialize", json!({"userAgent": "longshore/0.166.0"}));
     assert_eq!(lines(&out)[1]["method"], "model/list");
@@ -253,9 +253,9 @@ fn conversations_are_listed_by_page() {
 #[test]
 fn a_question_that_is_not_answered_has_failed() {
     let mut desk = Desk::new();
-    let (_, _) = desk.ask(Query::Models { agent: name() });
+    let (_, _) = desk.ask(Query::Models { agent: name(), anew: false });
     let out = desk.wait(30);
     assert!(matches!(out.answers.as_slice(), [(_, Err(_))]) && out.finished.is_some());
-    let (_, out) = desk.ask(Query::Models { agent: name() });
+    let (_, out) = desk.ask(Query::Models { agent: name(), anew: false });
     assert!(matches!(out.answers.as_slice(), [(_, Err(_))]));
 }

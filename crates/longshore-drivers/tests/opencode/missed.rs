@@ -175,7 +175,7 @@ fn with_its_parent_a_sub_agent_ends_too() {
 #[test]
 fn models_are_named_by_their_provider() {
     let mut desk = Desk::new();
-    let (id, out) = desk.ask(Query::Models { agent: "opencode".into() });
+    let (id, out) = desk.ask(Query::Models { agent: "opencode".into(), anew: false });
     assert_eq!(requests(&out), ["GET /config/providers"]);
     let variants = json!({"high": {}, "own": {}, "low": {"reasoningEffort": "low"}, "medium": {}});
     let model = json!({"name": "Script One", "limit": {"context": 128_000}, "variants": variants});

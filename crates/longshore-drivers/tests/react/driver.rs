@@ -145,7 +145,8 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
 #[test]
 fn it_is_asked_for_models_and_for_nothing_else() {
     let (mut driver, id) = (React::new(), QueryId(Uuid::nil()));
-    let out = handle(&mut driver, Input::Ask { id, query: Query::Models { agent: "react".into() } });
+    let out =
+        handle(&mut driver, Input::Ask { id, query: Query::Models { agent: "react".into(), anew: false } });
     assert_eq!(ToAgent::of_line(&out.lines[0]).unwrap(), ToAgent::Models(id));
     let out = handle(&mut driver, Input::Line(line(&Said::models(id, Ok(Vec::new())))));
     assert_eq!(out.answers, [(id, Ok(Answer::Models { models: Vec::new() }))]);

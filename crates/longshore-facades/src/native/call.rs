@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::check;
 use super::events::json_of;
 use super::params::{
-    Answer, Decide, Events, Import, List, ListAgents, OfAgent, Open, Prompted, Raw, Revive, Rewrite, Say,
+    Answer, Decide, Events, Import, List, ListAgents, ListModels, Open, Prompted, Raw, Revive, Rewrite, Say,
     Search, SendQueued, TimelinePage, Update, WhichModels,
 };
 use crate::gate::Gate;
@@ -40,8 +40,10 @@ pub(super) async fn agents(gate: &Gate, params: ListAgents) -> Result<Value, Pro
     Ok(json!({ "agents": agents }))
 }
 
-pub(super) async fn models(gate: &Gate, params: OfAgent) -> Result<Value, Problem> {
-    Ok(json!({ "models": gate.models(&params.agent).await? }))
+pub(super) async fn models(gate: &Gate, params: ListModels) -> Result<Value, Problem> {
+    let ListModels { agent, anew } = params;
+    let models = if anew { gate.models_anew(&agent).await? } else { gate.models(&agent).await? };
+    Ok(json!({ "models": models }))
 }
 
 /// Asks those that are here for their models, all at once, unless those will do that are known.
@@ -73,7 +75,6 @@ pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Probl
         // Refused before there is a session, so that none is left behind with nothing to do.
         check::first_prompt(gate, &agent, prompt).await?;
     }
-    let mode = mode.unwrap_or_default();
     let opened = gate.open(OpenRequest { agent, cwd, title, model, effort, mode, mcp_servers }).await?;
     let Some(prompt) = prompt else { return Ok(opened) };
     gate.command(opened.session_id, Command::Prompt(prompt)).await?;

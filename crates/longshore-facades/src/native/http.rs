@@ -12,8 +12,9 @@ use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, ByName, Decide, FolderPath, Fork, List, ListAgents, OfAgent, Open, Pair, Prompted, PushSubscribe,
-    Revive, Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    Answer, ByName, Decide, FolderPath, Fork, List, ListAgents, ListModels, Open, Pair, Prompted,
+    PushSubscribe, Revive, Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update,
+    UsageDays,
 };
 use super::{call, events, openapi, own, socket};
 use crate::gate::Gate;
@@ -73,7 +74,7 @@ async fn agents(gate: Gate, query: Asked<ListAgents>) -> Answered<Value> {
 }
 
 async fn models(gate: Gate, agent: Id<String>) -> Answered<Value> {
-    Ok(Json(call::models(&gate, OfAgent { agent: agent?.0 }).await?))
+    Ok(Json(call::models(&gate, ListModels { agent: agent?.0, anew: false }).await?))
 }
 
 async fn open(gate: Gate, body: Body<Open>) -> Result<Response, Problem> {

@@ -36,7 +36,7 @@ pub struct Open {
     /// How hard the agent shall think: one of the model's `efforts`; otherwise the agent chooses.
     #[serde(default)]
     pub effort: Option<String>,
-    /// What the agent may do without asking; `ask` unless said otherwise.
+    /// What the agent may do without asking; otherwise `ask`, or where that is none of its modes, the one that allows least.
     #[serde(default)]
     pub mode: Option<Mode>,
     /// Servers of tools (MCP) for the agent, besides those of the settings.
@@ -64,12 +64,15 @@ pub enum WhichModels {
     Known,
 }
 
-/// One agent.
+/// The models of an agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct OfAgent {
+pub struct ListModels {
     /// Its name.
     pub agent: String,
+    /// Whether it has to start for it, whatever is known.
+    #[serde(default)]
+    pub anew: bool,
 }
 
 /// Which sessions.

@@ -54,8 +54,7 @@ impl Session {
             1 => "1 prompt is held".to_owned(),
             many => format!("{many} prompts are held"),
         };
-        let text = format!("{why}: {held} until somebody sends them on");
-        self.record(Draft::new(Body::QueueHeld).text(text), cx, out);
+        self.record(Draft::new(Body::QueueHeld).text(format!("{why}: {held}")), cx, out);
     }
 
     /// Sends on what is held: the first one, or all.

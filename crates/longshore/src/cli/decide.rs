@@ -5,7 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::approval::Decision;
-use longshore_model::info::OpenApproval;
+use longshore_model::id::SessionId;
+use longshore_model::info::{OpenApproval, SessionInfo};
 use serde_json::{Value, json};
 
 use super::exit::Fault;
@@ -99,6 +100,10 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
+        ([], Some(name)) if is_session(client, &name).await => {
+            let hint = "`longshore inbox` lists what needs you";
+            Err(Fault::not_found("no approval waits in this session", hint).into())
+        }
         // It may be decided by now, and the hub knows by whom.
         ([], Some(name)) if is_told_apart && name.len() == 36 => Ok((name, None)),
         ([], _) if approvals.is_empty() => {
@@ -117,4 +122,9 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }
+}
+
+async fn is_session(client: &mut Client, name: &str) -> bool {
+    let Ok(session) = name.parse::<SessionId>() else { return false };
+    client.call::<SessionInfo>("session", json!({ "session": session })).await.is_ok()
 }

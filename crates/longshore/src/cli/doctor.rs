@@ -238,10 +238,10 @@ fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>, verified: &AllVerif
     each.map(|(info, sick)| sick.unwrap_or_else(|| agent(info, standings.get(&*info.name)))).collect()
 }
 
-/// Asks an agent for its models through the hub that runs.
+/// Has the hub that runs start an agent and ask it for its models. What it said before, it may not be able to say today.
 async fn asked(agent: &AgentInfo) -> Result<()> {
     let mut client = reach::running().await?;
-    client.call::<Value>("models", json!({ "agent": agent.name })).await.map(|_| ())
+    client.call::<Value>("models", json!({ "agent": agent.name, "anew": true })).await.map(|_| ())
 }
 
 /// What came of starting each. One program that is driven in several ways is tried in one of them, and in the others once it

@@ -1,6 +1,6 @@
 //! `longshore model`: the model of a session, a scripted model on loopback, or a gateway to a real one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -8,6 +8,7 @@ use clap::{Args, ValueEnum};
 use longshore_drivers::react::settings;
 use tokio::net::TcpListener;
 
+use super::exit::Fault;
 use super::set;
 use super::terminal::put_line;
 use super::up::start_logging;
@@ -73,6 +74,10 @@ impl Model {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let Self { session, model, script, upstream, api, key_env, port, requests } = self;
         if let Some(session) = session {
+            if !set::could_be_session(&session) && Path::new(&session).is_file() {
+                let hint = format!("to serve it: longshore model --script {session}");
+                return Err(Fault::usage(format!("`{session}` is a file, and no session"), hint).into());
+            }
             return set::model(&session, model, as_json).await;
         }
         let served = match (script, upstream) {

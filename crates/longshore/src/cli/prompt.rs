@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use longshore_model::id::{PromptId, Seq, TurnId};
+use longshore_model::id::{PromptId, Seq, SessionId, TurnId};
+use longshore_model::info::{Activity, SessionInfo};
 use serde::Deserialize;
 use serde_json::json;
 
@@ -12,6 +13,8 @@ use super::live::{Live, Until};
 use super::reach;
 use super::said::said;
 use super::terminal::put_line;
+use crate::client::Client;
+use crate::render::clean::clean;
 
 /// Say something to a session and watch the turn.
 #[derive(Debug, Args)]
@@ -52,15 +55,45 @@ impl Prompt {
         let said = json!({ "session": session, "content": text, "when": when });
         let Prompted { prompt, turn, seq } = client.call("prompt", said).await?;
         let before = Seq(seq.0.saturating_sub(1));
+        let queued = match self.now {
+            true => None,
+            false => behind_a_turn(&mut client, session, prompt, self.steer).await?,
+        };
         if self.detach {
+            let taken = queued.as_deref().unwrap_or("taken");
             match as_json {
-                true => put_line(json!({ "session": session, "turn": turn, "seq": seq }))?,
+                true => put_line(json!({
+                    "session": session, "turn": turn, "seq": seq, "queued": queued.is_some(),
+                }))?,
                 false => put_line(format_args!(
-                    "taken; follow it with: longshore attach {session} --after {before}"
+                    "{taken}; follow it with: longshore attach {session} --after {before}"
                 ))?,
             }
             return Ok(ExitCode::SUCCESS);
         }
+        if let Some(queued) = queued.filter(|_| !as_json) {
+            eprintln!("{queued}");
+        }
         Live::new(client, info, Until::Turn(turn), as_json).begun_by(prompt).watch(before).await
     }
+}
+
+/// What is said of a prompt that waits for the end of another turn. One that only waits for its agent to start is not queued.
+async fn behind_a_turn(
+    client: &mut Client,
+    session: SessionId,
+    prompt: PromptId,
+    steer: bool,
+) -> Result<Option<String>> {
+    let info: SessionInfo = client.call("session", json!({ "session": session })).await?;
+    let works = match info.activity {
+        Activity::Working | Activity::Waiting => true,
+        Activity::Starting | Activity::Idle | Activity::Sleeping | Activity::Closed => false,
+    };
+    let waits = works && info.queue.iter().any(|waiting| waiting.prompt == prompt);
+    let why = match steer {
+        true => format!("{} takes nothing in while it works, so it is ", clean(&info.provider)),
+        false => String::new(),
+    };
+    Ok(waits.then(|| format!("{why}queued: it runs when the turn that runs now is done")))
 }

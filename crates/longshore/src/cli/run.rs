@@ -15,6 +15,7 @@ use super::exit::Fault;
 use super::live::{Live, Until};
 use super::reach;
 use super::said::said;
+use super::set;
 
 /// Open a session, say something, and watch the turn.
 #[derive(Debug, Args)]
@@ -26,9 +27,9 @@ pub(super) struct Run {
     agent: String,
     /// What to say; `-` or nothing reads it from stdin
     prompt: Option<String>,
-    /// What the agent may do without asking: plan, ask, auto-edit or full
-    #[arg(long, env = "LONGSHORE_MODE", default_value_t)]
-    mode: Mode,
+    /// What the agent may do without asking: plan, ask, auto-edit or full; otherwise it asks, or does least if it cannot ask
+    #[arg(long, env = "LONGSHORE_MODE")]
+    mode: Option<Mode>,
     /// The model; the agent chooses otherwise
     #[arg(long, env = "LONGSHORE_MODEL")]
     model: Option<String>,
@@ -54,9 +55,15 @@ impl Run {
         let mut client = reach::hub().await?;
         let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
         if let Some(effort) = self.effort {
+            let models = set::models(&mut client, &self.agent).await.unwrap_or_default();
+            set::check_effort(&models, self.model.as_deref(), &effort)?;
             open["effort"] = effort.into();
         }
         let session: SessionInfo = client.call("open", open).await?;
+        if self.mode.is_none() && session.mode != Mode::default() {
+            let (agent, mode) = (&session.provider, session.mode);
+            eprintln!("{agent} cannot ask, so it works in the mode {mode}; `--mode` names another one");
+        }
         let said: Value = json!({ "session": session.session_id, "content": text });
         let Prompted { prompt, turn } = client.call("prompt", said).await?;
         Live::new(client, session, Until::Turn(turn), json).begun_by(prompt).watch(Seq::ZERO).await

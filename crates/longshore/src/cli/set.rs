@@ -15,6 +15,7 @@ use super::terminal::put_line;
 use super::wish::wish;
 use crate::client::Client;
 use crate::render::clean::clean;
+use crate::render::human::short_id;
 
 /// Change what an agent may do without asking, or tell what it may.
 #[derive(Debug, Args)]
@@ -53,10 +54,16 @@ pub(super) struct SetEffort {
 impl SetEffort {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let (mut client, session) = found("effort", &self.session).await?;
+        let models = models(&mut client, &session.provider).await.unwrap_or_default();
         let Some(effort) = self.effort else {
-            let now = session.effort.as_deref().unwrap_or("default");
-            return told(&json!({ "effort": session.effort }), now, as_json);
+            let efforts = efforts(&models, session.model.as_deref());
+            let mut now = session.effort.as_deref().unwrap_or("default").to_owned();
+            if !efforts.is_empty() {
+                now = format!("{now}\n  {}", efforts.join("\n  "));
+            }
+            return told(&json!({ "effort": session.effort, "efforts": efforts }), &now, as_json);
         };
+        check_effort(&models, session.model.as_deref(), &effort)?;
         let words = format!("effort {effort}");
         wish(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
     }
@@ -64,16 +71,19 @@ impl SetEffort {
 
 /// The model of a session: another one, or which there are.
 pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> Result<ExitCode> {
-    #[derive(Deserialize)]
-    struct Known {
-        models: Vec<ModelInfo>,
-    }
     let (mut client, session) = found("model", named).await?;
     if let Some(model) = model {
+        let models = models(&mut client, &session.provider).await.unwrap_or_default();
+        if !models.is_empty() && models.iter().all(|known| known.id != model) {
+            // Agents take names that they do not list: those of another service, or longer ones.
+            let (agent, model) = (clean(&session.provider), clean(&model));
+            let list = format!("`longshore model {}` lists those that it has", short_id(session.session_id));
+            eprintln!("note: {agent} does not list `{model}` and may refuse it; {list}");
+        }
         let words = format!("model {model}");
         return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
     }
-    let Known { models } = client.call("models", json!({ "agent": session.provider })).await?;
+    let models = models(&mut client, &session.provider).await?;
     if as_json {
         put_line(json!({ "model": session.model, "models": models }))?;
         return Ok(ExitCode::SUCCESS);
@@ -85,9 +95,47 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// The models of an agent, which starts for it if they are not known.
+pub(super) async fn models(client: &mut Client, agent: &str) -> Result<Vec<ModelInfo>> {
+    #[derive(Deserialize)]
+    struct Known {
+        models: Vec<ModelInfo>,
+    }
+    let Known { models } = client.call("models", json!({ "agent": agent })).await?;
+    Ok(models)
+}
+
+/// How hard a model can be told to think. Of one that is not listed it is only known which words its agent has at all.
+pub(super) fn efforts(models: &[ModelInfo], model: Option<&str>) -> Vec<String> {
+    let used = models.iter().find(|known| model.map_or(known.default, |id| known.id == id));
+    let mut efforts: Vec<String> = Vec::new();
+    for effort in used.map_or(models, std::slice::from_ref).iter().flat_map(|model| &model.efforts) {
+        if !efforts.contains(effort) {
+            efforts.push(effort.clone());
+        }
+    }
+    efforts
+}
+
+/// Refuses an effort that is known to be none. With it, every turn would fail.
+pub(super) fn check_effort(models: &[ModelInfo], model: Option<&str>, effort: &str) -> Result<()> {
+    let efforts = efforts(models, model);
+    if efforts.is_empty() || efforts.iter().any(|known| known == effort) {
+        return Ok(());
+    }
+    let there_are = format!("there are {}", efforts.join(", "));
+    let model = model.unwrap_or("this model");
+    Err(Fault::usage(format!("`{effort}` is no effort of {model}; {there_are}"), there_are).into())
+}
+
+/// Whether a word can be (a part of) the id of a session, or `-`.
+pub(super) fn could_be_session(named: &str) -> bool {
+    named.chars().all(|sign| sign.is_ascii_hexdigit() || sign == '-')
+}
+
 /// The session, for a verb that wants it first. Whoever leaves it out is told so, and not that none has such an id.
 async fn found(verb: &str, named: &str) -> Result<(Client, SessionInfo)> {
-    if !named.chars().all(|sign| sign.is_ascii_hexdigit() || sign == '-') {
+    if !could_be_session(named) {
         let hint = format!("name the session first, as in: longshore {verb} - {named}");
         return Err(Fault::usage(format!("`{named}` is no session"), hint).into());
     }

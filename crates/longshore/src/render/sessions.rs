@@ -104,7 +104,8 @@ pub fn session_detail(
     };
     field("id", &session.session_id.to_string());
     let model = session.model.as_ref().map(|model| format!("{dot}{model}")).unwrap_or_default();
-    field("agent", &format!("{}{model}{dot}mode {}", session.provider, session.mode));
+    let effort = session.effort.as_ref().map(|effort| format!("{dot}effort {effort}")).unwrap_or_default();
+    field("agent", &format!("{}{model}{effort}{dot}mode {}", session.provider, session.mode));
     field("folder", &session.cwd);
     if let Some(git) = &session.git {
         let branch = git.branch.as_deref().unwrap_or("(detached)");

@@ -39,7 +39,8 @@ pub(super) struct Talk<'a> {
 impl<'a> Talk<'a> {
     pub(super) async fn open(stage: &'a Stage, agent: &str, mode: Mode) -> Result<Self> {
         let cwd = stage.folder.work().display().to_string();
-        let request = OpenRequest { agent: agent.to_owned(), cwd, mode, ..OpenRequest::default() };
+        let request =
+            OpenRequest { agent: agent.to_owned(), cwd, mode: Some(mode), ..OpenRequest::default() };
         let info = stage.hub.open(request).await.context("no session could be opened")?;
         let news = stage.hub.subscribe(info.session_id, Seq::ZERO, WithRaw::No).await?;
         let (events, decided) = (Vec::new(), Vec::new());

@@ -7,6 +7,7 @@ use longshore_model::lifecycle::{FaultCode, TurnOutcome};
 use serde_json::json;
 
 use super::rig::Rig;
+use super::verbs::{err, longshore, out};
 
 const AGENT: &str = "codex-exec";
 
@@ -182,4 +183,31 @@ async fn codex_takes_the_configuration_that_the_page_gives() {
     let output = tokio::time::timeout(super::rig::WITHIN, output).await.unwrap().unwrap();
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(said.contains("Hello from the page."), "{said}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[tokio::test]
+async fn without_a_mode_it_works_in_the_one_that_allows_least_and_a_mode_that_it_has_not_opens_no_session() {
+    let rig = Rig::with(json!([{ "do": [{ "say": "Hello." }] }])).await;
+    let refused = longshore(&rig, &["run", AGENT, "hi", "--mode", "ask"]).await;
+    let words = "codex-exec has no mode ask; its modes are plan, auto-edit, full";
+    assert!(refused.status.code() == Some(1) && err(&refused).contains(words), "{}", err(&refused));
+    assert_eq!(out(&longshore(&rig, &["ls"]).await), "", "no session is left behind");
+
+    let run = longshore(&rig, &["run", AGENT, "hi"]).await;
+    assert!(run.status.success() && out(&run).contains("Hello."), "{}{}", out(&run), err(&run));
+    assert!(err(&run).contains("it works in the mode plan"), "{}", err(&run));
+}
+
+#[tokio::test]
+async fn what_cannot_be_said_into_its_turn_is_said_to_be_queued() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let rig = Rig::with(json!([{ "do": [slow] }])).await;
+    let mut talk = rig.open_with(AGENT, "plan").await;
+    let turn = talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::TurnStarted { .. })).await;
+    let steered = longshore(&rig, &["prompt", "-", "look left", "--steer", "--detach"]).await;
+    let words = "codex-exec takes nothing in while it works, so it is queued: ";
+    assert!(out(&steered).starts_with(words), "{}{}", out(&steered), err(&steered));
+    talk.call("interrupt", json!({})).await.unwrap();
+    talk.until_turn_ends(turn).await;
 }

@@ -120,3 +120,20 @@ async fn a_doctor_names_the_agent_that_its_own_settings_keep_from_starting() {
         assert!(sick.contains("config"), "{sick}");
     }
 }
+
+#[tokio::test]
+async fn a_doctor_has_an_agent_start_anew_though_one_runs_and_the_hub_knows_its_models() {
+    let rig = Rig::with(json!([{ "do": [{ "say": "Hello." }] }])).await;
+    let mut talk = rig.open("full").await;
+    let turn = talk.prompt("hi").await;
+    talk.until_turn_ends(turn).await;
+    let known: serde_json::Value = talk.client.call("models", json!({ "agent": "codex" })).await.unwrap();
+    assert_ne!(known["models"], json!([]), "{known}");
+
+    let config = rig.folder.path().join("codex/config.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(config, text + "\nthis is no setting\n").unwrap();
+    let doctor = longshore(&rig, &["doctor"]).await;
+    let told = out(&doctor);
+    assert!(doctor.status.code() == Some(1) && told.contains("✗ Codex: it does not start"), "{told}");
+}

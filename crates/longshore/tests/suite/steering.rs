@@ -42,7 +42,12 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     let first = talk.prompt("deploy").await;
     talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
     for words in ["one", "two", "three"] {
-        says(&rig, &["prompt", "-", words, "--detach"], "").await;
+        says(
+            &rig,
+            &["prompt", "-", words, "--detach"],
+            "queued: it runs when the turn that runs now is done",
+        )
+        .await;
     }
     says(&rig, &["queue", "move", "-", "3", "1"], "the prompt was moved").await;
     says(&rig, &["queue"], "1  three\n2  one\n3  two\n").await;
@@ -79,8 +84,13 @@ async fn the_model_of_a_session_and_its_effort_are_told_and_changed() {
     assert!(listed.starts_with(known["model"].as_str().unwrap_or("default")), "{listed}");
     says(&rig, &["model", "-", other], &format!("model {other}")).await;
     says(&rig, &["effort", "-", "high"], "effort high").await;
-    says(&rig, &["effort", "-"], "high").await;
-    assert_eq!(json_of(&longshore(&rig, &["effort", "-", "--json"]).await), json!({ "effort": "high" }));
+    let listed = says(&rig, &["effort", "-"], "high\n").await;
+    assert!(listed.starts_with("high\n") && listed.contains("\n  low\n"), "{listed}");
+    let effort = json_of(&longshore(&rig, &["effort", "-", "--json"]).await);
+    assert!(effort["effort"] == "high" && effort["efforts"].as_array().unwrap().len() > 1, "{effort}");
+    says(&rig, &["show", "-"], "effort high").await;
+    refuses(&rig, &["effort", "-", "silly"], 2, "there are low, ").await;
+    refuses(&rig, &["run", "codex", "hi", "--effort", "silly"], 2, "there are ").await;
     says(&rig, &["prompt", "-", "second"], "Two.").await;
     assert_eq!(json_of(&longshore(&rig, &["model", "-", "--json"]).await)["model"], *other);
     let told: Value = serde_json::from_str(&rig.last_heard_by_model()).unwrap();
@@ -90,6 +100,10 @@ async fn the_model_of_a_session_and_its_effort_are_told_and_changed() {
     refuses(&rig, &["effort", "high"], 2, "longshore effort - high").await;
     refuses(&rig, &["mode", "plan"], 2, "longshore mode - plan").await;
     refuses(&rig, &["model", "gpt-9"], 2, "longshore model - gpt-9").await;
+    std::fs::write(rig.work().join("script.json"), "[]").unwrap();
+    refuses(&rig, &["model", "script.json"], 2, "longshore model --script script.json").await;
+    // It may be one that another service has.
+    says(&rig, &["model", "-", "gpt-9"], "codex does not list `gpt-9`").await;
 }
 
 #[tokio::test]
@@ -109,7 +123,8 @@ async fn a_dash_is_the_latest_session_for_what_waits_in_it_too() {
     assert!(allowed.contains("touch two"), "it is shown, since nobody named it: {allowed}");
     second.until_turn_ends(second.last_turn()).await;
     assert!(rig.work().join("two").exists() && !rig.work().join("one").exists());
-    refuses(&rig, &["deny", "-"], 3, "no such approval waits").await;
+    refuses(&rig, &["deny", "-"], 3, "no approval waits in this session").await;
+    refuses(&rig, &["approve", &second.session.to_string()], 3, "no approval waits in this session").await;
     refuses(&rig, &["answer", "-", "yes"], 3, "no question waits").await;
     says(&rig, &["deny"], "denied").await;
     let decided = |event: &Event| matches!(event.body, Body::ApprovalDecided { .. });

@@ -165,17 +165,16 @@ async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
     (rig, talk, turn)
 }
 
-/// An agent that does not ask says so, and does nothing at all for somebody who wants to be asked.
+/// An agent that does not ask is not opened for somebody who wants to be asked, who is told why.
 async fn refuses_to_ask(cast: &Cast, story: Value) {
     let rig = Rig::through(cast.through, steps(story)).await;
-    let mut talk = rig.open_with(cast.name, "ask").await;
-    let turn = talk.prompt("make it").await;
-    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
-    let can = talk.info().await.capabilities;
+    let mut client = rig.client().await;
+    let open = json!({ "agent": cast.name, "cwd": rig.work(), "mode": "ask", "prompt": "make it" });
+    let refused = client.call::<Value>("open", open).await.unwrap_err().to_string();
+    let can = rig.open_with(cast.name, cast.mode()).await.info().await.capabilities;
     assert!(!can.approvals && !can.modes.contains(&Mode::Ask), "{can:?}");
     let modes: Vec<String> = can.modes.iter().map(ToString::to_string).collect();
-    let why = talk.said(|body| matches!(body, Body::TurnFinished(_))).concat();
-    assert!(why.contains(&format!("its modes are {}", modes.join(", "))), "{why}");
+    assert!(refused.contains(&format!("its modes are {}", modes.join(", "))), "{refused}");
     assert!(rig.model.requests().requests.is_empty(), "the model is not asked");
     assert!(!rig.work().join("made.txt").exists());
 }

@@ -395,7 +395,9 @@ async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes
     rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
     let mine = ended(mine).await;
     assert!(
-        mine.status.code() == Some(130) && err(&mine).contains("taken back"),
+        mine.status.code() == Some(130)
+            && err(&mine).starts_with("queued: it runs when")
+            && err(&mine).contains("taken back"),
         "{}{}",
         out(&mine),
         err(&mine)

@@ -139,7 +139,8 @@ fn without_words_it_is_told_something_all_the_same() {
 fn it_says_whom_to_ask() {
     let mut desk = Desk::new();
     let id = QueryId(Ids::seeded(1).next(Timestamp::default()));
-    let out = desk.handle(Input::Ask { id, query: Query::Models { agent: "codex-exec".into() } });
+    let out =
+        desk.handle(Input::Ask { id, query: Query::Models { agent: "codex-exec".into(), anew: false } });
     let [(other, Err(text))] = &out.answers[..] else { panic!("{out:?}") };
     assert!(*other == id && text.contains("ask codex"), "{text}");
 }

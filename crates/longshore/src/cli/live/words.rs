@@ -1,7 +1,7 @@
 //! What the person who watches says: prompts, and commands behind a slash.
 
 use anyhow::Result;
-use longshore_model::capability::{Mode, ModelInfo};
+use longshore_model::capability::Mode;
 use longshore_model::id::{PromptId, TurnId};
 use longshore_model::info::SessionInfo;
 use serde::Deserialize;
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::{Echo, Live, Said, Until};
 use crate::cli::hand::Hand;
+use crate::cli::set;
 use crate::cli::slash::{self, Slash};
 use crate::render::human::plural;
 use crate::render::{clean, remark};
@@ -61,11 +62,7 @@ impl Live {
             }
             Slash::Model(Some(model)) => self.wish("update", json!({ "model": model })).await?,
             Slash::Model(None) => self.models().await?,
-            Slash::Effort(Some(effort)) => self.wish("update", json!({ "effort": effort })).await?,
-            Slash::Effort(None) => {
-                let info = self.info().await?;
-                self.note(&format!("effort: {}", info.effort.as_deref().unwrap_or("default")))?;
-            }
+            Slash::Effort(effort) => self.effort(effort).await?,
             Slash::Resume => self.wish("resume", json!({})).await?,
         }
         if !self.asks.is_empty() && !self.screen.is_asking() {
@@ -132,14 +129,26 @@ impl Live {
         }
     }
 
-    async fn models(&mut self) -> Result<()> {
-        #[derive(Deserialize)]
-        struct Known {
-            models: Vec<ModelInfo>,
-        }
+    async fn effort(&mut self, effort: Option<String>) -> Result<()> {
         let info = self.info().await?;
-        let known = self.client.call::<Known>("models", json!({ "agent": info.provider })).await;
-        let models = known.map(|known| known.models).unwrap_or_default();
+        let models = set::models(&mut self.client, &info.provider).await.unwrap_or_default();
+        let Some(effort) = effort else {
+            let now = info.effort.as_deref().unwrap_or("default");
+            let efforts = set::efforts(&models, info.model.as_deref()).join(", ");
+            return self.note(&match efforts.is_empty() {
+                true => format!("effort: {now}"),
+                false => format!("effort: {now}; there are {efforts}"),
+            });
+        };
+        match set::check_effort(&models, info.model.as_deref(), &effort) {
+            Ok(()) => self.wish("update", json!({ "effort": effort })).await,
+            Err(refused) => self.note(&refused.to_string()),
+        }
+    }
+
+    async fn models(&mut self) -> Result<()> {
+        let info = self.info().await?;
+        let models = set::models(&mut self.client, &info.provider).await.unwrap_or_default();
         self.note(&format!("model: {}", info.model.as_deref().unwrap_or("default")))?;
         for model in models {
             self.note(&format!("/model {}   {}", model.id, model.title))?;

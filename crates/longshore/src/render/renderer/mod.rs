@@ -270,7 +270,7 @@ impl Renderer {
             Body::QueueHeld => {
                 let id = short_id(event.session);
                 let how = format!(
-                    "`longshore queue send {id} --all` (or /send) sends them on, `discard` drops them"
+                    "`longshore queue send {id} --all` (or /send) goes on with what is held, `discard` drops it"
                 );
                 self.remark(&format!("{text}; {how}"))
             }

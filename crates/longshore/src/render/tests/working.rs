@@ -317,9 +317,10 @@ fn what_a_tool_gave_besides_words_is_named() {
 
 #[test]
 fn a_queue_that_is_held_says_what_to_do() {
-    let printed = plain(&[event(0, 0, "2 prompts are held", bare("queue_held"))]);
+    let printed = plain(&[event(0, 0, "1 prompt is held", bare("queue_held"))]);
     assert!(
-        printed.contains("2 prompts are held; `longshore queue send") && printed.contains("/send"),
+        printed.contains("1 prompt is held; `longshore queue send") && printed.contains("/send"),
         "{printed}"
     );
+    assert!(!printed.contains("them"), "it may be one: {printed}");
 }
