@@ -5,8 +5,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use longshore_model::capability::AgentInfo;
@@ -238,6 +240,35 @@ fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
         Some(format!("{name}='{place}' "))
     });
     Some(homes.collect::<String>() + command)
+}
+
+/// Tells more of agents than they say themselves: who has tried a version knows more than that it is new.
+#[derive(Clone, Default)]
+pub struct KnownOf(Option<Arc<Knows>>);
+
+type Knows = dyn Fn(&mut [AgentInfo]) + Send + Sync;
+
+impl KnownOf {
+    /// Asks this whenever agents are told. It may read files.
+    pub fn by(knows: impl Fn(&mut [AgentInfo]) + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(knows)))
+    }
+
+    pub(crate) async fn tell(&self, agents: Vec<AgentInfo>) -> Vec<AgentInfo> {
+        let Some(knows) = self.0.clone() else { return agents };
+        let mut told = agents.clone();
+        let asked = tokio::task::spawn_blocking(move || {
+            knows(&mut told);
+            told
+        });
+        asked.await.unwrap_or(agents)
+    }
+}
+
+impl fmt::Debug for KnownOf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("KnownOf").field(&self.0.is_some()).finish()
+    }
 }
 
 /// How a remark says that a version is newer than any that was tested.

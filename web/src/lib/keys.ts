@@ -22,7 +22,7 @@ export const SHORTCUTS: Shortcut[] = [
   { keys: "Control+Enter", does: "steer, where the agent can be", where: "Composer" },
 ];
 
-type Pressed = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean };
+type Pressed = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean; repeat: boolean };
 
 /** Tells which shortcut a key completes. A `g` waits a second for the key that follows. */
 export class Keys {
@@ -34,7 +34,9 @@ export class Keys {
     const before = this.pending && now - this.pending.at < 1_000 ? `${this.pending.key} ` : "";
     this.pending = undefined;
     const keys = before + event.key;
-    if (SHORTCUTS.some((shortcut) => shortcut.keys === keys)) return keys;
+    // A key that is held down leads through a list, and does nothing else twice.
+    const found = SHORTCUTS.find((shortcut) => shortcut.keys === keys && (!event.repeat || shortcut.where === "Lists"));
+    if (found) return keys;
     if (SHORTCUTS.some((shortcut) => shortcut.keys.startsWith(`${event.key} `))) this.pending = { key: event.key, at: now };
     return undefined;
   }

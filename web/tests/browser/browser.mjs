@@ -41,6 +41,9 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
 /** Does something that is answered with words which go away by themselves: whoever looks afterwards may be too late. */
 export const hearing = (words, deed) => Promise.all([words.waitFor(), deed()]);
 
+/** Once what decides in a card has stood still for a moment. */
+export const heard = (card) => card.locator(".answers .btn:not([aria-disabled])").first().waitFor();
+
 /** Where a person writes. */
 export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exact: true });
 

@@ -1,6 +1,6 @@
 // Approvals by keyboard, commands that hide their end, answers that are copied, parts that do not come.
 import assert from "node:assert/strict";
-import { DESKTOP, PHONE, prompt, quiet, until } from "./browser.mjs";
+import { DESKTOP, heard, PHONE, prompt, quiet, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { BURIED, LONG_FILE, STUFFED_END, STUFFING, varied, week } from "./scenes.mjs";
 
@@ -17,6 +17,7 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
     assert.equal(await page.evaluate(() => document.activeElement.closest("aside") !== null), false, "in the list beside");
     return card.locator("[data-ask]").evaluate((ask) => ask === document.activeElement);
   });
+  await heard(card);
   await page.keyboard.press("y");
   await until("another ask, after the first was allowed", async () => (await hub.call("GET", `/sessions/${first}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "allow_once"));
   await hub.call("POST", `/sessions/${first}/interrupt`);
@@ -49,6 +50,40 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
   assert.equal(await page.evaluate(() => document.activeElement.textContent), "To the content");
   await page.keyboard.press("Enter");
   assert.equal(await page.evaluate(() => document.activeElement.id), "content");
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a second tap at the same place does not decide what moves there", async ({ open, hub, stage }) => {
+  const asked = [];
+  for (const number of [1, 2]) {
+    asked.push((await hub.open({ prompt: `write a note tapped ${number}` })).sessionId);
+    await hub.ask(asked.at(-1));
+  }
+  const decided = async (session) => (await hub.call("GET", `/sessions/${session}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision);
+  const page = await open();
+  const cards = asked.map((_, at) => page.locator("main article", { hasText: `write a note tapped ${at + 1}` }));
+  for (const card of cards) await heard(card);
+  await cards[0].getByRole("button", { name: "Allow once" }).scrollIntoViewIfNeeded();
+  // As soon as another button is under the finger, and in the same frame.
+  const taps = await cards[0].evaluate((card) => new Promise((done) => {
+    const allow = [...card.querySelectorAll("button")].find((one) => one.textContent.includes("Allow once"));
+    const { x, y, width, height } = allow.getBoundingClientRect();
+    const under = () => document.elementFromPoint(x + width / 2, y + height / 2)?.closest("button");
+    allow.click();
+    const look = () => {
+      const next = card.isConnected ? undefined : under();
+      if (next?.textContent.includes("Allow once")) return next.click(), done("tapped the next one");
+      requestAnimationFrame(look);
+    };
+    look();
+  }));
+  assert.equal(taps, "tapped the next one");
+  await until("the first is allowed", () => decided(asked[0]));
+  await heard(cards[1]);
+  assert.equal(await decided(asked[1]), false, "nobody meant that one");
+  await cards[1].getByRole("button", { name: "Allow once" }).click();
+  await until("the second is allowed", () => decided(asked[1]));
+  for (const session of asked) await hub.call("POST", `/sessions/${session}/interrupt`);
   assert.deepEqual(page.complaints, []);
 });
 

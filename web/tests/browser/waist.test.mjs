@@ -114,6 +114,8 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   // Other scenes leave things that were cut as well.
   await page.getByText(/Interrupted by a restart \(\d+\)/).waitFor();
   await page.getByRole("button", { name: "Resume all" }).waitFor();
+  const badge = page.getByRole("navigation", { name: "Main" }).locator(".count");
+  await until("the head says what the badge does", async () => (await page.locator("p.under").textContent()) === `${await badge.textContent()} waiting for you`);
   await page.getByRole("button", { name: /^Resume .*cut two/ }).waitFor();
   await page.getByRole("button", { name: /^Resume .*cut one/ }).click();
   await page.getByRole("button", { name: /^Resume .*cut one/ }).waitFor({ state: "detached" });

@@ -100,7 +100,7 @@ test("every screen has an address that leads back to it", () => {
 
 test("keys come alone or after another, and not while typing", () => {
   const keys = new Keys();
-  const press = (key: string, typing = false, now = 0) => keys.press({ key, ctrlKey: false, metaKey: false, altKey: false }, typing, now);
+  const press = (key: string, typing = false, now = 0, repeat = false) => keys.press({ key, ctrlKey: false, metaKey: false, altKey: false, repeat }, typing, now);
   assert.equal(press("?"), "?");
   assert.equal(press("g"), undefined);
   assert.equal(press("s", false, 500), "g s");
@@ -108,6 +108,7 @@ test("keys come alone or after another, and not while typing", () => {
   assert.equal(press("s", false, 2_000), undefined);
   assert.equal(press("n", true), undefined);
   assert.equal(press("Escape", true), "Escape");
+  assert.deepEqual(["y", "x", "d", "n", "j", "k"].map((key) => press(key, false, 0, true)), [undefined, undefined, undefined, undefined, "j", "k"], "held down");
 });
 
 test("usage is summed by day and by name", () => {

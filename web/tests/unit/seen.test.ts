@@ -17,6 +17,7 @@ import { marksOf } from "../../src/lib/marks.ts";
 import { retryOf, retryWords } from "../../src/lib/retry.ts";
 import { dangers } from "../../src/lib/risk.ts";
 import { decisionsByItem, newestPlan, visible } from "../../src/lib/shown.ts";
+import { MOMENT, moved, Stillness, type Place } from "../../src/lib/still.ts";
 import { tickDays } from "../../src/lib/usage.ts";
 
 const END = "rm -rf ../elsewhere";
@@ -255,4 +256,21 @@ test("that the hub was restarted is said once", () => {
   assert.deepEqual(visible([end("hub_restarted"), notice()]).map((one) => one.kind), ["turn_end"]);
   assert.deepEqual(visible([end("other"), notice()]).map((one) => one.kind), ["turn_end", "notice"]);
   assert.deepEqual(turnError({ outcome: "interrupted", error: { code: "hub_restarted", message: "the hub was restarted" } }), { title: "Interrupted: the hub restarted", message: "" });
+});
+
+test("what decides is heard once it has stood still, and scrolling by hand does not move it", () => {
+  const at = (y: number, scrolled = 0, room = 500): Place => ({ x: 200, y, scrolled, room });
+  const button = new Stillness(at(900), 0);
+  assert.equal(button.lasts(at(900), MOMENT - 1), false, "just there");
+  assert.equal(button.lasts(at(900), MOMENT), true);
+  assert.equal(button.lasts(at(500, 400), MOMENT + 1), true, "scrolled to");
+  assert.equal(button.lasts(at(200, 400), 2_000), false, "slid under the finger");
+  assert.equal(button.lasts(at(200, 400), 2_000 + MOMENT), true);
+  assert.equal(moved(at(200, 400, 400), at(350, 250, 250)), true, "the end of the list went away, and the rest slid down");
+  assert.equal(moved(at(200), { ...at(200), x: 20 }), true);
+  assert.equal(moved(at(200), at(204)), false);
+  // Small steps are a way, too.
+  const slow = new Stillness(at(0), 0);
+  for (let step = 1; step <= 9; step++) slow.lasts(at(step), MOMENT);
+  assert.equal(slow.lasts(at(9), MOMENT + 1), false);
 });

@@ -43,7 +43,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use crate::capture::Tape;
-use crate::discover::{AgentSettings, Surroundings};
+use crate::discover::{AgentSettings, KnownOf, Surroundings};
 #[cfg(doc)]
 use crate::leash::LeashRecord;
 use crate::leash::Mark;
@@ -85,6 +85,8 @@ pub struct AnchorConfig {
     pub tape: Option<Tape>,
     /// To which all belong that it starts.
     pub mark: Mark,
+    /// What else is known of the agents that are here, besides what they say themselves.
+    pub known: KnownOf,
     /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
     pub leashes: Option<PathBuf>,
     /// How long a question may take.
@@ -108,6 +110,7 @@ impl Default for AnchorConfig {
             reception: Reception::default(),
             tape: None,
             mark: Mark::of_this_process().under(),
+            known: KnownOf::default(),
             leashes: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),

@@ -217,7 +217,7 @@ impl Queries {
                 agent.models.clone_from(models);
             }
         }
-        Answer::Agents { machine: folders::machine(), agents }
+        Answer::Agents { machine: folders::machine(), agents: self.config.known.tell(agents).await }
     }
 
     /// Looks now. What could not be told within the deadline is told the next time.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use longshore_drivers::discover::KnownOf;
 use longshore_model::anchor::{Answer, FromAnchor, Query};
 use serde_json::json;
 
@@ -26,6 +27,15 @@ async fn agents_are_listed_whether_they_are_there_or_not() {
         (agents[1].install.as_str(), agents[1].login.as_deref()),
         ("make absent", Some("absent login"))
     );
+}
+
+#[tokio::test]
+async fn what_else_is_known_of_agents_is_told_with_them() {
+    let mut rig = Rig::with(json!([]), 64, |config| {
+        config.known = KnownOf::by(|agents| agents[0].remark = None);
+    });
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    assert_eq!((agents.len(), &agents[0].remark), (2, &None));
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ use super::called_back::CalledBack;
 use super::exit::Fault;
 use super::listen::{self, Place};
 use super::reach::Running;
+use super::verified;
 use crate::config::{Config, Places};
 
 /// How often conversations that were held elsewhere are looked for.
@@ -82,6 +83,7 @@ impl House {
             Keep::InMemory => None,
             Keep::OnDisk => Some(places.leashes()),
         };
+        settings.known = verified::known(places.clone());
         let callbacks = Arc::new(CalledBack::of(&settings, reception));
         let anchor = start_anchor(&hub, settings);
         hub.recover().await?;

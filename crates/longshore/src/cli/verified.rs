@@ -5,7 +5,7 @@ use std::io::Write;
 use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result};
-use longshore_drivers::discover::NEWER_THAN;
+use longshore_drivers::discover::{KnownOf, NEWER_THAN};
 use longshore_model::capability::AgentInfo;
 use longshore_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -91,6 +91,20 @@ fn standing(agent: &AgentInfo, verified: Option<&Verified>, now: Timestamp) -> O
     Some(Standing { good, text: format!("verified with {version}, {when}: {found}") })
 }
 
+/// Keeps a hub from warning everybody of a version that was verified and does all that is expected of it.
+pub(super) fn known(places: Places) -> KnownOf {
+    KnownOf::by(move |agents| hush(agents, &read(&places)))
+}
+
+fn hush(agents: &mut [AgentInfo], all: &AllVerified) {
+    for agent in agents {
+        let sound = |found: &Verified| found.version == agent.version && found.differs.is_empty();
+        if all.get(&*agent.name).is_some_and(sound) {
+            agent.remark = agent.remark.take().filter(|remark| !is_about_version(remark));
+        }
+    }
+}
+
 /// Whether a remark says no more than that a version is newer than those that were tested. Who has verified it knows more.
 pub(super) fn is_about_version(remark: &str) -> bool {
     remark.contains(NEWER_THAN)
@@ -153,6 +167,24 @@ mod tests {
         );
         let recorded = Recorded::of("claude").unwrap().version.unwrap();
         assert_eq!(told(&recorded, None), None, "this one was recorded");
+    }
+
+    #[test]
+    fn a_hub_warns_of_a_new_version_until_it_is_verified() {
+        let newer = format!("2.1.325{NEWER_THAN}2.1.197");
+        let remark = |version: &str, remark: &str, found: Verified| {
+            let mut agents = [AgentInfo { remark: Some(remark.to_owned()), ..claude(version) }];
+            hush(&mut agents, &[("claude".to_owned(), found)].into());
+            agents[0].remark.take()
+        };
+        assert_eq!(remark("2.1.325", &newer, verified(&[], 18)), None);
+        assert_eq!(remark("2.1.325", &newer, verified(&["plan"], 18)).as_ref(), Some(&newer), "it differs");
+        assert_eq!(
+            remark("2.1.326", &newer, verified(&[], 18)).as_ref(),
+            Some(&newer),
+            "that is another one"
+        );
+        assert!(remark("2.1.325", "it is slow", verified(&[], 18)).is_some(), "that is something else");
     }
 
     #[test]

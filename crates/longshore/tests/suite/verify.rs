@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use longshore::scenario::shape::shape_of;
 use longshore::scenario::{Recorded, differences, scenario};
 use longshore_model::event::Event;
+use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::process::Command;
 
 use super::agents;
+use super::rig::Rig;
 
 /// What a verb said, and how it ended.
 struct Told {
@@ -375,4 +377,23 @@ async fn what_was_verified_is_remembered_and_told() {
     let told = desk.alone(&["doctor"], &[]).await;
     assert!(told.out.contains("✗ Built-in agent: "), "its server is down\n{}", told.out);
     assert_eq!(told.code, Some(1), "{}", told.out);
+}
+
+#[tokio::test]
+async fn a_hub_warns_nobody_of_a_version_that_was_verified() {
+    let rig = Rig::with(json!([])).await;
+    let mut client = rig.client().await;
+    let mut newer = async || {
+        let known: Value = client.call("agents", json!({ "models": "known" })).await.unwrap();
+        let mut agents = known["agents"].as_array().unwrap().iter();
+        agents.find(|agent| agent["name"] == "claude-next").unwrap().clone()
+    };
+    let agent = newer().await;
+    let remark = agent["remark"].as_str().unwrap_or_default();
+    assert!(remark.contains(" is newer than "), "{agent}");
+    let at = Timestamp::from_micros(0);
+    let found = json!({ "version": agent["version"], "at": at, "played": 19, "compared": 19, "differs": [] });
+    let file = rig.folder.path().join("longshore/data/verified.json");
+    std::fs::write(file, json!({ "claude-next": found }).to_string()).unwrap();
+    assert_eq!(newer().await["remark"], Value::Null);
 }
