@@ -81,8 +81,11 @@ scene("a second tap at the same place does not decide what moves there", async (
   await until("the first is allowed", () => decided(asked[0]));
   await heard(cards[1]);
   assert.equal(await decided(asked[1]), false, "nobody meant that one");
-  await cards[1].getByRole("button", { name: "Allow once" }).click();
-  await until("the second is allowed", () => decided(asked[1]));
+  // The list may move once more; then a tap is not heard, and a person taps again.
+  await until("the second is allowed", async () => {
+    await cards[1].getByRole("button", { name: "Allow once" }).click({ timeout: 1_000 }).catch(() => undefined);
+    return decided(asked[1]);
+  });
   for (const session of asked) await hub.call("POST", `/sessions/${session}/interrupt`);
   assert.deepEqual(page.complaints, []);
 });
