@@ -83,6 +83,16 @@ export async function roomForCode() {
   codes.push(Date.now());
 }
 
+/** Once the service worker serves the page. One that did not get to it in time is tried again with the next visit. */
+export async function controlled(page) {
+  for (let visit = 0; visit < 4; visit++) {
+    if (visit) await page.reload();
+    const is = await page.waitForFunction(() => navigator.serviceWorker.controller !== null, undefined, { timeout: 40_000 }).catch(() => undefined);
+    if (is) return;
+  }
+  throw new Error("no service worker took the page over");
+}
+
 /** Calls of the hub, for setting a scene. */
 export function client(stage) {
   const admin = async (method, path, body) => {

@@ -1,6 +1,6 @@
 // Approvals by keyboard, commands that hide their end, answers that are copied, parts that do not come.
 import assert from "node:assert/strict";
-import { DESKTOP, heard, PHONE, prompt, quiet, until } from "./browser.mjs";
+import { DESKTOP, PHONE, controlled, heard, prompt, quiet, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { BURIED, LONG_FILE, STUFFED_END, STUFFING, varied, week } from "./scenes.mjs";
 
@@ -255,7 +255,7 @@ scene("a part that does not come says so, and comes when it is tried again", asy
 scene("a hub that was updated reloads the page, unless somebody is writing", async ({ open, hub }) => {
   const { sessionId } = await hub.open({ mode: "full" });
   const page = await open({ path: `/sessions/${sessionId}`, serviceWorkers: "allow" });
-  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  await controlled(page);
   await page.reload();
   await prompt(page).fill("in the middle of a");
   await page.evaluate(() => navigator.serviceWorker.dispatchEvent(new Event("controllerchange")));

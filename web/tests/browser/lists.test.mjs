@@ -1,6 +1,6 @@
 // Lists as they were left, what is read without a hub, the way in, what a search leads to.
 import assert from "node:assert/strict";
-import { DESKTOP, hearing, prompt, quiet, roomForCode, until, withCommands } from "./browser.mjs";
+import { DESKTOP, controlled, hearing, prompt, quiet, roomForCode, until, withCommands } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { long, varied, week } from "./scenes.mjs";
 
@@ -27,7 +27,7 @@ scene("what was read is read again without the hub, and is gone when the device 
   await page.getByRole("navigation", { name: "Main" }).waitFor();
   await page.goto(`${stage.url}/sessions/${session}`);
   await page.getByText("The answer of the second turn.").waitFor();
-  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  await controlled(page);
   await until("a list and a page on disk", async () => (await kept(page)) >= 2);
   await page.context().setOffline(true);
   await page.reload();

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { DESKTOP, PHONE, quiet } from "./browser.mjs";
+import { DESKTOP, PHONE, controlled, quiet } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { varied, week } from "./scenes.mjs";
 
@@ -43,7 +43,7 @@ scene("every screen is fit for everybody", async ({ open, hub, stage }) => {
 scene("the shell opens without a network", async ({ open }) => {
   const page = await open({ path: "/sessions", serviceWorkers: "allow" });
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
-  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  await controlled(page);
   await page.context().setOffline(true);
   await page.reload();
   await page.getByText(/Can't reach the hub/).first().waitFor();

@@ -1,13 +1,13 @@
 // What the hub pushes is shown by the service worker, and answered from there. The push service and the lock screen are the
 // only parts that are played: a push is handed to the worker as the browser would, and a tap is told to it.
 import assert from "node:assert/strict";
-import { until } from "./browser.mjs";
+import { controlled, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 
 /** A page whose worker is awake, and the hands on it. */
 async function awake(open, stage, path) {
   const page = await open({ path, serviceWorkers: "allow", permissions: ["notifications"] });
-  await page.waitForFunction(() => navigator.serviceWorker.controller !== null);
+  await controlled(page);
   const cdp = await page.context().newCDPSession(page);
   const registered = new Promise((done) => cdp.on("ServiceWorker.workerRegistrationUpdated", ({ registrations }) => registrations[0] && done(registrations[0].registrationId)));
   await cdp.send("ServiceWorker.enable");

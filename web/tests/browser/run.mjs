@@ -16,6 +16,10 @@ for (const file of readdirSync(import.meta.dirname).filter((name) => name.endsWi
   chosen.push(...scenes.slice(before).filter(({ name }) => !wanted.length || wanted.some((word) => file.includes(word) || name.includes(word))));
 }
 
+/** As in `tests/run.sh`: real agents and a real browser have races of their own. What passed only at the second go is named. */
+const MOST_UNSTEADY = 3;
+const unsteady = [];
+
 const elsewhere = process.env.LONGSHORE_URL;
 const browser = await launch();
 for (let time = 1; time <= times; time++) {
@@ -23,9 +27,20 @@ for (let time = 1; time <= times; time++) {
   await test("the web app in a browser", async (t) => {
     for (const scene of chosen) {
       const skip = elsewhere && !scene.anywhere ? "needs a stage of its own" : false;
-      await t.test(scene.name, { skip }, (t) => perform(scene, { browser, stage, note: (words) => words && t.diagnostic(words) }));
+      await t.test(scene.name, { skip }, async (t) => {
+        const play = () => perform(scene, { browser, stage, note: (words) => words && t.diagnostic(words) });
+        try {
+          await play();
+        } catch (error) {
+          if (unsteady.length >= MOST_UNSTEADY) throw error;
+          t.diagnostic(`tried once more: ${error.message}`);
+          await play();
+          unsteady.push(scene.name);
+        }
+      });
     }
   });
   await stage.stop?.();
 }
 await browser.close();
+for (const name of unsteady) console.log(`UNSTEADY, passed only at the second go: ${name}`);
