@@ -47,6 +47,20 @@ pub use sqlite::{Durability, Settings, SqliteLog, Unsound, quick_check};
 /// What every call returns. Boxed, so that a hub can hold `Arc<dyn Log>`.
 pub type LogFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;
 
+/// How much a page of events holds, raw frames included, unless a single event is larger. Whoever pages, however many at once,
+/// has the hub hold no more than that.
+pub const PAGE_BYTES: usize = 8 << 20;
+
+/// Cuts events to the page that they begin.
+fn cut_to_page(frames: &mut Vec<Frame>) {
+    let mut bytes = 0;
+    let ends = frames.iter().position(|frame| {
+        bytes += frame.json().len() + frame.raw().map_or(0, |raw| raw.len());
+        bytes > PAGE_BYTES
+    });
+    frames.truncate(ends.map_or(frames.len(), |at| at.max(1)));
+}
+
 /// The log. One story test runs against every implementation.
 pub trait Log: Send + Sync + 'static {
     /// Writes a batch; it is durable when this resolves. All of the batch is written or nothing of it.
@@ -55,8 +69,8 @@ pub trait Log: Send + Sync + 'static {
     /// does not take the batch back: whoever gave up reads [`Log::head`] to learn what became of it.
     fn append(&self, batch: Batch) -> LogFuture<'_, ()>;
 
-    /// The events of a session that follow `after`, ascending, at most `limit`. Compaction leaves holes: the next
-    /// page begins after the last seq of this one, and the end is where a page has fewer than `limit`.
+    /// The events of a session that follow `after`, ascending, at most `limit` and [`PAGE_BYTES`] of them, but one at least.
+    /// Compaction leaves holes: the next page begins after the last seq of this one, and the end is where a page is empty.
     fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>>;
 
     /// The last seq of a session; [`Seq::ZERO`] when it is unknown.

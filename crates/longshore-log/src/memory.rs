@@ -20,7 +20,7 @@ use crate::superseded::Finished;
 use crate::used::Used;
 use crate::{
     Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw, asked,
-    unreadable,
+    cut_to_page, unreadable,
 };
 
 /// A log without a file. Nothing of it waits, so its futures are ready at once.
@@ -196,10 +196,12 @@ impl Log for MemoryLog {
             let Some(session) = held.sessions.get(&session) else { return Ok(Vec::new()) };
             let start = session.frames.partition_point(|frame| frame.seq() <= after);
             let page = session.frames.iter().skip(start).take(limit);
-            Ok(match raw {
+            let mut frames = match raw {
                 WithRaw::Yes => page.cloned().collect(),
                 WithRaw::No => page.map(|frame| Frame::stored(frame.seq(), frame.json(), None)).collect(),
-            })
+            };
+            cut_to_page(&mut frames);
+            Ok(frames)
         })
     }
 

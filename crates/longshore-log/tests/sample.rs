@@ -133,11 +133,10 @@ pub(crate) async fn all(log: &dyn Log, session: SessionId, page: usize, raw: Wit
         let after = frames.last().map(Frame::seq).unwrap_or_default();
         let read = log.read(session, after, page, raw).await.unwrap();
         assert!(read.len() <= page);
-        let done = read.len() < page;
-        frames.extend(read);
-        if done {
+        if read.is_empty() {
             return frames;
         }
+        frames.extend(read);
     }
 }
 

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use longshore_log::search::{MATCH_BEGIN, MATCH_END};
-use longshore_log::{Batch, Log, LogError, MemoryLog, SessionFilter, Settings, SqliteLog, WithRaw};
+use longshore_log::{
+    Batch, Log, LogError, MemoryLog, PAGE_BYTES, SessionFilter, Settings, SqliteLog, WithRaw,
+};
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::device::{Device, DeviceMode, PushKeys, PushSubscription, StoredDevice, StoredPush};
 use longshore_model::event::{Body, Growth};
@@ -39,6 +41,7 @@ async fn sqlite_tells_the_story() {
 
 async fn story(log: Box<dyn Log>, reopen: Reopen<'_>) {
     events_are_read_as_they_were_written(&*log).await;
+    a_page_holds_no_more_than_a_page(&*log).await;
     only_what_follows_is_taken(&*log).await;
     let log = reopen(log);
     events_go_on_after_a_restart(&*log).await;
@@ -61,7 +64,7 @@ async fn story(log: Box<dyn Log>, reopen: Reopen<'_>) {
     what_was_used_is_added_up(&*log).await;
     let listed = log.sessions(everything()).await.unwrap().sessions.len() as u64;
     let stats = log.stats().await.unwrap();
-    assert_eq!(stats.sessions, listed + 6, "1, 21, 22, 30, 40 and 50 never had a row to list");
+    assert_eq!(stats.sessions, listed + 7, "1, 3, 21, 22, 30, 40 and 50 never had a row to list");
 }
 
 fn everything() -> SessionFilter {
@@ -90,6 +93,34 @@ async fn events_are_read_as_they_were_written(log: &dyn Log) {
     let past = log.read(talk.session, Seq(u64::MAX), 3, WithRaw::Yes).await.unwrap();
     assert!(past.is_empty(), "nothing follows the end of all sessions");
     assert!(log.read(talk.session, Seq::ZERO, 0, WithRaw::Yes).await.unwrap().is_empty());
+}
+
+async fn a_page_holds_no_more_than_a_page(log: &dyn Log) {
+    let mut talk = Talk::new(3);
+    let (word, line) = ("w".repeat(1 << 20), "r".repeat(2 << 20));
+    let mut frames: Vec<Frame> =
+        (0..9).map(|_| talk.say(Body::MessageDelta, Some(item(3)), &word, Some(&line))).collect();
+    // Little is told of a long line, and one event is more than a page.
+    frames.extend((0..9).map(|_| talk.say(Body::MessageDelta, Some(item(3)), "", Some(&line))));
+    frames.push(talk.say(Body::MessageDelta, Some(item(3)), &"w".repeat(PAGE_BYTES), Some(&line)));
+    frames.push(talk.say(Body::MessageDelta, Some(item(3)), "", None));
+    for frame in &frames {
+        log.append(talk.batch(vec![frame.clone()])).await.unwrap();
+    }
+    for raw in [WithRaw::Yes, WithRaw::No] {
+        let (mut read, mut after) = (Vec::new(), Seq::ZERO);
+        loop {
+            let page = log.read(talk.session, after, 1_000, raw).await.unwrap();
+            let Some(last) = page.last() else { break };
+            after = last.seq();
+            let bytes: usize =
+                page.iter().map(|frame| frame.json().len() + frame.raw().map_or(0, |raw| raw.len())).sum();
+            assert!(bytes <= PAGE_BYTES || page.len() == 1, "{bytes} bytes of {} events", page.len());
+            read.extend(page);
+        }
+        assert_eq!(seqs(&read), (1..=frames.len() as u64).collect::<Vec<_>>());
+        assert!(raw == WithRaw::No || parts(&read) == parts(&frames), "as they were written");
+    }
 }
 
 fn read_event(frame: &Frame) -> longshore_model::event::Event {

@@ -25,7 +25,8 @@ const WITHIN: Duration = Duration::from_secs(5);
 pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
     let looked = tokio::time::timeout(WITHIN, async {
         let folder = Path::new(cwd).to_owned();
-        let quiet = tokio::task::spawn_blocking(move || Quiet::of(&folder)).await.ok()?;
+        let quiet = tokio::task::spawn_blocking(move || in_repository(&folder).then(|| Quiet::of(&folder)));
+        let quiet = quiet.await.ok().flatten()?;
         let status = [
             "status",
             "--porcelain=v2",
@@ -40,6 +41,11 @@ pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
         Some(GitState { remote, ..parse(&status) })
     });
     looked.await.ok().flatten()
+}
+
+/// Whether git would find a repository from here. Each question to git is a process, and most of them would ask for nothing.
+fn in_repository(folder: &Path) -> bool {
+    folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| above.join(".git").exists()))
 }
 
 async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
@@ -208,6 +214,16 @@ mod tests {
         git.args(["status", "--short"]).current_dir(tree.at("")).envs(quiet.variables());
         assert_eq!(git.output().unwrap().stdout, b" M a\n");
         assert!(tree.look().await.is_some());
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_a_link_leads_to_stands_where_it_is() {
+        let (tree, elsewhere) = (Tree::new(), tempfile::tempdir().unwrap());
+        std::fs::create_dir(tree.at("below")).unwrap();
+        let link = elsewhere.path().join("link");
+        std::os::unix::fs::symlink(tree.at("below"), &link).unwrap();
+        assert_eq!(look_at(link.to_str().unwrap()).await, tree.look().await);
+        assert_eq!(look_at(elsewhere.path().to_str().unwrap()).await, None);
     }
 
     #[tokio::test]

@@ -27,9 +27,6 @@ const EVENTS: (usize, usize) = (200, 1_000);
 const ITEMS: (usize, usize) = (50, 500);
 const HITS: (usize, usize) = (20, 100);
 
-/// How many bytes of events a page may have, unless a single event has more.
-const PAGE_BYTES: usize = 8 << 20;
-
 fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
 }
@@ -163,15 +160,8 @@ pub(super) async fn prompt(gate: &Gate, session: SessionId, params: Say) -> Resu
 
 pub(super) async fn events(gate: &Gate, session: SessionId, params: Events) -> Result<EventPage, Problem> {
     let limit = bounded(params.limit, EVENTS);
-    let mut frames = gate.events(session, params.after, limit, with_raw(params.raw)).await?;
+    let frames = gate.events(session, params.after, limit, with_raw(params.raw)).await?;
     let head = gate.session(session).await?.head;
-    let mut bytes = 0;
-    let mut fits = |frame: &Frame| {
-        bytes += frame.json().len() + frame.raw().map_or(0, |raw| raw.len());
-        bytes <= PAGE_BYTES
-    };
-    let fitting = frames.iter().position(|frame| !fits(frame)).unwrap_or(frames.len());
-    frames.truncate(fitting.max(1));
     let next = frames.last().map(Frame::seq).filter(|last| *last < head);
     Ok(EventPage { frames, next, head, raw: params.raw })
 }

@@ -18,7 +18,7 @@ use super::batch::status_word;
 use super::fault::Fault;
 use super::{place, raw_block, schema, sum};
 use crate::used::Used;
-use crate::{LogError, SessionFilter, SessionPage, Stats, WithRaw};
+use crate::{LogError, PAGE_BYTES, SessionFilter, SessionPage, Stats, WithRaw, cut_to_page};
 
 /// How many reads run at once. Past that they wait for one another, never for the writer.
 const READERS: usize = 4;
@@ -107,33 +107,48 @@ pub(super) fn read(
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map(params![place::place(key, after), end, limit], |row| {
         let json: Arc<str> = row.get_ref(1)?.as_str()?.into();
-        let whole = row.get::<_, Option<i64>>(2)?.is_none_or(|written| written == sum::of(&json));
+        let whole = row.get::<_, Option<i64>>(2)?.is_none_or(|written| sum::holds(&json, written));
         Ok((place::seq(row.get(0)?), json, whole))
     })?;
-    let mut events = Vec::new();
+    let (mut events, mut bytes) = (Vec::new(), 0);
     for row in rows {
         let (seq, json, whole) = row?;
         if !whole {
             let fault = format!("event {seq} of session {session} is not as it was written");
             return Err(Fault::Damaged(fault));
         }
+        bytes += json.len();
         events.push((seq, json));
+        if bytes > PAGE_BYTES {
+            break;
+        }
     }
-    let mut raws = match (raw, events.first(), events.last()) {
+    let raws = match (raw, events.first(), events.last()) {
         (WithRaw::Yes, Some(first), Some(last)) => raws(&snapshot, key, first.0, last.0)?,
-        (WithRaw::Yes | WithRaw::No, _, _) => Vec::new(),
-    }
-    .into_iter()
-    .peekable();
-    let frames = events.into_iter().map(|(seq, json)| {
-        while raws.next_if(|(of, _)| *of < seq).is_some() {}
-        Frame::stored(seq, json, raws.next_if(|(of, _)| *of == seq).map(|(_, raw)| raw))
-    });
-    Ok(frames.collect())
+        (WithRaw::Yes | WithRaw::No, _, _) => Raws::default(),
+    };
+    let (until, mut raws) = (raws.until, raws.frames.into_iter().peekable());
+    let stretch = events.into_iter().take_while(|(seq, _)| until.is_none_or(|until| *seq <= until));
+    let mut frames = stretch
+        .map(|(seq, json)| {
+            while raws.next_if(|(of, _)| *of < seq).is_some() {}
+            Frame::stored(seq, json, raws.next_if(|(of, _)| *of == seq).map(|(_, raw)| raw))
+        })
+        .collect();
+    cut_to_page(&mut frames);
+    Ok(frames)
 }
 
-/// The raw frames of the blocks that reach into this stretch of a session.
-fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Vec<(Seq, Raw)>, Fault> {
+/// The raw frames of a stretch of a session.
+#[derive(Default)]
+struct Raws {
+    frames: Vec<(Seq, Raw)>,
+    /// Where they fill a page, if that is before the stretch ends.
+    until: Option<Seq>,
+}
+
+/// The raw frames from here to there, out of the blocks that they lie in.
+fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws, Fault> {
     // The block that `first` lies in begins at or before it.
     let mut statement = connection.prepare_cached(
         "SELECT first, size, block FROM raw_blocks \
@@ -142,13 +157,21 @@ fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Vec<
     )?;
     let (all, from, to) = (place::all(key), place::place(key, first), place::place(key, last));
     let mut rows = statement.query([*all.start(), from, to])?;
-    let mut frames = Vec::new();
+    let (mut frames, mut held) = (Vec::new(), 0);
     while let Some(row) = rows.next()? {
         let size = row.get::<_, i64>(1)? as usize;
         let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        frames.extend(raw_block::unpack(place::seq(row.get(0)?), size, bytes).map_err(Fault::Damaged)?);
+        let unpacked = raw_block::unpack(place::seq(row.get(0)?), size, bytes).map_err(Fault::Damaged)?;
+        for (seq, raw) in unpacked.into_iter().filter(|(seq, _)| *seq >= first) {
+            held += raw.len();
+            frames.push((seq, raw));
+        }
+        if held > PAGE_BYTES {
+            let until = frames.last().map(|(seq, _)| *seq);
+            return Ok(Raws { frames, until });
+        }
     }
-    Ok(frames)
+    Ok(Raws { frames, until: None })
 }
 
 pub(super) fn session(connection: &Connection, session: SessionId) -> Result<Option<SessionInfo>, Fault> {
