@@ -16,6 +16,7 @@
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`leash`] | the end of all that is started, whatever it does to get away |
 //! | [`transport`] | a child process and its three pipes |
+//! | [`http`] | the client of all that speaks to services with somebody's keys |
 //! | [`work`] | files and commands for agents that leave them to us |
 
 pub mod account;
@@ -32,6 +33,7 @@ mod edits;
 mod folders;
 mod form;
 mod git;
+pub mod http;
 mod keyless;
 pub mod leash;
 mod npm;

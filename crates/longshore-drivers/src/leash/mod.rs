@@ -10,6 +10,7 @@
 //!
 //! All of it but the group and the thread is Linux's; elsewhere there are process groups only.
 
+mod allowance;
 pub(crate) mod group;
 #[cfg(target_os = "linux")]
 mod kin;
@@ -29,6 +30,7 @@ use std::sync::mpsc;
 use rustix::process::Signal;
 use tokio::process::Command;
 
+pub(crate) use allowance::allow;
 pub(crate) use group::Group;
 pub use mark::Mark;
 pub(crate) use mark::VARIABLE;
@@ -70,12 +72,16 @@ pub(crate) fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
     #[cfg(target_os = "linux")]
     reaper::begin();
     command.env(mark::VARIABLE, mark.as_str());
+    let memory = allowance::before();
     // SAFETY: it makes system calls that take no memory and no lock.
     unsafe {
         command.pre_exec(move || {
             // What a script starts in the background ignores these two, and so would all that it starts.
             for signal in [libc::SIGINT, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_DFL);
+            }
+            if let Some(memory) = &memory {
+                rustix::process::setrlimit(rustix::process::Resource::Data, memory.clone())?;
             }
             #[cfg(target_os = "linux")]
             rustix::process::set_parent_process_death_signal(Some(left_alone))?;

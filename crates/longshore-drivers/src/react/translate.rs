@@ -131,7 +131,6 @@ fn may_say(body: &Body) -> bool {
         | Body::TitleChanged
         | Body::ModelChanged { .. }
         | Body::EffortChanged { .. }
-        | Body::ModeChanged { .. }
         | Body::CommandsListed { .. }
         | Body::UsageUpdated(_)
         | Body::UsageLimited(_)
@@ -139,6 +138,7 @@ fn may_say(body: &Body) -> bool {
         Body::UserMessage { .. }
         | Body::ApprovalDecided { .. }
         | Body::QuestionAnswered { .. }
+        | Body::ModeChanged { .. }
         | Body::SessionOpened(_)
         | Body::SessionSleeping(_)
         | Body::SessionRevived { .. }

@@ -134,6 +134,8 @@ fn it_does_not_speak_for_people_or_for_the_hub() {
     for body in [
         Body::SessionOpened(Box::new(opened)),
         Body::SessionClosed,
+        // What it may do, and those to whom it hands work, is for people to say.
+        Body::ModeChanged { mode: Mode::Full },
         Body::ApprovalDecided { approval: ApprovalId(Uuid::nil()), decision },
         Body::UserMessage { prompt: None, attachments: Vec::new(), by: None },
     ] {

@@ -51,6 +51,27 @@ pub(super) fn read(api: Api, events: &[Value]) -> Vec<Event<'static>> {
     whole
 }
 
+#[test]
+fn an_answer_without_an_end_fails_whatever_it_says() {
+    let chat = |delta: Value| json!({ "choices": [{ "index": 0, "delta": delta }] });
+    let much = "x".repeat(1 << 20);
+    let call = json!({ "index": 0, "id": "a", "function": { "name": "shell", "arguments": much } });
+    for delta in
+        [json!({ "content": much }), json!({ "reasoning_content": much }), json!({ "tool_calls": [call] })]
+    {
+        let (piece, mut stream, mut last) = (stream(&[chat(delta)]), Stream::new(Api::Chat), None);
+        for _ in 0..100 {
+            stream.feed(piece.as_bytes(), |event| last = Some(event.into_owned()));
+            if stream.is_over() {
+                break;
+            }
+        }
+        let Some(Event::Failed(failure)) = last else { panic!("{:?}", last.map(|_| "something else")) };
+        assert_eq!(failure.kind, FailureKind::Garbled);
+        assert_eq!(failure.message, "the model's service said more than 64 MiB in one answer");
+    }
+}
+
 pub(super) fn calls<'a>(events: &'a [Event<'static>]) -> Vec<(Option<&'a str>, &'a str, &'a str)> {
     let call = |event: &'a Event<'static>| match event {
         Event::Call { id, name, arguments } => Some((id.as_deref(), name.as_str(), arguments.as_str())),

@@ -261,6 +261,24 @@ async fn servers_that_do_not_start_are_told_and_harm_nobody() {
 }
 
 #[tokio::test]
+async fn a_list_of_tools_without_an_end_is_told_and_harms_nobody() {
+    let script = "require('readline').createInterface({ input: process.stdin }).on('line', line => { \
+        const { id, method, params } = JSON.parse(line); \
+        const tool = name => ({ name, inputSchema: { type: 'object' } }); \
+        const say = result => console.log(JSON.stringify({ jsonrpc: '2.0', id, result })); \
+        if (method === 'initialize') say({ protocolVersion: params.protocolVersion, \
+            capabilities: { tools: {} }, serverInfo: { name: 'endless', version: '1' } }); \
+        else if (method === 'tools/list') say({ tools: Array.from({ length: 100 }, (_, at) => tool('t' + at)), nextCursor: 'more' }); \
+        else if (id !== undefined) console.log(JSON.stringify({ jsonrpc: '2.0', id, error: { code: -32601, message: 'no' } })); \
+    });";
+    let endless = stdio("endless", "node", vec!["-e".to_owned(), script.to_owned()]);
+    let bench = Bench::with(|settings| settings.servers.push(endless)).await;
+    let told = bench.tools.notices().join("\n");
+    assert!(told.contains("its list of tools has no end after 2100 of them"), "{told}");
+    assert!(!names(&bench).iter().any(|name| name.contains("endless")), "{:?}", names(&bench));
+}
+
+#[tokio::test]
 async fn a_server_that_dies_gives_an_error() {
     let script =
         format!("echo $$ > pid; echo last words >&2; exec node {} stdio", package("server-everything"));

@@ -7,6 +7,7 @@ use axum::body::{Body, Bytes};
 use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
+use longshore_drivers::http;
 use longshore_drivers::react::api::{Event, Failure, FailureKind, Learnt, Stream, Strict};
 use longshore_drivers::react::settings::Api;
 use reqwest::{Client, Url};
@@ -20,8 +21,6 @@ use super::sealed::Service;
 const CONNECT_WITHIN: Duration = Duration::from_secs(20);
 /// How long the service may be silent. A large model on a small machine reads long before it says its first word.
 const PATIENCE: Duration = Duration::from_secs(600);
-/// How much an answer may have on the wire. The largest that models write has a tenth of it.
-const ANSWER_BYTES: usize = 256 << 20;
 /// How much of a refusal is read.
 const REFUSAL_BYTES: usize = 1 << 20;
 /// What is between two neighbours on the wire, and not between the ends.
@@ -57,13 +56,7 @@ impl Upstream {
             matches!(parsed.scheme(), "http" | "https") && parsed.query().is_none(),
             "{url} is no address of a service; it looks like http://127.0.0.1:11434/v1"
         );
-        // Fails only when somebody was first, which is as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let client = Client::builder()
-            .connect_timeout(CONNECT_WITHIN)
-            .user_agent(concat!("longshore/", env!("CARGO_PKG_VERSION")))
-            .build()
-            .context("cannot speak HTTP")?;
+        let client = http::client(CONNECT_WITHIN).build().context("cannot speak HTTP")?;
         let (service, base) = (Service::new(api, url), url.trim_end_matches('/').to_owned());
         Ok(Self { client, service, base, key, learnt: Learnt::default() })
     }
@@ -101,7 +94,7 @@ impl Upstream {
         }
         let stream = Stream::offering(self.api(), &asked.request.tools);
         let begun = Vec::new();
-        let mut reading = Reading { response, stream, begun, bytes: 0, heard: Instant::now(), over: false };
+        let mut reading = Reading { response, stream, begun, heard: Instant::now(), over: false };
         reading.begun = reading.next().await;
         // As long as nothing was said, what is wrong is a refusal.
         let failed = |event: &Event<'static>| match event {
@@ -222,7 +215,6 @@ pub(super) struct Reading {
     stream: Stream,
     /// What it began with, until it is asked for.
     begun: Vec<Event<'static>>,
-    bytes: usize,
     /// When something came last.
     heard: Instant,
     over: bool,
@@ -249,11 +241,6 @@ impl Reading {
 
     fn read(&mut self, bytes: &Bytes, events: &mut Vec<Event<'static>>) {
         self.heard = Instant::now();
-        self.bytes += bytes.len();
-        if self.bytes > ANSWER_BYTES {
-            let why = format!("the model's service said more than {ANSWER_BYTES} bytes");
-            return self.fail(Failure::new(FailureKind::Garbled, why), events);
-        }
         self.stream.feed(bytes, |event| events.push(event.into_owned()));
     }
 

@@ -327,6 +327,21 @@ macro_rules! on_every_api {
 on_every_api!(many_steps three_at_once malformed failing a_minute_interrupted cut_in_the_arguments too_many_requests
     compaction killed_between_call_and_result steered asked forked forked_before_a_message);
 
+/// Whoever talks to it without an end costs the machine no more than that; what it runs for people may take what it needs.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn it_has_a_bound_to_its_memory_and_its_commands_have_none() {
+    let look = "grep 'Max data size' /proc/$PPID/limits /proc/self/limits";
+    let steps = json!([{ "do": [shell(json!(look))] }, { "do": [{ "say": "I see." }] }]);
+    let (rig, mut talk, turn) = begin("react", "full", steps, "go").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
+    let heard = rig.heard_by_model(2).await;
+    let words: Vec<&str> = heard.split_whitespace().collect();
+    let limits: Vec<&str> =
+        words.windows(3).filter(|three| three[..2] == ["data", "size"]).map(|three| three[2]).collect();
+    assert!(limits.contains(&"2147483648") && limits.contains(&"unlimited"), "{limits:?} of {heard}");
+}
+
 #[tokio::test]
 async fn it_tells_its_models() {
     let rig = Rig::with(json!({ "models": ["scripted", "other"], "steps": [] })).await;

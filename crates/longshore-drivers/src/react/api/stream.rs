@@ -12,11 +12,15 @@ use crate::react::tools::Definition;
 /// What some services put before all they say.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// How long one answer may be on the wire. All that it thinks and calls is kept until it is over.
+const ANSWER_BYTES: usize = 64 << 20;
+
 /// Reads one answer as it streams.
 #[derive(Debug)]
 pub struct Stream {
     form: Form,
     reader: Reader,
+    bytes: usize,
     over: bool,
 }
 
@@ -50,7 +54,7 @@ impl Stream {
             Api::Responses => Reader::Responses(responses::Reader::default()),
             Api::Messages => Reader::Messages(messages::Reader::default()),
         };
-        Self { form: Form::Unknown(Vec::new()), reader, over: false }
+        Self { form: Form::Unknown(Vec::new()), reader, bytes: 0, over: false }
     }
 
     /// Whether the answer has ended, well or not: nothing more is said.
@@ -60,7 +64,16 @@ impl Stream {
 
     /// More bytes, cut anywhere. What they say is told as it is found.
     pub fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
-        let Self { form, reader, over } = self;
+        self.bytes += bytes.len();
+        if self.bytes > ANSWER_BYTES {
+            let why = format!("the model's service said more than {} MiB in one answer", ANSWER_BYTES >> 20);
+            return told(Event::Failed(Failure::new(FailureKind::Garbled, why)), &mut self.over, &mut tell);
+        }
+        self.read(bytes, tell);
+    }
+
+    fn read(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
+        let Self { form, reader, over, .. } = self;
         match form {
             Form::Unknown(head) => {
                 head.extend_from_slice(bytes);
@@ -69,11 +82,11 @@ impl Stream {
                     Begins::Unknown => *form = Form::Unknown(head),
                     Begins::Events(at) => {
                         *form = Form::Events(sse::Events::default());
-                        self.feed(head.get(at..).unwrap_or_default(), tell);
+                        self.read(head.get(at..).unwrap_or_default(), tell);
                     }
                     Begins::Body(at) => {
                         *form = Form::Body(Vec::new());
-                        self.feed(head.get(at..).unwrap_or_default(), tell);
+                        self.read(head.get(at..).unwrap_or_default(), tell);
                     }
                 }
             }
@@ -96,7 +109,7 @@ impl Stream {
 
     /// There are no more bytes.
     pub fn end(&mut self, mut tell: impl FnMut(Event<'_>)) {
-        let Self { form, reader, over } = self;
+        let Self { form, reader, over, .. } = self;
         match form {
             Form::Unknown(_) => {}
             Form::Events(events) => events.end(|sent| heard(reader, sent, over, &mut tell)),

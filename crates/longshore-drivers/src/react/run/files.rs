@@ -59,6 +59,7 @@ fn advice_in(folder: &Path, root: &Path) -> Option<(String, String)> {
     let name = file.display().to_string();
     let text = match locate(root, &name) {
         Ok(place) if !place.inside => Err("it leads out of the repository".to_owned()),
+        Ok(place) if !is_advice(&place.path, folder) => Err("it leads to another folder's file".to_owned()),
         Ok(place) => bytes_of(&place.path, &name).map_err(|fault| fault.to_string()),
         Err(fault) => Err(fault.to_string()),
     };
@@ -69,6 +70,13 @@ fn advice_in(folder: &Path, root: &Path) -> Option<(String, String)> {
         Err(why) => format!("[{name} was not read: {why}]"),
     };
     Some((name, text))
+}
+
+/// Whether a file that a folder's advice leads to is meant for agents: it is below that folder, or called so. A repository may be
+/// a person's whole home.
+fn is_advice(file: &Path, folder: &Path) -> bool {
+    let below = folder.canonicalize().is_ok_and(|folder| file.starts_with(folder));
+    below || file.file_name().is_some_and(|name| ADVICE.iter().any(|advice| name == *advice))
 }
 
 /// Attachments, with the images among them read from their files. What cannot be read is mentioned by its path.
@@ -182,6 +190,20 @@ mod tests {
         std::fs::write(root.join("CLAUDE.md"), "of both").unwrap();
         std::os::unix::fs::symlink("CLAUDE.md", &file).unwrap();
         assert_eq!(told().await, "of both");
+        // The repository may be a home, with keys in it.
+        let project = root.join("project");
+        std::fs::create_dir_all(root.join(".ssh")).unwrap();
+        std::fs::create_dir(&project).unwrap();
+        std::fs::write(root.join(".ssh/key"), "a secret").unwrap();
+        std::os::unix::fs::symlink("../.ssh/key", project.join("AGENTS.md")).unwrap();
+        let of_project = advice(project.to_str().unwrap()).await.unwrap();
+        assert!(
+            !of_project.contains("a secret") && of_project.contains("another folder's file"),
+            "{of_project}"
+        );
+        std::fs::remove_file(project.join("AGENTS.md")).unwrap();
+        std::os::unix::fs::symlink("../CLAUDE.md", project.join("AGENTS.md")).unwrap();
+        assert_eq!(advice(project.to_str().unwrap()).await.unwrap().matches("of both").count(), 2);
         // A linked folder on the way out is no way in.
         std::os::unix::fs::symlink("../outside", root.join("linked")).unwrap();
         let linked = advice(root.join("linked").to_str().unwrap()).await.unwrap_or_default();

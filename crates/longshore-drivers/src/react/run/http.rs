@@ -9,12 +9,12 @@ use reqwest::{Client, Response};
 use tokio::sync::mpsc;
 
 use super::{Happened, seconds};
-use crate::clock;
 use crate::react::api::{
     self, Event, Failure, FailureKind, Learnt, Request, Stream, Strict, Wishes, retry_after,
 };
 use crate::react::machine::Input;
 use crate::react::settings::{Api, Settings};
+use crate::{clock, http};
 
 /// How long it may take to reach the service.
 const CONNECT_WITHIN: Duration = Duration::from_secs(20);
@@ -35,8 +35,6 @@ pub(super) struct Service {
 
 impl Service {
     pub(super) fn new(settings: &Settings, key: Option<String>) -> Result<Self, reqwest::Error> {
-        // Fails only when somebody was first, which is as well.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let api = settings.api();
         let mut headers = HeaderMap::new();
         let mut carry = |name: &str, value: &str| {
@@ -60,11 +58,7 @@ impl Service {
         for (name, value) in &settings.headers {
             carry(name, value);
         }
-        let client = Client::builder()
-            .connect_timeout(CONNECT_WITHIN)
-            .default_headers(headers)
-            .user_agent(concat!("longshore/", env!("CARGO_PKG_VERSION")))
-            .build()?;
+        let client = http::client(CONNECT_WITHIN).default_headers(headers).build()?;
         let base = settings.base_url.trim_end_matches('/').to_owned();
         let patience = Duration::from_secs(settings.patience_s.max(1));
         Ok(Self { client, api, base, patience, learnt: Arc::default() })

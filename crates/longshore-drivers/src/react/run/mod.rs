@@ -30,12 +30,15 @@ use super::machine::{Effect, Input, Machine, Opening};
 use super::settings::{AGENTS_VARIABLE, Settings, VARIABLE};
 use super::tools::{Definition, Elicitation, News, ToolSettings, Toolbox};
 use super::wire::{Said, ToAgent};
-use crate::clock;
+use crate::{clock, leash};
 
 /// How much of what models and tools say may wait.
 const WAITING: usize = 256;
 /// How much of it is taken at once, and written in one go.
 const AT_ONCE: usize = 64;
+
+/// How much memory it may take: many times what a long conversation needs, and little enough for any machine.
+const MEMORY: u64 = 2 << 30;
 
 /// How long what tools have started may take to end: less than the hub gives us.
 const WIND_UP: Duration = Duration::from_secs(1);
@@ -69,6 +72,7 @@ enum Happened {
 
 /// Runs the agent on this process's pipes, until the hub hangs up.
 pub async fn run() -> Result<(), RunError> {
+    leash::allow(MEMORY);
     let settings: Settings = match std::env::var(VARIABLE) {
         Ok(text) if !text.is_empty() => serde_json::from_str(&text)?,
         Ok(_) | Err(_) => Settings::default(),

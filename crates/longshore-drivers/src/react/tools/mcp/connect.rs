@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use reqwest::header::{HeaderName, HeaderValue};
-use rmcp::RoleClient;
+use rmcp::model::{PaginatedRequestParams, Tool};
 use rmcp::service::{ClientInitializeError, RunningService, serve_client};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_client::StreamableHttpClientTransportConfig;
+use rmcp::{Peer, RoleClient};
 use tokio::process::{ChildStdin, ChildStdout};
 
 use super::client::Client as Http;
@@ -17,6 +18,9 @@ type Client = RunningService<RoleClient, Handler>;
 
 /// How long a connection to a server may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
+/// How many tools a server may list, and on how many pages. A model is told of all of them, with every request.
+const TOOLS: usize = 2_000;
+const PAGES: usize = 500;
 
 pub(super) async fn pipes(handler: Handler, pipes: (ChildStdout, ChildStdin)) -> Result<Client, String> {
     serve_client(handler, pipes).await.map_err(|error| plain(&error))
@@ -38,12 +42,27 @@ pub(super) async fn http(
     }
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(custom);
     config.allow_stateless = true;
-    // Somebody may have chosen one already, which is as good.
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let client = reqwest::Client::builder().connect_timeout(CONNECT_WITHIN).build();
-    let client = client.map_err(|error| error.to_string())?;
+    let client = crate::http::client(CONNECT_WITHIN).build().map_err(|error| error.to_string())?;
     let transport = StreamableHttpClientTransport::with_client(Http(client), config);
     serve_client(handler, transport).await.map_err(|error| plain(&error))
+}
+
+/// The tools that a server lists, page by page.
+pub(super) async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<Tool>, String> {
+    let (mut tools, mut cursor) = (Vec::new(), None);
+    for _ in 0..PAGES {
+        let asked = cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)));
+        let page = peer.list_tools(asked).await.map_err(|error| plain(&error))?;
+        tools.extend(page.tools);
+        cursor = page.next_cursor;
+        if cursor.is_none() {
+            return Ok(tools);
+        }
+        if tools.len() > TOOLS {
+            break;
+        }
+    }
+    Err(format!("its list of tools has no end after {} of them", tools.len()))
 }
 
 /// Why a server cannot be spoken with, in words that are not those of a library.

@@ -15,6 +15,7 @@ use rmcp::{ClientHandler, RoleClient};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
+use super::connect;
 use crate::form::fields_of;
 use crate::react::tools::{Elicitation, Progress};
 
@@ -176,7 +177,7 @@ impl ClientHandler for Handler {
         let (tools, server) = (Arc::clone(&self.tools), self.server.clone());
         // The answer comes through whoever called this.
         tokio::spawn(async move {
-            match context.peer.list_all_tools().await {
+            match connect::tools(&context.peer).await {
                 Ok(listed) => *tools.write().unwrap_or_else(PoisonError::into_inner) = listed,
                 Err(error) => tracing::warn!(server, %error, "an mcp server did not list its tools again"),
             }

@@ -288,7 +288,7 @@ async fn start(server: McpServer, place: usize, setting: Setting) -> Result<Serv
             (None, McpTransport::Http { url, headers }) => connect::http(handler, url, headers).await?,
             (None, McpTransport::Stdio { .. }) => return Err("it has no pipes".to_owned()),
         };
-        let listed = client.peer().list_all_tools().await.map_err(|error| connect::plain(&error))?;
+        let listed = connect::tools(client.peer()).await?;
         Ok((client, listed))
     };
     let connected = match tokio::time::timeout(START_WITHIN, connecting).await {
