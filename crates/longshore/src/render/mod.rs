@@ -10,7 +10,7 @@
 //! |---|---|
 //! | `renderer`, `page`, `status` | events to text, what stands where, the live line |
 //! | `prose`, `blocks`, `inline`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
-//! | `fold`, `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
+//! | `fold`, `tool`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
 //! | `ask`, `question` | what agents want from a person, and the answer read back |
 //! | `sessions`, `inbox`, `agents`, `devices`, `usage`, `search`, `columns` | lists |
 //! | `rows`, `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
@@ -42,7 +42,6 @@ mod renderer;
 mod rows;
 mod search;
 mod sessions;
-mod shell;
 mod status;
 mod style;
 #[cfg(test)]

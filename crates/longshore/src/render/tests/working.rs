@@ -31,7 +31,7 @@ const OPENED: &str = "· session c3d4e5f6 · codex in /w · mode ask\n";
 fn a_command_is_a_card() {
     let printed = plain(&[
         opened(),
-        run(1, "/bin/bash -lc 'git status'"),
+        run(1, "git status"),
         event(1, 5, "On br", bare("tool_output_delta")),
         ended(1, "On branch main\n", json!({"status": "completed", "exitCode": 0, "durationMs": 420})),
     ]);
