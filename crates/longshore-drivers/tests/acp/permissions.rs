@@ -96,8 +96,14 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
         cwd: Some(cwd.to_owned()),
         always: Vec::new(),
     };
-    let command = in_folder("/w");
-    assert_eq!(approval_in(&out).subject, command);
+    assert_eq!(approval_in(&out).subject, in_folder("/w"), "that of the session");
+    for name in ["cwd", "directory", "dir_path", "workdir"] {
+        let call =
+            json!({"toolCallId": name, "kind": "execute", "rawInput": {"command": "ls", name: "/w/sub"}});
+        let wish = json!({"toolCall": call, "options": options(&["allow_once"])});
+        let out = desk.request(json!(name), "session/request_permission", wish);
+        assert_eq!(approval_in(&out).subject, in_folder("/w/sub"), "{name}");
+    }
 
     let mut desk = Desk::in_turn();
     let call = json!({"toolCallId": "e", "title": "Edit a", "kind": "edit",

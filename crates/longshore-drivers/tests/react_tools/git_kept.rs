@@ -237,7 +237,7 @@ async fn a_submodule_is_kept_as_deep_as_it_lies() {
     let evil = json!({ "command": format!("git -C {folder} config core.fsmonitor evil; echo x >> {folder}/.git/config") });
     let failed = bench.allowed(Mode::Ask, "shell", evil).await;
     assert!(
-        !failed.success && !bench.read(&format!("{folder}/.git/config")).contains("evil"),
+        !failed.success && !bench.read(format!("{folder}/.git/config")).contains("evil"),
         "{}",
         failed.content
     );

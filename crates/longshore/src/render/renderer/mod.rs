@@ -220,7 +220,12 @@ impl Renderer {
                 let told = Told { took, context: self.context, changed: self.changed.take() };
                 self.diffs.clear();
                 self.thoughts.clear();
-                self.put(Block::Whole, footer::lines(end, text, told, &style))
+                let running =
+                    self.tools.iter().filter(|tool| tool.shown).map(|tool| fold::brief(&tool.brief()));
+                let running: Vec<String> = running.map(|tool| format!("still running: {tool}")).collect();
+                let mut printed: String = running.iter().map(|left| self.remark(left)).collect();
+                printed.push_str(&self.put(Block::Whole, footer::lines(end, text, told, &style)));
+                printed
             }
 
             Body::SessionOpened(opened) => {

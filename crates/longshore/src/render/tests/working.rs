@@ -39,6 +39,13 @@ fn a_command_is_a_card() {
 }
 
 #[test]
+fn a_command_that_a_turn_leaves_running_is_told() {
+    let done = body("turn_finished", json!({"outcome": "completed"}));
+    let printed = plain(&[opened(), run(1, "sleep 20"), event(0, 5, "", done)]);
+    assert_eq!(printed, format!("{OPENED}\n● Run  sleep 20\n\n· still running: Run sleep 20\n\n✓ done\n"));
+}
+
+#[test]
 fn colours_tell_how_it_ended() {
     let colored = Style { color: true, ..Style::default() };
     let printed = shown(
