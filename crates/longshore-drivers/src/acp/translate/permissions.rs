@@ -151,9 +151,7 @@ impl Acp {
             self.interrupt(&native, request.session, turn, cx, out);
         }
     }
-}
 
-impl Acp {
     /// Says that the agent takes no words with a no: once a turn of the same words, with which the hub may refuse many wishes.
     fn did_not_hear(&mut self, session: SessionId, turn: Option<TurnId>, words: &str, out: &mut Output) {
         let talk = self.natives.get(&session).and_then(|native| self.talks.get_mut(native));
