@@ -70,7 +70,7 @@ impl Renderer {
             }
         };
         if partial {
-            printed.push_str(&self.remark("interrupted here: the agent did not finish"));
+            printed.push_str(&self.remark("cut off here: the agent did not finish this"));
         }
         printed
     }
