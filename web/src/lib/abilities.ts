@@ -65,9 +65,18 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   };
 }
 
-/** Agents that can be started, and those that would have to be installed first. */
-export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; missing: AgentInfo[] } {
-  return { ready: agents.filter((agent) => agent.path), missing: agents.filter((agent) => !agent.path) };
+/** Agents that can work, those that somebody would have to log in to first, and those that would have to be installed. */
+export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; loggedOut: AgentInfo[]; missing: AgentInfo[] } {
+  const here = agents.filter((agent) => agent.path);
+  return { ready: here.filter(isReady), loggedOut: here.filter((agent) => !isReady(agent)), missing: agents.filter((agent) => !agent.path) };
+}
+/** Nobody knows of every agent whether somebody is logged in. */
+export const isReady = (agent: AgentInfo): boolean => Boolean(agent.path) && agent.loggedIn !== false;
+
+/** Agents that are installed, those first that can work. */
+export function installed(agents: AgentInfo[]): AgentInfo[] {
+  const { ready, loggedOut } = sortAgents(agents);
+  return [...ready, ...loggedOut];
 }
 
 /** What agents tell now, with the models they told before where they have not been asked since: a model keeps its name. */
