@@ -12,10 +12,11 @@ export function standing(session: Pick<Session, "activity" | "status" | "cutByRe
   const byActivity: Record<Activity, Standing["tone"] | undefined> = { starting: "live", working: "live", waiting: "wait", closed: "rest", idle: undefined, sleeping: undefined };
   const tone = byActivity[session.activity];
   if (tone) return { word: ACTIVITY[session.activity], tone };
-  if (session.cutByRestart) return { word: "interrupted", tone: "wait" };
   if (session.status === "error") return { word: STATUS.error, tone: "bad" };
+  // How its last turn ended says more than whether its agent is still there.
+  if (session.cutByRestart || session.status === "interrupted") return { word: STATUS.interrupted, tone: session.cutByRestart ? "wait" : "rest" };
   if (session.activity === "sleeping") return { word: ACTIVITY.sleeping, tone: "rest" };
-  return { word: session.status === "active" ? ACTIVITY.idle : STATUS[session.status], tone: "calm" };
+  return { word: ACTIVITY.idle, tone: "calm" };
 }
 
 /** A shell around the command is the agent's way of calling it, not what is called. */
@@ -126,10 +127,13 @@ export function turnFigures(end: TurnEnd): string[] {
 export const turnWord = (end: TurnEnd): string => TURN_OUTCOME[end.outcome];
 
 /** Why prompts that wait are held. */
-export const heldBecause = (session: Pick<Session, "cutByRestart" | "status">): string => (session.cutByRestart ? "Interrupted." : session.status === "error" ? "The turn failed." : "Stopped.");
+export const heldBecause = (session: Pick<Session, "status">): string => (session.status === "error" ? "The turn failed." : "Interrupted.");
 
-/** A reason of the hub, where it stands alone on the timeline. */
-export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
+/** What the hub says of an agent that went with it. */
+export const HUB_RESTARTED = "the hub was restarted";
+
+/** A reason of the hub, where it stands alone on the timeline: no turn was interrupted then. */
+export const noticeWord = (text: string): string => (text === HUB_RESTARTED ? "The hub restarted. The agent resumes with the next prompt." : text);
 
 /** Why an ask is over without an answer. */
 export const withdrawn = (why: string | null | undefined): string => (why ? `Withdrawn: ${why}` : "Withdrawn");

@@ -42,7 +42,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByRole("button", { name: "Queue" }).click();
       await page.getByLabel("Queued prompts").getByText("hail after that").waitFor();
       await page.getByRole("button", { name: "Stop the turn" }).click();
-      await page.getByText(/^Stopped ·/).waitFor();
+      await page.getByText(/^Interrupted ·/).waitFor();
       await page.getByRole("button", { name: "Send next" }).click();
       await page.getByText("Hail to you.").waitFor();
 

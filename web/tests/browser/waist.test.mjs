@@ -17,12 +17,12 @@ scene("after a stop the queue is held until somebody sends it on, or discards it
     await queued.getByText(words).waitFor();
   }
   await page.getByRole("button", { name: "Stop the turn" }).click();
-  await queued.getByText("Stopped. 3 prompts are held.").waitFor();
+  await queued.getByText("Interrupted. 3 prompts are held.").waitFor();
   await hub.rest(sessionId);
   assert.equal((await hub.session(sessionId)).queue.length, 3, "nothing was sent");
   await queued.getByRole("button", { name: "Send next" }).click();
   await page.getByText("Hail to you.").first().waitFor();
-  await queued.getByText("Stopped. 2 prompts are held.").waitFor();
+  await queued.getByText("Interrupted. 2 prompts are held.").waitFor();
   await queued.getByRole("button", { name: "Discard" }).click();
   await queued.waitFor({ state: "detached" });
   await hub.rest(sessionId);

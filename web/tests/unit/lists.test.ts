@@ -85,7 +85,7 @@ test("a device is offered what it may do and what the agent can", () => {
 
 test("a session stands as its activity says, then its last turn", () => {
   const word = (activity: Session["activity"], status: Session["status"]) => standing({ activity, status, cutByRestart: false }).word;
-  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("closed", "error")], ["needs you", "failed", "sleeping", "stopped", "ended"]);
+  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("sleeping", "interrupted"), word("closed", "error")], ["needs you", "failed", "sleeping", "interrupted", "interrupted", "ended"]);
 });
 
 test("every screen has an address that leads back to it", () => {

@@ -50,6 +50,8 @@ const SAID: [say: string, insteadOf: RegExp][] = [
   ["No sessions here", /None of these/],
   ["No sessions yet", /No session yet/],
   ["Interrupted: the hub restarted", /went with it/],
+  ["The hub restarted. The agent resumes with the next prompt.", /"Stopped"|"Turn stopped"/],
+  ["Needs you", /word: "Waiting"/],
   ["Withdrawn: ", /no longer asked/],
   ["Not sent: ", /was not taken/],
   ["Will be sent when you're back online", /is kept and sent/],

@@ -9,7 +9,7 @@ import type { AgentInfo, ModelInfo, Session, SlashCommand, Subject, TimelineItem
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
 import { begunAt } from "../../src/lib/calls.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, noticeWord, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -130,8 +130,7 @@ test("whatever an agent says of trying again is understood, in the words of its 
 });
 
 test("prompts that are held say what became of the turn before them", () => {
-  const because = (status: Session["status"], cutByRestart = false) => heldBecause({ status, cutByRestart });
-  assert.deepEqual([because("interrupted"), because("error"), because("interrupted", true)], ["Stopped.", "The turn failed.", "Interrupted."]);
+  assert.deepEqual((["interrupted", "error"] as const).map((status) => heldBecause({ status })), ["Interrupted.", "The turn failed."]);
 });
 
 test("a model keeps its name when the hub has forgotten what its agent told", () => {
@@ -250,11 +249,14 @@ test("a call runs from when it was allowed", () => {
   assert.equal(begunAt(call, decided), "2026-01-01T00:05:00Z");
 });
 
-test("that the hub was restarted is said once", () => {
+test("that the hub was restarted is said once, and nothing was interrupted where no turn ran", () => {
   const end = (code: string) => item("turn_end", { content: { outcome: "interrupted", error: { code, message: "the hub was restarted" } } });
   const notice = () => item("notice", { text: "the hub was restarted", content: { level: "info" } });
   assert.deepEqual(visible([end("hub_restarted"), notice()]).map((one) => one.kind), ["turn_end"]);
+  const held = item("notice", { text: "1 prompt is held", content: { level: "info" } });
+  assert.deepEqual(visible([end("hub_restarted"), held, notice()]).map((one) => one.text), [undefined, "1 prompt is held"]);
   assert.deepEqual(visible([end("other"), notice()]).map((one) => one.kind), ["turn_end", "notice"]);
+  assert.equal(noticeWord("the hub was restarted"), "The hub restarted. The agent resumes with the next prompt.");
   assert.deepEqual(turnError({ outcome: "interrupted", error: { code: "hub_restarted", message: "the hub was restarted" } }), { title: "Interrupted: the hub restarted", message: "" });
 });
 
