@@ -126,8 +126,8 @@ export function turnFigures(end: TurnEnd): string[] {
 
 export const turnWord = (end: TurnEnd): string => TURN_OUTCOME[end.outcome];
 
-/** Why prompts that wait are held. */
-export const heldBecause = (session: Pick<Session, "status">): string => (session.status === "error" ? "The turn failed." : "Interrupted.");
+/** Why prompts that wait are held; where another turn came after that one, it is no longer news. */
+export const heldBecause = (session: Pick<Session, "status">): string => ({ error: "The turn failed.", interrupted: "Interrupted.", active: "", idle: "", completed: "" })[session.status];
 
 /** What the hub says of an agent that went with it. */
 export const HUB_RESTARTED = "the hub was restarted";

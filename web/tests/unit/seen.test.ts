@@ -130,7 +130,7 @@ test("whatever an agent says of trying again is understood, in the words of its 
 });
 
 test("prompts that are held say what became of the turn before them", () => {
-  assert.deepEqual((["interrupted", "error"] as const).map((status) => heldBecause({ status })), ["Interrupted.", "The turn failed."]);
+  assert.deepEqual((["interrupted", "error", "idle"] as const).map((status) => heldBecause({ status })), ["Interrupted.", "The turn failed.", ""]);
 });
 
 test("a model keeps its name when the hub has forgotten what its agent told", () => {
