@@ -10,9 +10,10 @@ use longshore_model::info::OpenQuestion;
 use serde_json::{Map, Value, json};
 
 use super::exit::Fault;
-use super::inbox::{Waiting, waiting};
+use super::inbox::waiting;
 use super::reach;
 use super::terminal::{is_interactive, put_line, style};
+use crate::client::Client;
 use crate::render::{Show, field_prompt, parse_answer, question_prompt};
 
 /// Answer a question of an agent.
@@ -33,9 +34,9 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
-        let Waiting { questions, .. } = waiting(&mut client).await?;
+        let questions = waiting(&mut client).await?.questions;
         let named = reach::named(&mut client, self.question.as_deref()).await?;
-        let open = found(&questions, named.as_deref())?;
+        let open = found(&mut client, &questions, named.as_deref()).await?;
         let request = &open.request;
         let mut answers = Map::new();
         let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };
@@ -70,8 +71,12 @@ impl Answer {
     }
 }
 
-/// The question that a person means.
-fn found<'a>(questions: &'a [OpenQuestion], named: Option<&str>) -> Result<&'a OpenQuestion> {
+/// The question that a person means, by its own id or by its session's.
+async fn found<'a>(
+    client: &mut Client,
+    questions: &'a [OpenQuestion],
+    named: Option<&str>,
+) -> Result<&'a OpenQuestion> {
     let fits = |open: &&OpenQuestion| match named {
         None => true,
         Some(name) => {
@@ -81,14 +86,16 @@ fn found<'a>(questions: &'a [OpenQuestion], named: Option<&str>) -> Result<&'a O
     let found: Vec<&OpenQuestion> = questions.iter().filter(fits).collect();
     match found[..] {
         [one] => Ok(one),
-        [] if questions.is_empty() => {
-            Err(Fault::not_found("no question waits", "`longshore inbox` lists what needs you").into())
+        [] => {
+            let what = match named {
+                Some(name) if reach::session(client, Some(name)).await.is_ok() => {
+                    "no question waits in this session".to_owned()
+                }
+                Some(name) if !questions.is_empty() => format!("no question `{name}` waits"),
+                Some(_) | None => "no question waits".to_owned(),
+            };
+            Err(Fault::not_found(what, "`longshore inbox` lists what needs you").into())
         }
-        [] => Err(Fault::not_found(
-            format!("no question `{}` waits", named.unwrap_or_default()),
-            "`longshore inbox` lists what needs you",
-        )
-        .into()),
         _ => {
             let ids: Vec<String> = found.iter().map(|open| open.request.question.to_string()).collect();
             let hint = format!("name one by its id: {}", ids.join(", "));

@@ -5,12 +5,11 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::approval::Decision;
-use longshore_model::id::SessionId;
-use longshore_model::info::{OpenApproval, SessionInfo};
+use longshore_model::info::OpenApproval;
 use serde_json::{Value, json};
 
 use super::exit::Fault;
-use super::inbox::{self, Waiting};
+use super::inbox;
 use super::reach;
 use super::terminal::{put_line, style};
 use crate::client::Client;
@@ -83,7 +82,7 @@ async fn decide(
 /// The approval that a person means, by its own id or by its session's, and what it is about. Several waiting ones are
 /// shown, so that the next try can name one.
 async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
-    let Waiting { approvals, .. } = inbox::waiting(client).await?;
+    let approvals = inbox::waiting(client).await?.approvals;
     let is_told_apart = named.is_some_and(|name| name != reach::LATEST);
     let named = reach::named(client, named).await?;
     let id = |open: &OpenApproval| open.request.approval.to_string();
@@ -100,7 +99,7 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
-        ([], Some(name)) if is_session(client, &name).await => {
+        ([], Some(name)) if reach::session(client, Some(&name)).await.is_ok() => {
             let hint = "`longshore inbox` lists what needs you";
             Err(Fault::not_found("no approval waits in this session", hint).into())
         }
@@ -122,9 +121,4 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }
-}
-
-async fn is_session(client: &mut Client, name: &str) -> bool {
-    let Ok(session) = name.parse::<SessionId>() else { return false };
-    client.call::<SessionInfo>("session", json!({ "session": session })).await.is_ok()
 }
