@@ -70,6 +70,7 @@ fn agents() -> Vec<AgentInfo> {
         logged_in: None,
         resume: None,
         remark: None,
+        verified: None,
         capabilities,
         models: Vec::new(),
     };

@@ -1,8 +1,8 @@
 // What things are called on screen. The only place that turns the hub's words into sentences; single values have theirs in words.ts.
-import type { Activity, Decision, Field, FileChange, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, TurnEnd } from "./contract.ts";
+import type { Activity, AgentInfo, Decision, Field, FileChange, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, TurnEnd } from "./contract.ts";
 import { permissionWords } from "./permissions.ts";
 import { toolSaid, type Said } from "./tools.ts";
-import { cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
+import { agoWords, cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
 import { ACTIVITY, DECISION, MODE, PLAN_DECISION, plainName, STATUS, titled, TOOL_STATUS, toolName, TURN_ERROR, TURN_OUTCOME } from "./words.ts";
 
 /** How a session stands, in one word and one tone. */
@@ -131,6 +131,17 @@ export const heldBecause = (session: Pick<Session, "status">): string => ({ erro
 
 /** What the hub says of an agent that went with it. */
 export const HUB_RESTARTED = "the hub was restarted";
+
+/** What `longshore verify` found of an agent: how much of it was as recorded, and what was not, by name. */
+export function verifiedWords(agent: Pick<AgentInfo, "version" | "verified">, now: number): { good: boolean; text: string } | undefined {
+  const { verified } = agent;
+  if (!verified) return undefined;
+  const when = agoWords(verified.at, now);
+  if (verified.version !== agent.version) return { good: false, text: `Verified with ${verified.version ?? "another version"} ${when}, not yet with ${agent.version ?? "this one"}` };
+  const { played, compared, differs } = verified;
+  if (differs.length) return { good: false, text: `Verified ${when}: ${played - differs.length} of ${plural(played, "scenario")} as ${compared === played ? "recorded" : "expected"}. Different: ${differs.join(", ")}` };
+  return { good: true, text: `Verified ${when}: ${compared === played ? `all ${plural(played, "scenario")} as recorded` : `all ${plural(played, "scenario")} work, ${compared} of them compared with a recording`}` };
+}
 
 /** A reason of the hub, where it stands alone on the timeline: no turn was interrupted then. */
 export const noticeWord = (text: string): string => (text === HUB_RESTARTED ? "The hub restarted. The agent resumes with the next prompt." : text);

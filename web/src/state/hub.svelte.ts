@@ -300,7 +300,7 @@ class Hub {
     this.more = page.next;
     for (const session of page.sessions) this.known(session);
     // An approval may wait in a session that is too old for the first page.
-    const { approvals, questions, interrupted, held = [] } = await this.call<Waiting>("approvals");
+    const { approvals, questions, interrupted, held } = await this.call<Waiting>("approvals");
     for (const session of [...interrupted, ...held]) this.known(session);
     for (const session of this.changed.values()) this.known(withWhole(session, { approvals, questions }));
     const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));

@@ -1,5 +1,7 @@
-// A session is begun: what is needed for it is on the first screen, however many agents there are.
+// A session is begun: what is needed for it is on the first screen, however many agents there are. What is known of these.
 import assert from "node:assert/strict";
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { chooseAgent, DESKTOP, PHONE, until, withAgents } from "./browser.mjs";
 import { scene } from "./given.mjs";
 
@@ -57,5 +59,15 @@ scene("whoever has a keyboard writes at once, and starts with it", async ({ open
   await prompt.press("Control+Enter");
   await page.waitForURL(/\/sessions\/[^/]+$/);
   await page.getByText("Hail to you.").waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("what `longshore verify` found of an agent stands with it, by name", async ({ open, hub, stage }) => {
+  const { version } = (await hub.call("GET", "/agents")).agents.find((one) => one.name === "codex");
+  const file = join(stage.folder, "longshore/data/verified.json");
+  writeFileSync(file, JSON.stringify({ codex: { version, at: new Date().toISOString(), played: 19, compared: 19, differs: ["plan", "edit"] } }));
+  const page = await open({ path: "/machines" });
+  await page.getByRole("button", { name: /^Codex/ }).first().getByText("17 of 19 scenarios as recorded. Different: plan, edit").waitFor();
+  rmSync(file);
   assert.deepEqual(page.complaints, []);
 });

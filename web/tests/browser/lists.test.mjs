@@ -223,7 +223,7 @@ scene("somebody without a session is shown the way to the first", async ({ open,
     hub.onMessage((message) => {
       const told = JSON.parse(message);
       if (lists.has(told.id)) told.result = { sessions: [], next: null };
-      else if (told.result?.approvals) told.result = { approvals: [], questions: [], interrupted: [] };
+      else if (told.result?.approvals) told.result = { approvals: [], questions: [], interrupted: [], held: [] };
       else if (told.method === "session") return;
       socket.send(JSON.stringify(told));
     });

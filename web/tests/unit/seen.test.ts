@@ -9,7 +9,7 @@ import type { AgentInfo, ModelInfo, Session, SlashCommand, Subject, TimelineItem
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
 import { begunAt } from "../../src/lib/calls.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, noticeWord, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, noticeWord, plainReason, shortDecision, sessionTitle, turnError, verifiedWords, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -131,6 +131,18 @@ test("whatever an agent says of trying again is understood, in the words of its 
 
 test("prompts that are held say what became of the turn before them", () => {
   assert.deepEqual((["interrupted", "error", "idle"] as const).map((status) => heldBecause({ status })), ["Interrupted.", "The turn failed.", ""]);
+});
+
+test("of an agent that was verified it is said what was different, by name, and how much was not", () => {
+  const now = Date.parse("2026-11-18T12:00:00Z");
+  const verified = { version: "2.1.325", at: "2026-11-18T09:00:00Z", played: 19, compared: 19, differs: [] as string[] };
+  const said = (more: Partial<typeof verified>, version = "2.1.325") => verifiedWords({ version, verified: { ...verified, ...more } }, now);
+  assert.equal(verifiedWords({ version: "2.1.325" }, now), undefined);
+  assert.deepEqual(said({}), { good: true, text: "Verified 3 h ago: all 19 scenarios as recorded" });
+  assert.deepEqual(said({ differs: ["plan", "edit"] }), { good: false, text: "Verified 3 h ago: 17 of 19 scenarios as recorded. Different: plan, edit" });
+  assert.deepEqual(said({ compared: 12, differs: ["plan"] })?.text, "Verified 3 h ago: 18 of 19 scenarios as expected. Different: plan");
+  assert.deepEqual(said({ compared: 12 }), { good: true, text: "Verified 3 h ago: all 19 scenarios work, 12 of them compared with a recording" });
+  assert.deepEqual(said({}, "2.1.400"), { good: false, text: "Verified with 2.1.325 3 h ago, not yet with 2.1.400" });
 });
 
 test("a model keeps its name when the hub has forgotten what its agent told", () => {

@@ -10,13 +10,14 @@ use futures_util::{StreamExt, stream};
 use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
 use longshore_drivers::offline::Place;
 use longshore_drivers::table;
+use longshore_model::capability::Verified;
 use serde::Serialize;
 use serde_json::json;
 
 use super::exit::{Fault, INTERRUPTED};
 use super::terminal::{now, put_line};
 use super::up::asked_to_stop;
-use super::verified::{self, Verified};
+use super::verified;
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
 use crate::scenario::{Found, Recorded, Scenario, Shape, WhyNot, differences, scenario, scenarios};
