@@ -1,6 +1,6 @@
 // A session is begun: what is needed for it is on the first screen, however many agents there are. What is known of these.
 import assert from "node:assert/strict";
-import { rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { chooseAgent, DESKTOP, PHONE, until, withAgents } from "./browser.mjs";
 import { scene } from "./given.mjs";
@@ -59,6 +59,26 @@ scene("whoever has a keyboard writes at once, and starts with it", async ({ open
   await prompt.press("Control+Enter");
   await page.waitForURL(/\/sessions\/[^/]+$/);
   await page.getByText("Hail to you.").waitFor();
+  assert.deepEqual(page.complaints, []);
+});
+
+scene("a folder is written from the home of its machine, and one that isn't there leads nobody into a dead end", async ({ open, hub, stage }) => {
+  mkdirSync(join(stage.folder, "home/boats"), { recursive: true });
+  const page = await open({ path: "/new?agent=codex" });
+  await page.getByLabel("Folder").fill("/nowhere/at/all");
+  await page.getByRole("button", { name: "Browse" }).click();
+  const sheet = page.getByRole("dialog", { name: "Choose a folder" });
+  await sheet.getByRole("alert").getByText(/nowhere/).waitFor();
+  await sheet.getByRole("button", { name: "boats" }).click();
+  await sheet.getByText("No folders in here.").waitFor();
+  assert.equal(await sheet.getByRole("alert").count(), 0, "that one is there");
+  await page.keyboard.press("Escape");
+
+  await page.getByLabel("Folder").fill("~/boats");
+  await page.getByLabel("Prompt").fill("hail from home");
+  await page.getByRole("button", { name: /^Start/ }).click();
+  await page.waitForURL(/\/sessions\/[^/]+$/);
+  assert.equal((await hub.session(page.url().split("/").at(-1))).cwd, join(stage.folder, "home/boats"));
   assert.deepEqual(page.complaints, []);
 });
 
