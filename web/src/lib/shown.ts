@@ -35,10 +35,20 @@ export function decisionsByItem(items: readonly TimelineItem[]): Map<string, App
 }
 
 /** A turn that a restart has cut says so already, also where another notice came in between. */
-function saysRestart(item: TimelineItem, before: readonly TimelineItem[]): boolean {
-  if (item.kind !== "notice" || item.text !== HUB_RESTARTED) return false;
-  const last = before.findLast((one) => one.kind !== "notice");
+function saysRestart(items: readonly TimelineItem[], at: number): boolean {
+  const item = items[at];
+  if (item?.kind !== "notice" || item.text !== HUB_RESTARTED) return false;
+  const last = items.slice(0, at).findLast((one) => one.kind !== "notice");
   return last?.kind === "turn_end" && last.content.error?.code === "hub_restarted";
+}
+
+/** An agent that does not start says why, its sleep says it again, and so does the turn that failed for it. */
+function saidAgain(items: readonly TimelineItem[], at: number): boolean {
+  const [item, before] = [items[at], items[at - 1]];
+  if (item?.kind !== "notice") return false;
+  if (item.content.level === "info" && before?.kind === "notice" && before.content.level === "error" && before.text === item.text) return true;
+  const following = items.slice(at).find((one) => one.kind !== "notice" && one.kind !== "user_message");
+  return following?.kind === "turn_end" && following.content.error?.message === item.text;
 }
 
 /** All that stands in the list. */
@@ -60,5 +70,5 @@ export function visible(items: readonly TimelineItem[]): TimelineItem[] {
     }
     return true;
   });
-  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(item, found.slice(0, at)));
+  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(found, at) && !saidAgain(found, at));
 }

@@ -20,10 +20,13 @@ scene("after a stop the queue is held until somebody sends it on, or discards it
   await queued.getByText("Interrupted. 3 prompts are held.").waitFor();
   await hub.rest(sessionId);
   assert.equal((await hub.session(sessionId)).queue.length, 3, "nothing was sent");
+  // Who sends the next one after all has not agreed to lose the others.
+  await queued.getByRole("button", { name: "Discard" }).click();
+  await queued.getByRole("button", { name: "Really discard?" }).waitFor();
   await queued.getByRole("button", { name: "Send next" }).click();
   await page.getByText("Hail to you.").first().waitFor();
   await queued.getByText("2 prompts are held.", { exact: true }).waitFor();
-  await queued.getByRole("button", { name: "Discard" }).click();
+  await queued.getByRole("button", { name: "Discard", exact: true }).click();
   await queued.getByRole("button", { name: "Really discard?" }).click();
   await queued.waitFor({ state: "detached" });
   await hub.rest(sessionId);

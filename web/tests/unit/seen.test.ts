@@ -261,6 +261,17 @@ test("a call runs from when it was allowed", () => {
   assert.equal(begunAt(call, decided), "2026-01-01T00:05:00Z");
 });
 
+test("why an agent did not start is said once, by the turn that failed for it", () => {
+  const why = "It wants a login first.";
+  const notice = (level: string, text = why) => item("notice", { text, content: { level } });
+  const prompt = item("user_message", { text: "hail" });
+  const failed = item("turn_end", { content: { outcome: "failed", error: { code: "agent_unavailable", message: why } } });
+  const kinds = (items: TimelineItem[]) => visible(items).map((one) => one.kind);
+  assert.deepEqual(kinds([notice("error"), notice("info"), prompt, failed]), ["user_message", "turn_end"]);
+  assert.deepEqual(kinds([notice("error"), notice("info")]), ["notice"], "where no turn says it, one notice does");
+  assert.deepEqual(kinds([notice("error", "Something else."), prompt, failed]), ["notice", "user_message", "turn_end"]);
+});
+
 test("that the hub was restarted is said once, and nothing was interrupted where no turn ran", () => {
   const end = (code: string) => item("turn_end", { content: { outcome: "interrupted", error: { code, message: "the hub was restarted" } } });
   const notice = () => item("notice", { text: "the hub was restarted", content: { level: "info" } });
