@@ -8,7 +8,7 @@ import { scene } from "./given.mjs";
 /** As many agents as somebody has who tries them all, of which some can't work yet. */
 const many = (agents) => {
   const codex = agents.find((one) => one.name === "codex");
-  const like = (name, more) => ({ ...codex, name, title: `Agent ${name}`, ...more });
+  const like = (name, more) => ({ ...codex, models: [{ id: "one", title: "One" }], name, title: `Agent ${name}`, ...more });
   return [
     like("absent", { path: null, version: null, install: "npm install -g absent" }),
     like("locked", { loggedIn: false, login: "locked login" }),
@@ -45,6 +45,7 @@ scene("agents that can't work yet come last, look so and say why", async ({ open
   assert.notEqual(await colour("Agent locked"), await colour("Agent ready-9"));
   assert.equal(await sheet.getByRole("radio", { name: /absent/ }).count(), 0, "what isn't there can't be chosen");
   await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
   await chooseAgent(page, /Agent locked/);
   await page.getByText(/Nobody is logged in to Agent locked: run locked login/).waitFor();
   assert.deepEqual(page.complaints, []);
@@ -73,6 +74,7 @@ scene("a folder is written from the home of its machine, and one that isn't ther
   await sheet.getByText("No folders in here.").waitFor();
   assert.equal(await sheet.getByRole("alert").count(), 0, "that one is there");
   await page.keyboard.press("Escape");
+  await sheet.waitFor({ state: "detached" });
 
   await page.getByLabel("Folder").fill("~/boats");
   await page.getByLabel("Prompt").fill("hail from home");
