@@ -304,6 +304,17 @@ fn what_shows_itself_needs_no_card() {
 }
 
 #[test]
+fn what_runs_on_when_the_turn_is_over_is_named() {
+    let call = json!({"name": "shell", "kind": "execute", "command": "sleep 20", "input": {}});
+    let printed = plain(&[
+        event(0, 0, "", body("turn_started", json!({}))),
+        event(1, 0, "", body("tool_started", call)),
+        event(0, 900, "", body("turn_finished", json!({"outcome": "completed"}))),
+    ]);
+    assert_eq!(printed, "● Run  sleep 20\n\n· still running: Run sleep 20\n\n✓ done in 0.9s\n");
+}
+
+#[test]
 fn what_a_tool_gave_besides_words_is_named() {
     let call = json!({"name": "screenshot", "kind": "other", "input": {"page": "start"}});
     let outcome = json!({"status": "completed", "durationMs": 80, "attachments": [
