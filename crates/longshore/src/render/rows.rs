@@ -31,7 +31,7 @@ fn fitted_line(line: &str, width: usize) -> String {
     if width_of(line) <= width {
         return line.to_owned();
     }
-    let pairs = line.matches('`').count() % 2 == 0;
+    let pairs = line.matches('`').count().is_multiple_of(2);
     let mut in_code = false;
     let mut words = line.split(|c| {
         in_code ^= c == '`' && pairs;

@@ -223,21 +223,19 @@ impl Live {
         }
     }
 
-    /// The calls that run already: their beginning will not be seen, and their end wants a name. They are of the turn that
-    /// runs, which is the one of the newest items.
+    /// The calls that run already, or have ended in this very moment: their beginning will not be seen, and their end wants a
+    /// name. They are of the turn that runs, which is the one of the newest items.
     async fn learn_names(&mut self) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Page {
             items: Vec<Item>,
             next: Option<Seq>,
         }
-        let (mut before, mut turn) = (None, None);
+        let (mut before, mut turn, after) = (None, None, self.cursor);
         loop {
             let asked = json!({ "session": self.session, "before": before, "limit": 100 });
             let Page { items, next } = self.client.call("timeline", asked).await?;
-            for item in items.iter().filter(|item| item.ended_at.is_none()) {
-                self.learn_name(item);
-            }
+            items.iter().filter(|item| item.seq <= after).for_each(|item| self.learn_name(item));
             turn = turn.or_else(|| items.iter().rev().find_map(|item| item.turn));
             let goes_back_further = items.iter().find_map(|item| item.turn) == turn;
             if next.is_none() || !goes_back_further {
@@ -257,7 +255,8 @@ impl Live {
         };
         if let (Some(call), Some(id)) = (call, item.id) {
             // What a tool printed is no part of its name.
-            self.renderer.began_before(id, item.started_at, call, &call.name);
+            let runs = item.ended_at.is_none();
+            self.renderer.began_before(id, item.started_at, call, &call.name, runs);
         }
     }
 

@@ -35,6 +35,8 @@ pub struct Renderer {
     /// When thinking began, by item.
     thoughts: Vec<(Item, Timestamp)>,
     tools: Vec<Tool>,
+    /// Calls that are over by now, and whose end may still be to come here.
+    named: Vec<Tool>,
     /// The changes that were shown in this turn, to tell a new status from new changes.
     diffs: Vec<(Item, ToolStatus, Vec<FileChange>)>,
     asks: Vec<Open>,
@@ -67,6 +69,7 @@ impl Renderer {
             by_the_way: Vec::new(),
             thoughts: Vec::new(),
             tools: Vec::new(),
+            named: Vec::new(),
             diffs: Vec::new(),
             asks: Vec::new(),
             plan: Vec::new(),
@@ -92,9 +95,10 @@ impl Renderer {
     }
 
     /// A call that began before this renderer saw anything, so that its end has a name.
-    pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str) {
-        if !self.tools.iter().any(|tool| tool.item == Some(item)) {
-            self.tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
+    pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str, runs: bool) {
+        let tools = if runs { &mut self.tools } else { &mut self.named };
+        if !tools.iter().any(|tool| tool.item == Some(item)) {
+            tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
         }
     }
 
