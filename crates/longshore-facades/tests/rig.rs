@@ -79,6 +79,7 @@ fn agents() -> Vec<AgentInfo> {
         fork: true,
         steer: true,
         models: true,
+        effort: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::Full],
         ..Capabilities::default()
     };
@@ -104,7 +105,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
                 title: "Large".to_owned(),
                 description: String::new(),
                 default: true,
-                efforts: Vec::new(),
+                efforts: vec!["low".to_owned(), "high".to_owned()],
             };
             Ok(Answer::Models { models: vec![model] })
         }

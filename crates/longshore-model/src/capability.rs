@@ -170,6 +170,21 @@ pub struct ModelInfo {
     pub efforts: Vec<String>,
 }
 
+impl ModelInfo {
+    /// How hard one of these models can be told to think; without a name, the default. Of one that is not listed it is only
+    /// known which words its agent has at all.
+    pub fn efforts_of(models: &[ModelInfo], model: Option<&str>) -> Vec<String> {
+        let used = models.iter().find(|known| model.map_or(known.default, |id| known.id == id));
+        let mut efforts: Vec<String> = Vec::new();
+        for effort in used.map_or(models, std::slice::from_ref).iter().flat_map(|model| &model.efforts) {
+            if !efforts.contains(effort) {
+                efforts.push(effort.clone());
+            }
+        }
+        efforts
+    }
+}
+
 /// A slash command that an agent knows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]

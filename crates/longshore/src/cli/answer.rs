@@ -1,6 +1,5 @@
 //! `longshore answer`: answer a question of an agent.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -12,7 +11,7 @@ use serde_json::{Map, Value, json};
 use super::exit::Fault;
 use super::inbox::waiting;
 use super::reach;
-use super::terminal::{is_interactive, put_line, style};
+use super::terminal::{ask_for, is_interactive, note, put_line, style};
 use crate::client::Client;
 use crate::render::{Show, field_prompt, parse_answer, question_prompt};
 
@@ -41,7 +40,7 @@ impl Answer {
         let mut answers = Map::new();
         let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };
         if !self.decline && self.answers.is_empty() && is_interactive() {
-            eprintln!("{}", question_prompt(request, open.text.as_deref(), &style(Show::Hidden)));
+            note(question_prompt(request, open.text.as_deref(), &style(Show::Hidden)));
             answers = asked(open)?;
         } else if !self.decline {
             if self.answers.len() > request.fields.len() {
@@ -109,8 +108,7 @@ fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
     let mut answers = Map::new();
     for field in &open.request.fields {
         loop {
-            eprint!("{}", field_prompt(field));
-            std::io::stderr().flush()?;
+            ask_for(field_prompt(field));
             let mut input = String::new();
             if std::io::stdin().read_line(&mut input)? == 0 {
                 return Err(Fault::usage("nothing was answered", "answer it, or `--decline`").into());
@@ -120,7 +118,7 @@ fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
                     answers.extend(answer.map(|answer| (field.id.clone(), answer)));
                     break;
                 }
-                Err(bad) => eprintln!("{bad}"),
+                Err(bad) => note(bad),
             }
         }
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::exit::Fault;
 use super::inbox;
 use super::reach;
-use super::terminal::{put_line, style};
+use super::terminal::{note, put_line, say, style};
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::{Show, approval_brief, approval_prompt};
@@ -73,8 +73,8 @@ async fn decide(
     let word = if decision.allows() { "allowed" } else { "denied" };
     match what {
         _ if as_json => put_line(&answer)?,
-        Some(what) => put_line(format_args!("{word}: {}", clean(&what)))?,
-        None => put_line(word)?,
+        Some(what) => say(format_args!("{word}: {}", clean(&what)))?,
+        None => say(word)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -95,7 +95,7 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
         ([one], _) => {
             if !is_told_apart {
                 // Nobody named it, so that nobody need have read it.
-                eprintln!("{}", approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
+                note(approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
@@ -115,7 +115,11 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
         _ => {
             for open in &found {
                 let style = style(Show::Hidden);
-                eprintln!("{}\n{}", id(open), approval_prompt(&open.request, open.reason.as_deref(), &style));
+                note(format_args!(
+                    "{}\n{}",
+                    id(open),
+                    approval_prompt(&open.request, open.reason.as_deref(), &style)
+                ));
             }
             let hint = "name one by its id, or by a part of it that no other has";
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use super::exit::{advice, told};
 use super::reach::{self, Running};
-use super::terminal::{now, put_line};
-use super::verified::{self, is_about_version};
+use super::terminal::{now, put_line, say};
+use super::verified::{self, AllVerified, is_about_version};
 use crate::client::Unreachable;
 use crate::config::{Config, Places};
 use crate::render::Standing;
@@ -86,9 +86,9 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
                 Verdict::Note => ("!", "to be sure"),
                 Verdict::Fault => ("✗", "fix"),
             };
-            put_line(format_args!("{sign} {}", clean(&finding.what)))?;
+            say(format_args!("{sign} {}", clean(&finding.what)))?;
             if let Some(fix) = &finding.fix {
-                put_line(format_args!("    {word}: {fix}"))?;
+                say(format_args!("    {word}: {fix}"))?;
             }
         }
     }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::exit::{INTERRUPTED, NEEDS_YOU, TIME_IS_UP};
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{note, put_line, say};
 use super::wish::called;
 use crate::client::{Client, News};
 use crate::render::state_word;
@@ -44,13 +44,13 @@ impl Wait {
             }
         };
         let Some(session) = outcome else {
-            eprintln!("the time is up, and it still works");
+            note("the time is up, and it still works");
             return Ok(ExitCode::from(TIME_IS_UP));
         };
         let code = verdict(&session);
         match as_json {
             true => put_line(serde_json::to_string(&session)?)?,
-            false => put_line(format_args!("{}: {}", called(&session), state_word(&session)))?,
+            false => say(format_args!("{}: {}", called(&session), state_word(&session)))?,
         }
         Ok(code)
     }

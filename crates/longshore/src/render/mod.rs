@@ -57,7 +57,7 @@ pub use devices::{devices_table, devices_tsv};
 pub use inbox::{Waiting, inbox_table, inbox_tsv};
 pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;
-pub use rows::{dimmed, remark, wanted};
+pub use rows::{dimmed, fitted, remark, wanted};
 pub use search::{Hit, search_hits};
 pub use sessions::{session_detail, sessions_table, sessions_tsv, state_word};
 pub use status::SPINNER_PACE;

@@ -70,7 +70,10 @@ impl Renderer {
             }
         };
         if partial {
-            printed.push_str(&self.remark("interrupted here: the agent did not finish"));
+            // Right under it, before what else was said meanwhile.
+            let cut = lifecycle::remark("interrupted here: the agent did not finish", &self.style);
+            self.by_the_way.splice(0..0, cut);
+            printed.push_str(&self.put_by_the_way());
         }
         printed
     }

@@ -176,6 +176,23 @@ fn eighty_columns_hold_the_list_with_its_whole_heads() {
 }
 
 #[test]
+fn titles_are_cut_before_what_stands_beside_them() {
+    let wide = |id, agent: &str, title: &str| {
+        session(
+            id,
+            json!({"title": title, "provider": agent, "status": "interrupted", "project": "a-long-project-name",
+            "git": {"branch": "a-long-branch-name", "dirty": 0}, "costUsd": 1.5}),
+        )
+    };
+    let sessions = [wide(1, "codex-exec", "short"), wide(2, "claude-new", &"a long title ".repeat(9))];
+    let table = sessions_table(&sessions, later(), &Style { width: 80, ..Style::default() });
+    for whole in ["■ interrupted  codex-exec  short", "■ interrupted  claude-new  a long"] {
+        assert!(table.contains(whole), "{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
+}
+
+#[test]
 fn a_hit_in_a_text_without_spaces_is_a_few_lines() {
     let solid = format!("{}needle{}", "日本".repeat(100_000), "語".repeat(100_000));
     let hit = Hit { session: ID.parse().unwrap(), seq: Seq(7), title: "Big", at: later(), snippet: &solid };
