@@ -142,9 +142,7 @@ impl Customs {
             }
             Body::ToolFinished(outcome) => outcome.attachments.retain(is_here),
             // What this hub says of itself stands in notices.
-            Body::Notice { .. } => {
-                event.text = event.text.as_deref().map(|text| format!("{text} (imported)"))
-            }
+            Body::Notice { .. } | Body::SessionClosed => event.text = event.text.as_deref().map(not_ours),
             // Nothing of it was cut off here, so that there is nothing to resume.
             Body::TurnFinished(end) => {
                 if let Some(error) =
@@ -159,7 +157,6 @@ impl Customs {
             }
             Body::TitleChanged => event.text = event.text.as_deref().map(tidy),
             Body::ArchiveChanged { .. }
-            | Body::SessionClosed
             | Body::UsageUpdated(_)
             | Body::UsageLimited(_)
             | Body::Raw { .. } => {}
@@ -256,6 +253,13 @@ fn is_here(attachment: &Attachment) -> bool {
 /// Who did something, as the file says: nobody did it here.
 fn as_told(by: &str) -> Actor {
     format!("{} (imported)", tidy(by))
+}
+
+/// A text of which no line reads as if this hub had said it.
+fn not_ours(text: &str) -> String {
+    const BREAKS: [char; 7] = ['\n', '\r', '\u{b}', '\u{c}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let lines = text.split(BREAKS).filter(|line| !line.trim().is_empty());
+    lines.map(|line| format!("(imported) {line}")).collect::<Vec<_>>().join("\n")
 }
 
 /// A line of bounded length without control characters.

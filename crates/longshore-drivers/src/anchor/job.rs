@@ -178,52 +178,38 @@ impl Job {
         let home = self.homes.of(&*self.agent);
         let mut tie = Tie::under(&self.config.mark);
         let mark = tie.mark.clone();
-        if matches!(channel, Channel::Turns) {
-            let wire = Wire::new(tape, None, false);
-            return Ok(Started {
-                process: Process::for_turns(spawn, mark.clone(), limits, Arc::clone(&home)),
-                mark,
-                home,
-                http,
-                socket,
-                wire,
-                translator,
+        let (process, wire) = if matches!(channel, Channel::Turns) {
+            let process = Process::for_turns(spawn, mark.clone(), limits, Arc::clone(&home));
+            (process, Wire::new(tape, None, false))
+        } else {
+            let first = tokio::select! {
+                // Whoever need not wait is started: what it was told before the stop is for it to hear.
+                biased;
+                first = home.enter() => first,
+                cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
+            };
+            if http.is_some() {
+                // A server has no input that ends with us, and may not care for less while it starts.
+                tie.left_alone = Signal::KILL;
+            }
+            // A slow disk, or a folder on a network, shall not keep the runtime waiting.
+            let spawned = tokio::task::spawn_blocking(move || {
+                let mut spawn = spawn;
+                let (folder, found) = Folder::of_secrets(&files)?;
+                spawn.arguments.splice(files_at..files_at, found);
+                let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
+                Ok((stdio, folder, spawn))
             });
-        }
-        let first = tokio::select! {
-            // Whoever need not wait is started: what it was told before the stop is for it to hear.
-            biased;
-            first = home.enter() => first,
-            cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
+            let spawned = spawned.await.unwrap_or_else(|error| Err(error.to_string()));
+            let (mut stdio, folder, started) = spawned.map_err(Ending::not_started)?;
+            if http.is_some() {
+                stdio.end_on(Signal::TERM);
+            }
+            let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
+            wire.spawned(&started);
+            (Process::for_life(stdio, first, folder), wire)
         };
-        if http.is_some() {
-            // A server has no input that ends with us, and may not care for less while it starts.
-            tie.left_alone = Signal::KILL;
-        }
-        // A slow disk, or a folder on a network, shall not keep the runtime waiting.
-        let spawned = tokio::task::spawn_blocking(move || {
-            let mut spawn = spawn;
-            let (folder, found) = Folder::of_secrets(&files)?;
-            spawn.arguments.splice(files_at..files_at, found);
-            let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
-            Ok((stdio, folder, spawn))
-        });
-        let spawned = spawned.await.unwrap_or_else(|error| Err(error.to_string()));
-        let (mut stdio, folder, started) = spawned.map_err(Ending::not_started)?;
-        if http.is_some() {
-            stdio.end_on(Signal::TERM);
-        }
-        let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
-        wire.spawned(&started);
-        Ok(Started {
-            process: Process::for_life(stdio, first, folder),
-            mark,
-            home,
-            http,
-            socket,
-            wire,
-            translator,
-        })
+        Ok(Started { process, mark, home, http, socket, wire, translator })
     }
 }
 

@@ -1,15 +1,16 @@
 //! Which of git's own files can make it run programs.
 //!
 //! Settings and hooks can, also those that they name elsewhere; so can a file or folder `.git` that is put in the place
-//! of another.
+//! of another, or into a folder that the index counts as a submodule: there git looks, too, when it is asked at the top.
 
-use std::ffi::OsStr;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use super::places::{text, worktree};
-use super::quiet::answer;
+use super::quiet::{Quiet, answer, answer_with};
 use crate::keyless::keyless;
 use crate::sandbox::search_path;
 
@@ -74,20 +75,49 @@ impl Sources {
     }
 }
 
+/// The folders of a work tree that the index counts as submodules, whether `.gitmodules` names them or not, with those that
+/// they count in turn; none when git does not tell all.
+pub(crate) fn submodules(tree: &Path) -> Option<Vec<PathBuf>> {
+    let mut all = counted(&tree.canonicalize().ok()?)?;
+    let (mut at, mut asked) = (0, 0);
+    while let Some(folder) = all.get(at).filter(|_| asked < MOST) {
+        if folder.join(".git").exists() {
+            asked += 1;
+            all.extend(counted(folder)?);
+        }
+        at += 1;
+    }
+    Some(all)
+}
+
+/// Those of one index.
+fn counted(root: &Path) -> Option<Vec<PathBuf>> {
+    const MODE: &[u8] = b"160000 ";
+    let mut git = keyless("git");
+    git.args(["ls-files", "--stage", "-z"]).current_dir(root);
+    git.envs(Quiet::unasked(root).variables()).env("PATH", search_path(&[root.to_owned()]));
+    let told = answer_with(&mut git, |entry| entry.starts_with(MODE))?.parts;
+    let path = |entry: OsString| {
+        let at = entry.as_bytes().iter().position(|byte| *byte == b'\t')?;
+        Some(root.join(OsStr::from_bytes(entry.as_bytes().get(at + 1..)?)))
+    };
+    Some(told.into_iter().filter_map(path).collect())
+}
+
 /// All of git's own in a work tree: its `.git`, those of submodules and of repositories up to two folders deep, and what
 /// else it takes settings and hooks from.
-pub(crate) fn all(tree: &Path, sources: &Sources) -> Vec<PathBuf> {
+pub(crate) fn all(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -> Vec<PathBuf> {
     let mut all = vec![tree.join(".git")];
-    all.extend(nested(tree));
+    all.extend(nested(tree, submodules));
     all.extend(sources.paths());
     all.retain(|path| path.exists());
     all
 }
 
 /// Those of git's own in a work tree that can make git run programs. The others it writes in when something is committed.
-pub(crate) fn settings(tree: &Path, sources: &Sources) -> Vec<PathBuf> {
+pub(crate) fn settings(tree: &Path, sources: &Sources, submodules: &[PathBuf]) -> Vec<PathBuf> {
     let dot_git = tree.join(".git");
-    let mut all: Vec<PathBuf> = nested(tree).chain(sources.paths()).collect();
+    let mut all: Vec<PathBuf> = nested(tree, submodules).chain(sources.paths()).collect();
     match dot_git.is_dir() {
         true => {
             // What is not there could be made; this is as good as none.
@@ -116,24 +146,51 @@ pub(crate) struct Unmade {
 impl Unmade {
     /// Those of a work tree; with git's own, if git runs that may write there. It makes none of these itself in a
     /// repository that has them not, but a hook that it runs could.
-    pub(crate) fn of(tree: &Path, sources: &Sources, with_own: bool) -> Self {
+    pub(crate) fn of(tree: &Path, sources: &Sources, submodules: &[PathBuf], with_own: bool) -> Self {
         let dot_git = tree.join(".git");
-        let folder = if dot_git.is_dir() { Some(dot_git) } else { worktree(tree) };
+        let folder = if dot_git.is_dir() { dot_git.canonicalize().ok() } else { worktree(tree) };
         let own = folder.iter().filter(|_| with_own);
         let own = own.flat_map(|folder| SETTINGS.map(|name| folder.join(name)));
-        let paths = own.chain(sources.files.iter().cloned());
+        let of_submodules = submodules.iter().map(|folder| folder.join(".git"));
+        let paths = own.chain(sources.files.iter().cloned()).chain(of_submodules);
         Self { paths: paths.filter(|path| path.symlink_metadata().is_err()).collect() }
     }
 
     /// Takes away what was made since, and says what it was.
     pub(crate) fn undo(&self) -> Vec<PathBuf> {
-        let made = self.paths.iter().filter(|path| match path.symlink_metadata() {
-            Ok(found) if found.is_dir() => fs::remove_dir_all(path).is_ok(),
-            Ok(_) => fs::remove_file(path).is_ok(),
-            Err(_) => false,
-        });
-        made.cloned().collect()
+        // A link that was put on the way leads to files that are not of its making.
+        let stands = |path: &Path| {
+            let folder = path.parent();
+            folder.is_some_and(|folder| folder.canonicalize().is_ok_and(|real| real == folder))
+        };
+        let made = self.paths.iter().filter(|path| path.symlink_metadata().is_ok() && stands(path));
+        made.filter(|path| take_away(path).is_ok()).cloned().collect()
     }
+}
+
+fn take_away(path: &Path) -> io::Result<()> {
+    let remove = || match path.symlink_metadata()?.is_dir() {
+        true => fs::remove_dir_all(path),
+        false => fs::remove_file(path),
+    };
+    remove().or_else(|_| {
+        // Whoever made it may have locked it.
+        path.parent().map_or(Ok(()), unlock)?;
+        unlock_all(path)?;
+        remove()
+    })
+}
+
+fn unlock(folder: &Path) -> io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+}
+
+fn unlock_all(path: &Path) -> io::Result<()> {
+    if path.symlink_metadata()?.is_dir() {
+        unlock(path)?;
+        children(path).iter().try_for_each(|child| unlock_all(child))?;
+    }
+    Ok(())
 }
 
 /// However it ended.
@@ -146,7 +203,7 @@ impl Drop for Unmade {
 }
 
 /// The `.git` of submodules, and of repositories that lie in the work tree.
-fn nested(tree: &Path) -> impl Iterator<Item = PathBuf> {
+fn nested(tree: &Path, submodules: &[PathBuf]) -> impl Iterator<Item = PathBuf> {
     let modules = text(&tree.join(".gitmodules")).unwrap_or_default();
     let path = |line: &str| {
         Some(tree.join(line.trim().strip_prefix("path")?.trim_start().strip_prefix('=')?.trim()))
@@ -154,7 +211,8 @@ fn nested(tree: &Path) -> impl Iterator<Item = PathBuf> {
     let modules: Vec<PathBuf> = modules.lines().filter_map(path).collect();
     let near = children(tree).into_iter().filter(|folder| !folder.ends_with(".git"));
     let near: Vec<PathBuf> = near.flat_map(|folder| children(&folder).into_iter().chain([folder])).collect();
-    modules.into_iter().chain(near).map(|folder| folder.join(".git")).filter(|path| path.exists()).take(MOST)
+    let all = submodules.iter().cloned().chain(modules).chain(near);
+    all.map(|folder| folder.join(".git")).filter(|path| path.exists()).take(MOST)
 }
 
 /// Folders of git's own in a folder of submodules, whose names may have several parts.

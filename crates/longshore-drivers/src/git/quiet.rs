@@ -8,7 +8,7 @@
 //! nothing of all this: none is sent there.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Read;
+use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -91,11 +91,16 @@ pub(crate) struct Quiet {
 }
 
 impl Quiet {
-    /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
-    pub(crate) fn of(folder: &Path) -> Self {
+    /// For git that heeds no names which the repository makes up.
+    pub(super) fn unasked(folder: &Path) -> Self {
         let mut settings = own_settings(folder).to_vec();
         settings.extend(SETTINGS.map(|(name, value)| (name.into(), value.into())));
-        let mut quiet = Self { settings, shows: Vec::new(), told: true };
+        Self { settings, shows: Vec::new(), told: true }
+    }
+
+    /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
+    pub(crate) fn of(folder: &Path) -> Self {
+        let mut quiet = Self::unasked(folder);
         let names = quiet.names(folder, &[]);
         let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
         // Where there is no such file, git reads the one of the index or of the last commit.
@@ -211,25 +216,47 @@ pub(super) struct Answer {
 
 /// All that git says; none when it does not come to an end, or says too much.
 pub(super) fn answer(git: &mut Command) -> Option<Answer> {
+    answer_with(git, |_| true)
+}
+
+/// What git says of what is wanted, part by part. What is not wanted costs nothing but the time to hear it.
+pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Option<Answer> {
     let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     // Where there is no git, nothing is set.
     let Ok(mut git) = git else { return Some(Answer { parts: Vec::new(), good: true }) };
-    let mut said = git.stdout.take()?.take(LENGTH);
+    let said = BufReader::new(git.stdout.take()?);
     let (heard, hearing) = mpsc::channel();
     std::thread::spawn(move || {
-        let mut text = Vec::new();
         // Nobody may listen any more.
-        let _ = heard.send(said.read_to_end(&mut text).map(|_| text));
+        let _ = heard.send(parts(said, wanted));
     });
-    let text = hearing.recv_timeout(WITHIN).ok().and_then(Result::ok);
-    let text = text.filter(|text| (text.len() as u64) < LENGTH);
-    if text.is_none() {
+    let parts = hearing.recv_timeout(WITHIN).ok().and_then(Result::ok);
+    if parts.is_none() {
         // It is not waited for.
         let _ = git.kill();
     }
     let good = git.wait().is_ok_and(|status| status.success());
-    let parts = text?.split(|byte| *byte == 0).map(|part| OsString::from_vec(part.to_vec())).collect();
-    Some(Answer { parts, good })
+    Some(Answer { parts: parts?, good })
+}
+
+/// The wanted ones of parts that end with a zero.
+fn parts(mut said: impl BufRead, wanted: fn(&[u8]) -> bool) -> io::Result<Vec<OsString>> {
+    let (mut parts, mut room) = (Vec::new(), LENGTH);
+    loop {
+        let mut part = Vec::new();
+        let length = said.by_ref().take(room).read_until(0, &mut part)? as u64;
+        if length == 0 {
+            return Ok(parts);
+        }
+        if length == room {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        part.pop_if(|last| *last == 0);
+        if wanted(&part) {
+            room -= length;
+            parts.push(OsString::from_vec(part));
+        }
+    }
 }
 
 /// The file of names to ignore that a person has set, or where git looks for one. It is no secret.

@@ -1,6 +1,6 @@
 //! May it? What is asked, what can be answered, and what is answered then.
 
-use longshore_model::approval::{AnswerAction, Decision, QuestionAnswer, Subject};
+use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer, Subject};
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::event::Body;
@@ -8,6 +8,7 @@ use longshore_model::item::ToolStatus;
 use serde_json::{Value, json};
 
 use super::desk::{Desk, NATIVE, approval_in, bodies, last_draft, lines, only_draft, only_line, with_modes};
+use crate::desk::plain;
 
 fn options(kinds: &[&str]) -> Value {
     kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": kind, "kind": kind})).collect()
@@ -90,8 +91,19 @@ fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_), Body::ApprovalRequested(_)]));
     assert_eq!(last_draft(&out).text.as_deref(), Some("make a file"));
     assert_eq!(last_draft(&out).item, out.said[0].1.item);
-    let command = Subject::Command { command: "ls".to_owned(), cwd: None, always: Vec::new() };
-    assert_eq!(approval_in(&out).subject, command);
+    let in_folder = |cwd: &str| Subject::Command {
+        command: "ls".to_owned(),
+        cwd: Some(cwd.to_owned()),
+        always: Vec::new(),
+    };
+    assert_eq!(approval_in(&out).subject, in_folder("/w"), "that of the session");
+    for name in ["cwd", "directory", "dir_path", "workdir"] {
+        let call =
+            json!({"toolCallId": name, "kind": "execute", "rawInput": {"command": "ls", name: "/w/sub"}});
+        let wish = json!({"toolCall": call, "options": options(&["allow_once"])});
+        let out = desk.request(json!(name), "session/request_permission", wish);
+        assert_eq!(approval_in(&out).subject, in_folder("/w/sub"), "{name}");
+    }
 
     let mut desk = Desk::in_turn();
     let call = json!({"toolCallId": "e", "title": "Edit a", "kind": "edit",
@@ -200,6 +212,37 @@ fn a_plan_is_asked_about_as_a_plan_and_may_go_ahead_with_edits_accepted() {
 }
 
 #[test]
+fn a_plan_is_asked_about_as_a_plan_also_when_it_is_told_after_the_question() {
+    let planning = || {
+        let modes = with_modes("plan", &["default", "acceptEdits", "plan"]);
+        let mut desk = Desk::unknown().ready(Mode::Plan, modes);
+        desk.prompt("go");
+        let empty = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "status": "pending",
+            "rawInput": {}, "content": []});
+        desk.update("tool_call", empty.clone());
+        let wish =
+            json!({"toolCall": empty, "options": options(&["allow_always", "allow_once", "reject_once"])});
+        let out = desk.request(json!(1), "session/request_permission", wish);
+        assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_)]), "{out:?}");
+        desk
+    };
+    let mut desk = planning();
+    let part = json!({"toolCallId": "p", "title": "Approve Plan", "kind": "switch_mode", "rawInput": {"plan": "# Plan"}});
+    let asked = approval_in(&desk.update("tool_call_update", part));
+    assert_eq!(asked.subject, Subject::Plan { plan: "# Plan".to_owned() });
+    let all = [Decision::AllowOnce, Decision::AllowSession, Decision::Deny, Decision::Cancel];
+    assert_eq!(asked.options, all);
+    // A plan that never comes is not waited for.
+    let asked = approval_in(&planning().wait(6));
+    assert!(matches!(asked.subject, Subject::Tool { .. }), "{asked:?}");
+    // And whoever wants to begin to plan has none.
+    let mut desk = Desk::in_turn();
+    let begin = json!({"toolCallId": "e", "title": "EnterPlanMode", "kind": "switch_mode", "rawInput": {}});
+    let wish = json!({"toolCall": begin, "options": options(&["allow_once"])});
+    approval_in(&desk.request(json!(1), "session/request_permission", wish));
+}
+
+#[test]
 fn more_than_this_command_may_be_allowed_for_ever() {
     for (amendment, always) in [
         (json!(["/bin/bash", "-lc", "git status"]), &[][..]),
@@ -238,6 +281,24 @@ fn whoever_stops_the_turn_answers_all_that_is_open() {
     assert!(
         matches!(bodies(&out)[..], [Body::ToolFinished(tool), Body::TurnFinished(_)] if tool.status == ToolStatus::Cancelled)
     );
+}
+
+#[test]
+fn words_that_were_not_heard_are_told_once() {
+    let mut desk = Desk::in_turn();
+    let mut refuse = |id: i64, words: &str| {
+        let wish = json!({"toolCall": {"toolCallId": format!("t-{id}"), "kind": "execute", "title": "ls"},
+            "options": options(&["allow_once", "reject_once"])});
+        let approval = approval_in(&desk.request(json!(id), "session/request_permission", wish)).approval;
+        let no = ApprovalDecision { message: Some(words.to_owned()), ..plain(Decision::Deny) };
+        let out = desk.decide_so(approval, no);
+        bodies(&out).iter().filter(|body| matches!(body, Body::Notice { .. })).count()
+    };
+    let told: Vec<usize> =
+        [(1, "too many wait"), (2, "too many wait"), (3, "too many wait"), (4, "not this one")]
+            .map(|(id, words)| refuse(id, words))
+            .into();
+    assert_eq!(told, [1, 0, 0, 1]);
 }
 
 #[test]

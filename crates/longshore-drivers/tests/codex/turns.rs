@@ -105,6 +105,42 @@ fn what_comes_too_late_for_a_turn_begins_the_next() {
 }
 
 #[test]
+fn what_is_said_into_a_turn_ends_what_the_agent_was_saying() {
+    let mut desk = Desk::in_turn(Mode::Ask);
+    let item = |kind: &str, id: &str| json!({"turnId": TURN, "item": {"type": kind, "id": id}});
+    let said = |id: &str, words: &str| json!({"turnId": TURN, "itemId": id, "delta": words});
+    desk.note("item/started", item("reasoning", "r"));
+    desk.note("item/reasoning/summaryTextDelta", said("r", "Let me"));
+    desk.note("item/started", item("agentMessage", "m"));
+    desk.note("item/agentMessage/delta", said("m", "one "));
+    desk.note("item/agentMessage/delta", said("m", "two"));
+    desk.note("item/started", item("commandExecution", "c"));
+    desk.steer("rather three");
+    desk.answer_ok("turn/steer", json!({"turnId": TURN}));
+    let out = desk.note("item/started", item("userMessage", "u"));
+    let ends: Vec<(&Body, Option<&str>)> =
+        out.said.iter().map(|(_, draft)| (&draft.body, draft.text.as_deref())).collect();
+    assert!(
+        matches!(
+            ends[..],
+            [
+                (Body::ReasoningDone { partial: true }, Some("Let me")),
+                (Body::MessageDone { partial: true, .. }, Some("one two")),
+                (Body::Raw { .. }, None),
+            ]
+        ),
+        "{ends:?}"
+    );
+    // What comes after that is none of its words.
+    let out = desk.note("item/agentMessage/delta", said("m", " late"));
+    assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{out:?}");
+    desk.note("item/started", item("agentMessage", "n"));
+    let whole = json!({"turnId": TURN, "item": {"type": "agentMessage", "id": "n", "text": "Three."}});
+    let out = desk.note("item/completed", whole);
+    assert!(matches!(only_draft(&out).body, Body::MessageDone { partial: false, .. }), "{out:?}");
+}
+
+#[test]
 fn a_turn_that_will_not_be_steered_says_so() {
     let mut desk = Desk::in_turn(Mode::Ask);
     desk.steer("also this");

@@ -3,6 +3,7 @@
 mod commands;
 mod edits;
 mod git;
+mod git_kept;
 mod looking;
 mod mcp;
 mod sandbox;

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use super::exit::{advice, told};
 use super::reach::{self, Running};
 use super::terminal::{now, put_line, say};
-use super::verified::{self, AllVerified, is_about_version};
+use super::verified::{self, is_about_version};
 use crate::client::Unreachable;
 use crate::config::{Config, Places};
 use crate::render::Standing;

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use longshore_model::event::Body;
+use longshore_model::event::{Body, Event};
 use longshore_model::info::{Activity, SessionInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ use super::reach;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
 use crate::render::human::short_id;
-use crate::render::{Renderer, Show as Reasoning, session_detail};
+use crate::render::{InOrder, Renderer, Show as Reasoning, session_detail};
 
 /// Show a session: where it stands, and all that was said.
 #[derive(Debug, Args)]
@@ -41,17 +41,25 @@ impl Show {
         let style = style(Reasoning::Folded);
         let back = back.map(|back| back.typed(&session));
         put_line(session_detail(&session, back.as_deref(), now(), &style))?;
-        let mut renderer = Renderer::new(style);
-        pages(&mut client, session.session_id, false, |_, event| {
-            match &event.body {
-                Body::ApprovalRequested(request) if is_settled(event, &session) => {
-                    renderer.decided_since(event, request);
+        let (mut renderer, mut order) = (Renderer::new(style), InOrder::default());
+        let mut tell = |events: Vec<Event>| -> Result<()> {
+            for event in &events {
+                match &event.body {
+                    Body::ApprovalRequested(request) if is_settled(event, &session) => {
+                        renderer.decided_since(event, request);
+                    }
+                    _ => put(renderer.event(event))?,
                 }
-                _ => put(renderer.event(event))?,
             }
             Ok(())
+        };
+        pages(&mut client, session.session_id, false, |_, event| {
+            let mut ready = Vec::new();
+            order.take(event.clone(), &mut ready);
+            tell(ready)
         })
         .await?;
+        tell(order.rest())?;
         put(renderer.finish())?;
         Ok(ExitCode::SUCCESS)
     }

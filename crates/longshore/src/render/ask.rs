@@ -81,7 +81,7 @@ pub fn approval_brief(request: &ApprovalRequest) -> String {
 /// In a few words, for whoever reads the decision later.
 pub(super) fn brief(subject: &Subject) -> String {
     match subject {
-        Subject::Command { command, .. } => format!("run {}", on_one_line(&super::shell::unwrapped(command))),
+        Subject::Command { command, .. } => format!("run {}", on_one_line(command)),
         Subject::Edit { changes, .. } => match changes.as_slice() {
             [change] => format!("{} {}", diff::verb(change).to_lowercase(), on_one_line(&change.path)),
             changes => format!("change {} files", changes.len()),
@@ -366,7 +366,7 @@ mod tests {
         assert_eq!(listed(&(many + "rm -rf ~")), "run echo 0 … +39 lines … rm -rf ~");
         assert_eq!(listed("ls\rrm -rf ~"), "run ls\\rrm -rf ~");
         assert_eq!(listed("ls \u{202e}~ fr- mr\u{200b}"), "run ls \\u{202e}~ fr- mr\\u{200b}");
-        assert_eq!(listed("/bin/bash -lc 'make test'"), "run make test");
+        assert_eq!(listed("tools/bash -lc 'make test'"), "run tools/bash -lc 'make test'");
     }
 
     #[test]

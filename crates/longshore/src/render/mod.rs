@@ -8,9 +8,9 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `renderer`, `page`, `status` | events to text, what stands where, the live line |
+//! | `renderer`, `order`, `page`, `status` | events to text, what stands where, the live line |
 //! | `prose`, `blocks`, `inline`, `markdown`, `grid`, `code` | what agents say, block by block while they say it |
-//! | `fold`, `tool`, `shell`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
+//! | `fold`, `tool`, `diff`, `plan`, `footer`, `lifecycle` | what agents do, and how it ended |
 //! | `ask`, `question` | what agents want from a person, and the answer read back |
 //! | `sessions`, `inbox`, `agents`, `devices`, `usage`, `search`, `columns` | lists |
 //! | `rows`, `line`, `wrap`, `style`, [`clean`], [`human`] | what all of it is made of |
@@ -34,6 +34,7 @@ mod inline;
 mod lifecycle;
 mod line;
 mod markdown;
+mod order;
 mod page;
 mod plan;
 mod prose;
@@ -42,7 +43,6 @@ mod renderer;
 mod rows;
 mod search;
 mod sessions;
-mod shell;
 mod status;
 mod style;
 #[cfg(test)]
@@ -55,6 +55,7 @@ pub use agents::{Standing, agents_table, agents_tsv};
 pub use ask::{approval_brief, approval_prompt, keys, parse_decision};
 pub use devices::{devices_table, devices_tsv};
 pub use inbox::{Waiting, inbox_table, inbox_tsv};
+pub use order::InOrder;
 pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;
 pub use rows::{dimmed, fitted, remark, wanted};

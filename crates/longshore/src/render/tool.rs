@@ -9,7 +9,6 @@ use super::clean::{clean, clean_output, untab};
 use super::human::{duration, plural};
 use super::line::Line;
 use super::page::Item;
-use super::shell;
 use super::style::{Ink, Style, ink};
 use super::wrap::{behind, text_behind, width_of, wrap};
 
@@ -307,7 +306,7 @@ pub(super) fn words(call: &ToolCall, text: &str) -> (String, String) {
         ToolKind::Other => &call.name,
     };
     let detail = match &call.command {
-        Some(command) => shell::unwrapped(command),
+        Some(command) => command.clone(),
         None if text == describe::running(call) => subject(call.kind, text),
         None if !text.is_empty() && text != call.name => text.to_owned(),
         None => brief_input(&call.input),

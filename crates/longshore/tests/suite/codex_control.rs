@@ -7,6 +7,7 @@ use longshore_model::lifecycle::{FaultCode, TurnOutcome};
 use serde_json::{Value, json};
 
 use super::rig::Rig;
+use super::verbs::{longshore, out};
 
 fn long_talk() -> Value {
     json!({ "say": "word ".repeat(400), "chunks": "words", "delay_ms": 20 })
@@ -55,6 +56,32 @@ async fn a_steering_message_reaches_the_running_turn() {
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
     let heard = rig.heard_by_model(2).await;
     assert!(heard.contains("rather do this"));
+}
+
+#[tokio::test]
+async fn a_steering_message_cuts_what_the_agent_says_and_stands_behind_it() {
+    let rig = Rig::with(json!([{ "do": [long_talk()] }, { "do": [{ "say": "As you say." }] }])).await;
+    let mut talk = rig.talk("full", "talk").await;
+    talk.until_event("it speaks", |event| matches!(event.body, Body::MessageDelta)).await;
+    let turn = talk.prompt_when("rather do this", "steer").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
+    let ends: Vec<bool> = talk
+        .events
+        .iter()
+        .filter_map(|event| match event.body {
+            Body::MessageDone { partial, .. } => Some(partial),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ends, [true, false], "{}", talk.story());
+    assert_eq!(talk.info().await.preview.as_deref(), Some("As you say."));
+    let shown = out(&longshore(&rig, &["show", "-"]).await);
+    let order: Vec<Option<usize>> = ["> talk", "\nword", "cut off here", "> rather do this", "As you say."]
+        .iter()
+        .map(|words| shown.rfind(words))
+        .collect();
+    assert!(order.iter().all(Option::is_some) && order.is_sorted(), "{order:?}\n{shown}");
+    assert!(!shown.contains("queued:"), "{shown}");
 }
 
 #[tokio::test]

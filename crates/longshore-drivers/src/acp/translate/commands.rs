@@ -65,7 +65,7 @@ impl Acp {
         while let Some(late) = self.calls.overdue(cx.now) {
             self.was_late(late, cx, out);
         }
-        self.give_up_looking(cx.now, out);
+        self.hold_no_longer(cx.now, out);
         self.hear_timely(cx, out);
     }
 

@@ -1,4 +1,5 @@
-//! Wishes for permission that wait for files: whoever is to allow a change must see it where it stands.
+//! Wishes for permission that wait for what they are about: whoever is to allow a change must see it where it stands in
+//! its file, and whoever is to allow a plan must read it. One agent asks before it has told the plan.
 
 use longshore_model::approval::Decision;
 use longshore_model::driver::Output;
@@ -8,7 +9,7 @@ use longshore_model::work::{Done, WorkFault, WorkId};
 
 use super::Acp;
 
-/// A wish whose files are being looked at.
+/// A wish of which not all is known.
 #[derive(Debug)]
 pub(super) struct Held {
     pub approval: ApprovalId,
@@ -20,13 +21,20 @@ pub(super) struct Held {
     pub reason: Option<String>,
     /// The files that are not looked at yet.
     pub looks: Vec<(WorkId, String)>,
+    /// It is about a plan.
+    pub plans: bool,
     pub due: Timestamp,
 }
 
 impl Acp {
-    /// Asks a person whatever waits for no file any more.
+    /// Asks a person whatever waits for nothing any more.
     pub(super) fn ask_held(&mut self, out: &mut Output) {
-        let ready: Vec<Held> = self.held.extract_if(.., |held| held.looks.is_empty()).collect();
+        let untold = |held: &Held| {
+            let tool = self.talks.get(&held.native).and_then(|talk| talk.tools.get(&held.tool));
+            held.plans && tool.is_some_and(|tool| !tool.asks_for_its_plan())
+        };
+        let ready: Vec<Held> =
+            self.held.extract_if(.., |held| held.looks.is_empty() && !untold(held)).collect();
         for held in ready {
             self.ask_person(held, out);
         }
@@ -61,15 +69,16 @@ impl Acp {
         true
     }
 
-    /// When a file should be looked at that a wish waits for.
-    pub(super) fn looking_due(&self) -> Option<Timestamp> {
+    /// When it should be known what a wish waits for.
+    pub(super) fn held_until(&self) -> Option<Timestamp> {
         self.held.iter().map(|held| held.due).min()
     }
 
-    /// Asks without the files that take too long.
-    pub(super) fn give_up_looking(&mut self, now: Timestamp, out: &mut Output) {
+    /// Asks without what takes too long.
+    pub(super) fn hold_no_longer(&mut self, now: Timestamp, out: &mut Output) {
         for held in self.held.iter_mut().filter(|held| held.due <= now) {
             held.looks.clear();
+            held.plans = false;
         }
         self.ask_held(out);
     }

@@ -295,6 +295,6 @@ impl Driver for Acp {
     }
 
     fn deadline(&self) -> Option<Timestamp> {
-        self.calls.due().into_iter().chain(self.looking_due()).min()
+        self.calls.due().into_iter().chain(self.held_until()).min()
     }
 }

@@ -110,6 +110,12 @@ pub(super) fn command_in(input: &Value) -> Option<String> {
     }
 }
 
+/// The folder that a command runs in, where the arguments of its call name one.
+pub(super) fn folder_in(input: &Value) -> Option<String> {
+    let named = ["cwd", "directory", "dir_path", "workdir"].into_iter().find_map(|name| input[name].as_str());
+    named.filter(|folder| !folder.is_empty()).map(str::to_owned)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

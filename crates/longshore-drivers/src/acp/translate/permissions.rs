@@ -5,7 +5,7 @@ use longshore_model::approval::{ApprovalDecision, ApprovalRequest, Decision, Sub
 use longshore_model::capability::Mode;
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel};
-use longshore_model::id::{ApprovalId, Context};
+use longshore_model::id::{ApprovalId, Context, SessionId, TurnId};
 use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -52,13 +52,8 @@ impl Acp {
             .flat_map(|tool| tool.edits.iter().filter(|edit| edit.is_unplaced()))
             .map(|edit| edit.path().to_owned())
             .collect();
-        let of_plan = tool.is_some_and(|tool| tool.switches && tool.plan.is_some());
-        let mut decisions = decisions(&options, &self.row.quirks);
-        if of_plan && decisions.contains(&Decision::AllowOnce) {
-            // To go ahead and change files without asking is a mode of ours, whatever the agent offers.
-            decisions.retain(|decision| !matches!(decision, Decision::AllowSession | Decision::AllowAlways));
-            decisions.insert(1, Decision::AllowSession);
-        }
+        let plans = talk.mode == Mode::Plan && tool.is_some_and(|tool| tool.switches);
+        let decisions = decisions(&options, &self.row.quirks);
         let what = Ask::Permission { approval, options, tool: name.clone() };
         self.asked.add(id.clone(), Request { session, turn, what });
         let looks =
@@ -72,6 +67,7 @@ impl Acp {
             decisions,
             reason,
             looks,
+            plans,
             due,
         });
         self.ask_held(out);
@@ -80,13 +76,18 @@ impl Acp {
 
     /// Asks a person, now that all is known that can be.
     pub(super) fn ask_person(&mut self, held: Held, out: &mut Output) {
-        let Held { approval, native, tool, decisions: options, reason, .. } = held;
+        let Held { approval, native, tool, decisions: mut options, reason, .. } = held;
         // It may not wait any more by now.
         if !self.asked.waits_for(approval) {
             return;
         }
         let Some(talk) = self.talks.get(&native) else { return };
         let tool = talk.tools.get(&tool);
+        if tool.is_some_and(Tool::asks_for_its_plan) && options.contains(&Decision::AllowOnce) {
+            // To go ahead and change files without asking is a mode of ours, whatever the agent offers.
+            options.retain(|decision| !matches!(decision, Decision::AllowSession | Decision::AllowAlways));
+            options.insert(1, Decision::AllowSession);
+        }
         let request = ApprovalRequest { approval, subject: talk.subject(tool), options };
         let title = tool.map(|tool| tool.title.clone()).unwrap_or_default();
         let said = match &request.subject {
@@ -122,7 +123,7 @@ impl Acp {
         }
         let of_plan =
             self.natives.get(&request.session).and_then(|native| self.talks.get(native)?.tools.get(tool));
-        let of_plan = of_plan.is_some_and(|tool| tool.switches && tool.plan.is_some());
+        let of_plan = of_plan.is_some_and(Tool::asks_for_its_plan);
         let edits = of_plan && decision == Decision::AllowSession;
         let chosen = if edits { Decision::AllowOnce } else { decision };
         let answer = match option_for(chosen, options) {
@@ -131,8 +132,7 @@ impl Acp {
         };
         reply(&id, answer, out);
         if let Some(words) = message.filter(|words| !words.is_empty() && !decision.allows()) {
-            let text = format!("{} takes no words with a no; it did not hear: {words}", self.row.title);
-            Self::notice(request.session, request.turn, NoticeLevel::Warning, text, out);
+            self.did_not_hear(request.session, request.turn, words, out);
         }
         if edits && let Some(native) = self.natives.get(&request.session).cloned() {
             // Told after the yes, with which it leaves the mode in which it plans by itself.
@@ -149,6 +149,18 @@ impl Acp {
             && let Some(native) = self.natives.get(&request.session).cloned()
         {
             self.interrupt(&native, request.session, turn, cx, out);
+        }
+    }
+
+    /// Says that the agent takes no words with a no: once a turn of the same words, with which the hub may refuse many wishes.
+    fn did_not_hear(&mut self, session: SessionId, turn: Option<TurnId>, words: &str, out: &mut Output) {
+        let talk = self.natives.get(&session).and_then(|native| self.talks.get_mut(native));
+        let Some(talk) = talk else { return };
+        let unheard = Some((turn, words.to_owned()));
+        if talk.unheard != unheard {
+            talk.unheard = unheard;
+            let text = format!("{} takes no words with a no; it did not hear: {words}", self.row.title);
+            Self::notice(session, turn, NoticeLevel::Warning, text, out);
         }
     }
 }
@@ -185,7 +197,9 @@ impl Talk {
                 let more =
                     outputs::command_in(&json!({"command": always})).is_some_and(|all| all != *command);
                 let always = if more { always } else { Vec::new() };
-                Subject::Command { command: command.clone(), cwd: call.cwd.clone(), always }
+                // Whoever names no folder runs it in that of the session.
+                let cwd = Some(call.cwd.clone().unwrap_or_else(|| self.cwd.clone()));
+                Subject::Command { command: command.clone(), cwd, always }
             }
             None if !tool.edits.is_empty() => {
                 Subject::Edit { changes: tool.changes(&self.cwd), grant_root: None }

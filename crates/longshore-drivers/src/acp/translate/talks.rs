@@ -46,6 +46,8 @@ pub(super) struct Talk {
     pub title: Option<String>,
     /// A person gave it a title, which is better than the agent's.
     pub renamed: bool,
+    /// The words with a no that it did not hear, as people were told last, and in which turn.
+    pub unheard: Option<(Option<TurnId>, String)>,
     /// What it has used so far, as it was told last.
     pub usage: Usage,
     /// What it has cost so far.
@@ -108,6 +110,7 @@ impl Talk {
             commands: None,
             title: None,
             renamed: false,
+            unheard: None,
             usage: Usage::default(),
             cost: None,
         }

@@ -262,7 +262,9 @@ impl Tool {
                 self.call.input = input.clone();
             }
             self.call.command = outputs::command_in(input).or(self.call.command.take());
-            self.call.cwd = input["cwd"].as_str().map(str::to_owned).or(self.call.cwd.take());
+            if self.call.command.is_some() {
+                self.call.cwd = outputs::folder_in(input).or(self.call.cwd.take());
+            }
         }
         if source == Source::Wish && part.raw_input.is_none() && is_empty(&self.call.input) {
             let shown = outputs::printed(part.content.as_deref().unwrap_or_default());
@@ -271,6 +273,11 @@ impl Tool {
         if self.call.kind == ToolKind::Execute && part.raw_input.is_none() && is_empty(&self.call.input) {
             self.call.command = Some(self.title.clone()).filter(|title| !title.is_empty());
         }
+    }
+
+    /// Whether it wants to carry out a plan, which is known.
+    pub(super) fn asks_for_its_plan(&self) -> bool {
+        self.switches && self.plan.is_some()
     }
 
     /// What it changes, file by file.

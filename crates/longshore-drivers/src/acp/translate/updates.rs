@@ -59,6 +59,8 @@ impl Acp {
             "tool_call_update" => {
                 let part: ToolPart = serde_json::from_str(update)?;
                 talk.tool_told(part, Source::Update, self.row.quirks.names, cx, out);
+                // Somebody may wait for what it told.
+                self.ask_held(out);
                 Ok(())
             }
             "plan" => {

@@ -172,7 +172,7 @@ impl Codex {
                 match &item.what {
                     What::Edit(known) => changes.clone_from(known),
                     What::Tool(call) => told = Some((call.command.clone(), call.cwd.clone())),
-                    What::Plain | What::Thought(_) | What::Mcp { .. } => {}
+                    What::Plain | What::Message | What::Plan | What::Thought(_) | What::Mcp { .. } => {}
                 }
             }
         }

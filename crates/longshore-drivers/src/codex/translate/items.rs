@@ -2,18 +2,20 @@
 //!
 //! An item's last word is the truth: codex loses pieces on the way, above all the first of a command's output.
 //!
+//! What a person says into a turn cuts short what the agent is saying, and codex never ends that: its end is told here.
+//!
 //! A thought has two texts, a summary meant for people and the raw content. One of them is told: while it grows the
 //! one that came first, in the end the summary if there is one.
 
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, MessagePhase, NoticeLevel, Raw};
-use longshore_model::id::{Context, ItemId, TurnId};
+use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::item::{FileDiff, ToolStatus};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::threads::{Voice, What};
+use super::threads::{Item, Turn, Voice, What};
 use super::tools::{call_of, outcome_of, status_of, title_of};
 use super::{Codex, Misshapen, diffs};
 use crate::codex::wire;
@@ -22,7 +24,7 @@ use crate::codex::wire;
 pub(crate) const COMPACTED: &str = "Codex compacted the conversation to make room.";
 
 impl Codex {
-    /// An item grows: the line that comes by the thousand, so nothing here makes a copy but the text itself.
+    /// An item grows: the line that comes by the thousand, so nothing here makes a copy but of the text itself.
     pub(super) fn grew(
         &mut self,
         body: Body,
@@ -43,14 +45,23 @@ impl Codex {
         };
         let Some(turn) = turn else { return Ok(()) };
         turn.network_due = None;
-        let item = match turn.items.get(delta.item_id.as_ref()) {
-            // Its end was told with that of its turn.
-            Some(item) if turn.over && !item.open => return Ok(()),
-            Some(item) => item.id,
-            None => turn.item(&delta.item_id, cx).0.id,
+        let turn_id = turn.id;
+        let item = match turn.items.contains_key(delta.item_id.as_ref()) {
+            true => turn.items.get_mut(delta.item_id.as_ref()),
+            false => Some(turn.item(&delta.item_id, cx).0),
         };
-        let (turn, text, raw) = (turn.id, Some(delta.delta.into_owned()), Some(raw.clone()));
-        out.say(session, Draft { turn, item: Some(item), text, body, raw });
+        // Its end was told already.
+        let Some(item) = item.filter(|item| item.open) else { return Ok(()) };
+        match (&body, &item.what) {
+            (Body::MessageDelta, What::Plain) => item.what = What::Message,
+            (Body::PlanDelta, What::Plain) => item.what = What::Plan,
+            _ => {}
+        }
+        if matches!(item.what, What::Message | What::Plan) {
+            item.hold(&delta.delta);
+        }
+        let (item, text, raw) = (Some(item.id), Some(delta.delta.into_owned()), Some(raw.clone()));
+        out.say(session, Draft { turn: turn_id, item, text, body, raw });
         Ok(())
     }
 
@@ -64,12 +75,9 @@ impl Codex {
     ) -> Result<(), Misshapen> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let heard = if method.ends_with("summaryTextDelta") { Voice::Summary } else { Voice::Content };
-        let Some((session, turn, item, voice)) =
-            self.voice(&delta.thread_id, &delta.turn_id, &delta.item_id, heard, cx)
-        else {
-            return Ok(());
-        };
-        if voice == heard {
+        if let Some((session, turn, item)) =
+            self.thinks(&delta.thread_id, &delta.turn_id, &delta.item_id, (heard, &delta.delta), cx)
+        {
             let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
             out.say(session, draft.text(delta.delta));
         }
@@ -88,23 +96,25 @@ impl Codex {
         if part.summary_index == 0 {
             return Ok(());
         }
-        let voice = self.voice(&part.thread_id, &part.turn_id, &part.item_id, Voice::Summary, cx);
-        if let Some((session, turn, item, Voice::Summary)) = voice {
+        const GAP: &str = "\n\n";
+        if let Some((session, turn, item)) =
+            self.thinks(&part.thread_id, &part.turn_id, &part.item_id, (Voice::Summary, GAP), cx)
+        {
             let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
-            out.say(session, draft.text("\n\n"));
+            out.say(session, draft.text(GAP));
         }
         Ok(())
     }
 
-    /// Which text of a thought is told: the first that is heard.
-    fn voice(
+    /// A thought grows, if this is the text of it that is told: the first that is heard.
+    fn thinks(
         &mut self,
         thread: &str,
         turn: &str,
         item: &str,
-        heard: Voice,
+        (heard, words): (Voice, &str),
         cx: &mut Context<'_>,
-    ) -> Option<(longshore_model::id::SessionId, Option<TurnId>, ItemId, Voice)> {
+    ) -> Option<(SessionId, Option<TurnId>, ItemId)> {
         let thread = self.threads.get_mut(thread)?;
         let session = thread.session;
         let turn = thread.turn(turn);
@@ -117,9 +127,13 @@ impl Codex {
                 *what = What::Thought(Some(heard));
                 heard
             }
-            What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
+            What::Message | What::Plan | What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
         };
-        Some((session, id, item.id, voice))
+        if voice != heard || !item.open {
+            return None;
+        }
+        item.hold(words);
+        Some((session, id, item.id))
     }
 
     /// Somebody typed into a command that runs.
@@ -158,14 +172,25 @@ impl Codex {
         let turn = thread.turn(&turn_id);
         turn.network_due = None;
         let (turn_name, prompted) = (turn.id, turn.prompted);
+        if item.kind == "userMessage" {
+            for draft in turn.cut_short() {
+                out.say(session, draft);
+            }
+        }
         let (known, fresh) = turn.item(&item.id, cx);
         let id = known.id;
         let unknown = fresh || matches!(known.what, What::Plain);
         let draft = match item.kind.as_str() {
             // The session took its own prompts down when it sent them.
             "userMessage" if fresh && !prompted => user_message(&item),
-            "agentMessage" if fresh => Draft::new(Body::MessageStarted),
-            "plan" if fresh => Draft::new(Body::PlanStarted),
+            "agentMessage" if fresh => {
+                known.what = What::Message;
+                Draft::new(Body::MessageStarted)
+            }
+            "plan" if fresh => {
+                known.what = What::Plan;
+                Draft::new(Body::PlanStarted)
+            }
             "reasoning" if fresh => {
                 known.what = What::Thought(None);
                 Draft::new(Body::ReasoningStarted)
@@ -221,6 +246,7 @@ impl Codex {
         }
         let id = known.id;
         known.open = false;
+        known.text = String::new();
         let draft = match item.kind.as_str() {
             "userMessage" if fresh && !prompted => user_message(&item),
             "agentMessage" => {
@@ -252,7 +278,12 @@ impl Codex {
                 let late = match &known.what {
                     What::Plain => Some(Body::ToolStarted(call.clone())),
                     What::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
-                    What::Tool(_) | What::Mcp { .. } | What::Thought(_) | What::Edit(_) => None,
+                    What::Tool(_)
+                    | What::Mcp { .. }
+                    | What::Message
+                    | What::Plan
+                    | What::Thought(_)
+                    | What::Edit(_) => None,
                 };
                 if let Some(body) = late {
                     let title = title_of(&item, &call);
@@ -275,6 +306,26 @@ impl Codex {
             self.farewell_if_alone(&thread_id, &turn_id, false, out);
         }
         Ok(())
+    }
+}
+
+impl Turn {
+    /// The ends of all that the agent is saying, which codex will not tell.
+    pub(super) fn cut_short(&mut self) -> Vec<Draft> {
+        let mut open: Vec<&mut Item> = self.items.values_mut().filter(|item| item.open).collect();
+        open.sort_by_key(|item| item.id);
+        let turn = self.id;
+        let end = |item: &mut Item| {
+            let body = match item.what {
+                What::Message => Body::MessageDone { phase: None, partial: true },
+                What::Plan => Body::PlanUpdated { steps: Vec::new() },
+                What::Thought(_) => Body::ReasoningDone { partial: true },
+                What::Plain | What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
+            };
+            item.open = false;
+            Some(Draft::new(body).turn(turn).item(item.id).text(std::mem::take(&mut item.text)))
+        };
+        open.into_iter().filter_map(end).collect()
     }
 }
 

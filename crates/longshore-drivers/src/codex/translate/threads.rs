@@ -15,6 +15,9 @@ use super::terminals::Farewell;
 /// How many turns that are over are remembered for the sake of commands that they left running.
 const OVER_LIMIT: usize = 64;
 
+/// How much of a text that grows is held for the case that it is cut short, in bytes.
+const TEXT_LIMIT: usize = 8 << 20;
+
 /// A thread of theirs that is a session of ours.
 #[derive(Debug)]
 pub(super) struct Thread {
@@ -106,6 +109,8 @@ pub(super) struct Item {
     pub id: ItemId,
     pub open: bool,
     pub what: What,
+    /// What was told of a message, a thought or a plan so far, for the case that it is cut short.
+    pub text: String,
 }
 
 /// What has to be remembered of an item.
@@ -113,12 +118,18 @@ pub(super) struct Item {
 pub(super) enum What {
     #[default]
     Plain,
+    Message,
+    Plan,
     /// Which of its two texts is told as it grows.
     Thought(Option<Voice>),
     /// A call of a tool, as it was told last.
     Tool(ToolCall),
     /// A call of an MCP server's tool, which a question may be about.
-    Mcp { server: String, tool: String, arguments: Value },
+    Mcp {
+        server: String,
+        tool: String,
+        arguments: Value,
+    },
     /// What it changes.
     Edit(Vec<FileChange>),
 }
@@ -212,7 +223,13 @@ impl Thread {
                 {
                     Some((item.id, tool.as_str()))
                 }
-                What::Mcp { .. } | What::Plain | What::Thought(_) | What::Tool(_) | What::Edit(_) => None,
+                What::Mcp { .. }
+                | What::Plain
+                | What::Message
+                | What::Plan
+                | What::Thought(_)
+                | What::Tool(_)
+                | What::Edit(_) => None,
             }
         })
     }
@@ -226,7 +243,17 @@ impl Turn {
             id: ItemId::mint(cx),
             open: true,
             what: What::Plain,
+            text: String::new(),
         });
         (item, fresh)
+    }
+}
+
+impl Item {
+    /// It grows: what was told of it is its end if it is cut short.
+    pub(super) fn hold(&mut self, words: &str) {
+        if self.text.len() < TEXT_LIMIT {
+            self.text.push_str(words);
+        }
     }
 }

@@ -80,6 +80,9 @@ impl Codex {
             (Some(known), Some(id)) if known.id != Some(id) => {
                 // Codex was busy with a turn of its own and took the prompt into that one, which goes on under the
                 // name that the session gave it.
+                for draft in known.cut_short() {
+                    out.say(thread.session, draft);
+                }
                 let before = if known.over { Some(id) } else { known.id.replace(id) };
                 known.prompted = true;
                 if let Some(before) = before {

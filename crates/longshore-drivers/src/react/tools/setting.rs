@@ -83,12 +83,12 @@ impl Stage {
             (Mode::Ask | Mode::AutoEdit, Manner::Git { .. }) => true,
             (Mode::Ask | Mode::AutoEdit, Manner::Any | Manner::Reads { .. }) => false,
         };
-        let sources = Sources::of(&self.root)?;
+        let (sources, submodules) = (Sources::of(&self.root)?, kept::submodules(&self.root)?);
         let (folders, kept) = match is_git {
-            true => (tree_and_shared(), kept::settings(&self.root, &sources)),
-            false => (tree(), kept::all(&self.root, &sources)),
+            true => (tree_and_shared(), kept::settings(&self.root, &sources, &submodules)),
+            false => (tree(), kept::all(&self.root, &sources, &submodules)),
         };
-        let unmade = (!kept.is_empty()).then(|| Unmade::of(&self.root, &sources, is_git));
+        let unmade = (!kept.is_empty()).then(|| Unmade::of(&self.root, &sources, &submodules, is_git));
         Some((Sandbox::new(folders, kept, self.network), unmade))
     }
 }

@@ -5,7 +5,7 @@ mod work;
 
 use longshore_model::approval::{ApprovalRequest, QuestionRequest};
 use longshore_model::event::{Body, Event};
-use longshore_model::id::ItemId;
+use longshore_model::id::{ItemId, TurnId};
 use longshore_model::item::{FileChange, PlanStep, ToolCall, ToolStatus};
 use longshore_model::time::Timestamp;
 
@@ -42,11 +42,18 @@ pub struct Renderer {
     asks: Vec<Open>,
     plan: Vec<PlanStep>,
     starting: Option<Timestamp>,
-    turn: Option<Timestamp>,
+    turn: Option<Turn>,
     context: Option<u8>,
     changed: Option<Counts>,
     cwd: String,
     agent: String,
+}
+
+/// The turn that runs.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    id: Option<TurnId>,
+    since: Timestamp,
 }
 
 /// What waits for an answer.
@@ -226,19 +233,20 @@ impl Renderer {
             }
 
             Body::TurnStarted { .. } => {
-                self.turn = Some(event.at);
+                self.turn = Some(Turn { id: event.turn, since: event.at });
                 self.starting = None;
                 self.changed = None;
                 String::new()
             }
             Body::TurnFinished(end) => {
-                let took = self.turn.take().map(|since| event.at.millis_since(since));
+                let took = self.turn.take().map(|turn| event.at.millis_since(turn.since));
                 let told = Told { took, context: self.context, changed: self.changed.take() };
                 self.diffs.clear();
                 self.thoughts.clear();
-                let run_on = self.tools.iter().filter(|tool| tool.shown);
-                let run_on: Vec<_> = run_on.map(|tool| format!("still running: {}", tool.brief())).collect();
-                let mut printed: String = run_on.iter().map(|text| self.remark(text)).collect();
+                let running =
+                    self.tools.iter().filter(|tool| tool.shown).map(|tool| fold::brief(&tool.brief()));
+                let running: Vec<String> = running.map(|tool| format!("still running: {tool}")).collect();
+                let mut printed: String = running.iter().map(|left| self.remark(left)).collect();
                 printed.push_str(&self.put(Block::Whole, footer::lines(end, text, told, &style)));
                 printed
             }
@@ -277,6 +285,10 @@ impl Renderer {
 
             // Without a turn it is sent at once and seen as the message that it becomes.
             Body::PromptQueued { .. } if self.turn.is_none() => String::new(),
+            // So it is when it goes into the turn that runs.
+            Body::PromptQueued { turn_id, .. } if self.turn.is_some_and(|turn| turn.id == Some(*turn_id)) => {
+                String::new()
+            }
             Body::PromptQueued { .. } => self.remark(&format!("queued: {}", fold::brief(text))),
             Body::PromptCancelled { .. } => self.remark("a queued prompt was removed"),
             Body::PromptEdited { .. } => {
@@ -365,7 +377,7 @@ impl Renderer {
             let what = format!("{}{more}", tool.brief());
             return Some(Doing { aside: tool.last_words(), ..busy(&what, tool.since) });
         }
-        if let Some(since) = self.turn {
+        if let Some(Turn { since, .. }) = self.turn {
             let written = self.prose.iter().rfind(|(voice, ..)| *voice != Voice::Thought);
             // Beside what stands before it.
             let room = self.style.columns().saturating_sub(24);

@@ -71,7 +71,7 @@ impl Renderer {
         };
         if partial {
             // Right under it, before what else was said meanwhile.
-            let cut = lifecycle::remark("interrupted here: the agent did not finish", &self.style);
+            let cut = lifecycle::remark("cut off here: the agent did not finish this", &self.style);
             self.by_the_way.splice(0..0, cut);
             printed.push_str(&self.put_by_the_way());
         }

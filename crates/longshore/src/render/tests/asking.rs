@@ -70,7 +70,7 @@ fn a_refusal_is_told_once() {
 #[test]
 fn decisions_out_of_order_say_what_they_are_about() {
     let printed = plain(&[
-        wants(1, ID, command("bash -lc 'make a'")),
+        wants(1, ID, command("make a")),
         wants(2, OTHER_ID, command("make b")),
         decides(ID, "deny"),
         decides(OTHER_ID, "allow_once"),

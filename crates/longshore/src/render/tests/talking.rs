@@ -1,9 +1,11 @@
 //! Messages, thoughts, plans.
 
+use longshore_model::event::Event;
+use longshore_model::id::TurnId;
 use serde_json::json;
 
-use super::{bare, body, event, plain, shown};
-use crate::render::{Renderer, Show, Style};
+use super::{ID, bare, body, event, plain, shown};
+use crate::render::{InOrder, Renderer, Show, Style};
 
 fn message(text: &str) -> String {
     plain(&[event(1, 0, text, body("message_done", json!({})))])
@@ -108,8 +110,40 @@ fn what_was_printed_wrongly_is_printed_again() {
 #[test]
 fn an_unfinished_message_says_so() {
     let printed = plain(&[event(1, 0, "I was ab", body("message_done", json!({"partial": true})))]);
-    assert_eq!(printed, "I was ab\n\n· interrupted here: the agent did not finish\n");
+    assert_eq!(printed, "I was ab\n\n· cut off here: the agent did not finish this\n");
     assert_eq!(plain(&[event(1, 0, "held back", bare("message_delta"))]), "held back\n");
+}
+
+#[test]
+fn what_is_said_into_a_turn_stands_behind_the_answer_that_it_cut_short() {
+    let turn: Option<TurnId> = Some(ID.parse().unwrap());
+    let of_turn = |event: Event| Event { turn, ..event };
+    let queued = json!({"prompt": ID, "turnId": ID, "by": "owner"});
+    let asked = of_turn(event(1, 0, "count", body("user_message", json!({}))));
+    let steered = [
+        event(0, 2, "backwards", body("prompt_queued", queued)),
+        of_turn(event(3, 3, "backwards", body("user_message", json!({})))),
+    ];
+    let cut = event(2, 4, "one two", body("message_done", json!({"partial": true})));
+    let second = event(4, 5, "two one", body("message_done", json!({})));
+    // As it is told now, and as it was told when the end of what was cut came with that of the turn.
+    for told in [[&cut, &second], [&second, &cut]] {
+        let mut events = vec![of_turn(event(0, 0, "", body("turn_started", json!({})))), asked.clone()];
+        events.push(event(2, 1, "one ", bare("message_delta")));
+        events.extend(steered.iter().cloned().chain(told.into_iter().cloned()));
+        let (mut order, mut ready) = (InOrder::default(), Vec::new());
+        for event in events {
+            order.take(event, &mut ready);
+        }
+        assert!(order.rest().is_empty());
+        let cut_off = "· cut off here: the agent did not finish this";
+        assert_eq!(plain(&ready), format!("> count\n\none two\n\n{cut_off}\n\n> backwards\n\ntwo one\n"));
+    }
+    let mut order = InOrder::default();
+    let mut ready = Vec::new();
+    order.take(event(2, 1, "one ", bare("message_delta")), &mut ready);
+    order.take(steered[1].clone(), &mut ready);
+    assert_eq!((ready.len(), order.rest().len()), (1, 1), "nothing is lost of a turn that goes on");
 }
 
 #[test]
@@ -211,7 +245,7 @@ fn a_notice_waits_for_the_end_of_the_paragraph_or_of_the_code_in_whose_middle_it
             "Words that are cut off in the middle of a row, ",
             body("message_done", json!({"partial": true}))
         ),
-        "a row,\n\n· interrupted here: the agent did not\n  finish\n· a prompt is held\n"
+        "a row,\n\n· cut off here: the agent did not finish\n  this\n· a prompt is held\n"
     );
 }
 

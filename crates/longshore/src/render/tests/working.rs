@@ -32,11 +32,18 @@ const OPENED: &str = "· session c3d4e5f6 · codex in /w · mode ask\n";
 fn a_command_is_a_card() {
     let printed = plain(&[
         opened(),
-        run(1, "/bin/bash -lc 'git status'"),
+        run(1, "git status"),
         event(1, 5, "On br", bare("tool_output_delta")),
         ended(1, "On branch main\n", json!({"status": "completed", "exitCode": 0, "durationMs": 420})),
     ]);
     assert_eq!(printed, format!("{OPENED}\n● Run  git status\n  │ On branch main\n  ✓ 0.4s\n"));
+}
+
+#[test]
+fn a_command_that_a_turn_leaves_running_is_told() {
+    let done = body("turn_finished", json!({"outcome": "completed"}));
+    let printed = plain(&[opened(), run(1, "sleep 20"), event(0, 5, "", done)]);
+    assert_eq!(printed, format!("{OPENED}\n● Run  sleep 20\n\n· still running: Run sleep 20\n\n✓ done\n"));
 }
 
 #[test]
