@@ -34,6 +34,9 @@ export const mayDecide = (me: Me | undefined): boolean => (me?.mode ?? "full") !
 export const mayAnswer = mayAct;
 export const mayManage = (me: Me | undefined): boolean => (me?.role ?? "owner") === "owner" || me?.mode === "full";
 
+/** What a device is told that may not act. */
+export const watches = (me: Me | undefined): string => "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "");
+
 export function offers(session: Session, agent: AgentInfo | undefined, me: Me | undefined): Offers {
   const can = session.capabilities;
   const act = mayAct(me);
@@ -44,7 +47,7 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   const prompt = live && can.sendPrompt !== false;
   return {
     prompt,
-    ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "") }),
+    ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : watches(me) }),
     whens: !running ? ["queue"] : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
     stop: live && running && can.interrupt,
     attach: live && can.attachments,

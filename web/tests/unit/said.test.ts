@@ -66,7 +66,7 @@ const SAID: [say: string, insteadOf: RegExp][] = [
   ["not installed`", /that are not installed/],
   ["Sub-agents can't be messaged.", /takes no prompts/],
   ["cached)", /from the cache/],
-  ["Interrupted here.", /Cut off here/],
+  ["Cut off here: the agent did not finish this.", /Interrupted here/],
   ["exit ${outcome.exitCode}", /failed \$\{/],
   ["This device: ", /You are \{/],
   [">Supports<", /It can</],
