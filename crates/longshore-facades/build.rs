@@ -6,17 +6,18 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 fn main() -> std::io::Result<()> {
-    let dist = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web/dist");
+    // As seen from this package, where cargo runs us: a folder of compiled things that is carried to another checkout looks there.
+    let dist = Path::new("../../web/dist");
     // While it is missing, cargo asks again at every build.
     println!("cargo::rerun-if-changed={}", dist.display());
     let mut files = Vec::new();
     if dist.is_dir() {
-        collect(&dist, &mut files)?;
+        collect(dist, &mut files)?;
         files.sort();
     }
     let mut table = String::from("&[\n");
     for file in files.iter().filter(|file| file.extension().is_none_or(|end| end != "gz")) {
-        let name = file.strip_prefix(&dist).unwrap_or(file).to_string_lossy().into_owned();
+        let name = file.strip_prefix(dist).unwrap_or(file).to_string_lossy().into_owned();
         let zipped = PathBuf::from(format!("{}.gz", file.display()));
         let zipped = match files.contains(&zipped) {
             true => format!("Some(include_bytes!({:?}))", zipped.canonicalize()?),

@@ -197,6 +197,7 @@ impl Versions {
             logged_in,
             resume: resume(&**agent, settings),
             remark,
+            verified: None,
             capabilities,
             models: Vec::new(),
         }

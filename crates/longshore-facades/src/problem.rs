@@ -292,6 +292,10 @@ impl From<HubError> for Problem {
             }
             HubError::BadCwd { .. } => Self::new("bad_cwd", StatusCode::UNPROCESSABLE_ENTITY, title)
                 .hint("name a folder that is there, by its absolute path"),
+            HubError::UnknownEffort { efforts, .. } => {
+                Self::new("unknown_effort", StatusCode::UNPROCESSABLE_ENTITY, title)
+                    .details(json!({ "efforts": efforts }))
+            }
             HubError::Refused(refusal) => refused(&refusal, title),
             HubError::CannotFork(_) => Self::new("cannot_fork", StatusCode::CONFLICT, title),
             HubError::Ahead { head, .. } => {

@@ -22,12 +22,15 @@ async fn a_stop_holds_the_queue_and_a_person_sends_or_discards_it() {
     let held = rig.get(&place).await.ok(200);
     assert_eq!((&held["queueHeld"], &held["queue"][0]["held"]), (&json!(true), &json!(true)));
     assert!(rig.left().is_empty());
+    let inbox = rig.get("/api/v1/approvals").await.ok(200);
+    assert_eq!(inbox["held"][0]["sessionId"], json!(session));
     let sent = rig.call("POST", format!("{place}/queue/send")).send().await.ok(200);
     assert_eq!(sent["queue"].as_array().map(Vec::len), Some(2));
     assert!(matches!(rig.command().await, AgentCommand::Prompt { text, .. } if text == "a"));
     let mut socket = rig.socket().await;
     let sent = socket.call("sendQueued", json!({ "session": session, "all": true })).await.unwrap();
     assert_eq!(sent["queueHeld"], json!(false));
+    assert_eq!(rig.get("/api/v1/approvals").await.ok(200)["held"], json!([]));
     let left = rig.call("DELETE", format!("{place}/queue")).send().await.ok(200);
     assert!(left.get("queue").is_none(), "{left}");
 }

@@ -70,6 +70,7 @@ fn agents() -> Vec<AgentInfo> {
         logged_in: None,
         resume: None,
         remark: None,
+        verified: None,
         capabilities,
         models: Vec::new(),
     };
@@ -78,6 +79,7 @@ fn agents() -> Vec<AgentInfo> {
         fork: true,
         steer: true,
         models: true,
+        effort: true,
         modes: vec![Mode::Plan, Mode::Ask, Mode::Full],
         ..Capabilities::default()
     };
@@ -103,7 +105,7 @@ fn answer(query: &Query) -> Result<Answer, String> {
                 title: "Large".to_owned(),
                 description: String::new(),
                 default: true,
-                efforts: Vec::new(),
+                efforts: vec!["low".to_owned(), "high".to_owned()],
             };
             Ok(Answer::Models { models: vec![model] })
         }

@@ -121,6 +121,27 @@ async fn a_session_can_be_opened_with_its_first_prompt() {
 }
 
 #[tokio::test]
+async fn an_effort_that_the_model_is_known_not_to_have_is_refused_with_those_that_it_has() {
+    let mut rig = Rig::new().await;
+    let session = rig.ready().await;
+    let place = format!("/api/v1/sessions/{session}");
+    let change = async |effort: &str| {
+        rig.call("PATCH", &place).json(&json!({ "effort": effort, "title": "x" })).send().await
+    };
+    let refused = change("silly").await;
+    assert_eq!(refused.problem(), (422, "unknown_effort".to_owned()));
+    assert_eq!(refused.json()["details"]["efforts"], json!(["low", "high"]));
+    let changed = change("high").await.ok(200);
+    assert_eq!((&changed["effort"], &changed["title"]), (&json!("high"), &json!("x")));
+    let open = async |agent: &str| {
+        let asked = json!({ "agent": agent, "cwd": "/w", "effort": "silly" });
+        rig.call("POST", "/api/v1/sessions").json(&asked).send().await
+    };
+    assert_eq!(open("codex").await.problem(), (422, "unknown_effort".to_owned()));
+    assert_eq!(open("mute").await.ok(201)["effort"], "silly", "nobody knows better");
+}
+
+#[tokio::test]
 async fn changes_that_cannot_be_are_refused() {
     let mut rig = Rig::new().await;
     let asked = json!({ "agent": "plain", "cwd": "/w", "title": "as it was" });

@@ -25,6 +25,8 @@ export type AgentInfo = {
   resume?: string | null;
   /** Its name for people: `Codex`. */
   title: string;
+  /** What came of the last time that all scenarios were played with it; of which version, stands there. */
+  verified?: (Verified | null);
   /** Its version. */
   version?: string | null;
 };
@@ -1139,4 +1141,18 @@ export type UsageLimit = {
   resetsAt?: number | null;
   /** How much is gone, in percent. */
   usedPercent: number;
+};
+
+/** What came of the last time that all scenarios were played with an agent. */
+export type Verified = {
+  /** When. */
+  at: Timestamp;
+  /** How many of them were compared with a recording. */
+  compared: number;
+  /** The scenarios in which it did otherwise. */
+  differs: string[];
+  /** How many scenarios were played. */
+  played: number;
+  /** The version that was installed then. */
+  version: string | null;
 };

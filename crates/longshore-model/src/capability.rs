@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::event::AgentName;
+use crate::time::Timestamp;
 
 /// What an agent may do without asking. One set for all agents; each driver maps it to its agent's own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
@@ -124,11 +125,30 @@ pub struct AgentInfo {
     /// Something to know before using it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
+    /// What came of the last time that all scenarios were played with it; of which version, stands there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
     /// What it can do.
     pub capabilities: Capabilities,
     /// Its models, when it was asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub models: Vec<ModelInfo>,
+}
+
+/// What came of the last time that all scenarios were played with an agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Verified {
+    /// The version that was installed then.
+    pub version: Option<String>,
+    /// When.
+    pub at: Timestamp,
+    /// How many scenarios were played.
+    pub played: usize,
+    /// How many of them were compared with a recording.
+    pub compared: usize,
+    /// The scenarios in which it did otherwise.
+    pub differs: Vec<String>,
 }
 
 /// A model that an agent can use.
@@ -148,6 +168,21 @@ pub struct ModelInfo {
     /// How hard it can be told to think, in the agent's words, the least first; none when that cannot be chosen.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub efforts: Vec<String>,
+}
+
+impl ModelInfo {
+    /// How hard one of these models can be told to think; without a name, the default. Of one that is not listed it is only
+    /// known which words its agent has at all.
+    pub fn efforts_of(models: &[ModelInfo], model: Option<&str>) -> Vec<String> {
+        let used = models.iter().find(|known| model.map_or(known.default, |id| known.id == id));
+        let mut efforts: Vec<String> = Vec::new();
+        for effort in used.map_or(models, std::slice::from_ref).iter().flat_map(|model| &model.efforts) {
+            if !efforts.contains(effort) {
+                efforts.push(effort.clone());
+            }
+        }
+        efforts
+    }
 }
 
 /// A slash command that an agent knows.

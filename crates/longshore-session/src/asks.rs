@@ -85,6 +85,23 @@ impl Hub {
         }
     }
 
+    /// Refuses an effort that the model is known not to have: with it, every turn would fail. Who cannot be asked is not in
+    /// the way of who knows better.
+    pub(crate) async fn check_effort(
+        &self,
+        agent: &str,
+        model: Option<&str>,
+        effort: &str,
+    ) -> Result<(), HubError> {
+        let models = self.models(agent).await.unwrap_or_default();
+        let efforts = ModelInfo::efforts_of(&models, model);
+        if efforts.is_empty() || efforts.iter().any(|known| known == effort) {
+            return Ok(());
+        }
+        let model = model.unwrap_or("this model").to_owned();
+        Err(HubError::UnknownEffort { effort: effort.to_owned(), model, efforts })
+    }
+
     /// The folders in a folder of the anchor's machine; without a path, in the one where people begin.
     pub async fn folders(&self, path: Option<String>) -> Result<Folders, HubError> {
         match self.ask(Query::Folders { path }).await? {

@@ -34,6 +34,16 @@ pub enum HubError {
         /// Why not.
         fault: String,
     },
+    /// The model is known not to have that effort.
+    #[error("`{effort}` is no effort of {model}; there are {}", .efforts.join(", "))]
+    UnknownEffort {
+        /// What was asked for.
+        effort: String,
+        /// Of which model.
+        model: String,
+        /// What can be asked for.
+        efforts: Vec<String>,
+    },
     /// The session's machine said no.
     #[error(transparent)]
     Refused(#[from] Refusal),

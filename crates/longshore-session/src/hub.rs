@@ -210,9 +210,12 @@ impl Hub {
             .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
         self.check_cwd(&cwd).await?;
-        if effort.is_some() && !known.capabilities.effort {
-            let what = "be told how hard to think";
-            return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
+        if let Some(effort) = &effort {
+            if !known.capabilities.effort {
+                let what = "be told how hard to think";
+                return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
+            }
+            self.check_effort(&known.name, model.as_deref(), effort).await?;
         }
         let mode = mode.unwrap_or_else(|| Mode::unless_named(&known.capabilities.modes));
         check_mode(&known, mode)?;
@@ -286,6 +289,12 @@ impl Hub {
             Command::Prompt(_) | Command::Revive { .. } | Command::Resume | Command::SendQueued { .. }
         ) {
             self.catch_up(session, &entry).await;
+        }
+        if let Command::SetEffort(effort) = &command {
+            let info = self.session(session).await?;
+            if info.capabilities.effort {
+                self.check_effort(&info.provider, info.model.as_deref(), effort).await?;
+            }
         }
         self.request(&entry, |reply| FromClient::Wish { command, by, reply }).await
     }

@@ -1,5 +1,6 @@
 //! The inbox: everything that waits for a person, over all sessions, oldest first.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use longshore_model::approval::{AnswerAction, Decision};
@@ -28,6 +29,9 @@ pub struct Inbox {
     pub questions: Vec<OpenQuestion>,
     /// Sessions of which a restart of the hub cut a turn: for somebody to resume them.
     pub interrupted: Vec<SessionInfo>,
+    /// Sessions in which prompts are held: for somebody to send them on. Those that were interrupted are not told twice: a
+    /// resume sends on what they hold.
+    pub held: Vec<SessionInfo>,
 }
 
 impl Hub {
@@ -37,6 +41,8 @@ impl Hub {
         let mut inbox = Inbox::default();
         let mut room = WHOLE_BYTES;
         let mut rows = self.inner.log.unfinished().await?;
+        let holds = |row: &&SessionInfo| row.queue_held && !row.archived && !row.cut_by_restart;
+        inbox.held = rows.iter().filter(holds).cloned().collect();
         rows.retain(|row| !row.approvals.is_empty() || !row.questions.is_empty());
         // Whoever has waited longest comes first, also to the room that there is.
         rows.sort_by_key(waits_since);
@@ -56,6 +62,7 @@ impl Hub {
             inbox.questions.extend(row.questions);
         }
         inbox.interrupted = self.inner.log.cut().await?;
+        inbox.held.sort_by_key(|row| Reverse(row.updated_at));
         inbox.approvals.sort_by_key(|open| open.requested_at);
         inbox.questions.sort_by_key(|open| open.asked_at);
         Ok(inbox)

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use longshore_log::{MemoryLog, SessionFilter, WithRaw};
 use longshore_model::anchor::{FromAnchor, ToAnchor};
-use longshore_model::command::AgentCommand;
+use longshore_model::command::{AgentCommand, Command};
 use longshore_model::event::Body;
 use longshore_model::id::Seq;
 use longshore_model::info::Activity;
@@ -82,6 +82,30 @@ async fn what_a_restart_cut_stands_in_the_inbox_until_it_is_resumed() {
         "{told:?}: it never heard it"
     );
     assert_ne!(GO_ON, "go");
+}
+
+#[tokio::test]
+async fn what_is_held_stands_in_the_inbox_until_somebody_sends_it_or_puts_it_away() {
+    let mut rig = Rig::over(Arc::new(MemoryLog::default()));
+    let (one, two) = (rig.ready().await, rig.ready().await);
+    let by = || "owner".to_owned();
+    for session in [one, two] {
+        rig.prompt(session, "go").await.unwrap();
+        rig.prompt(session, "and then").await.unwrap();
+        rig.hub.command(session, Command::Interrupt, by()).await.unwrap();
+    }
+    rig.hub.settle().await;
+    let held = async || -> Vec<_> {
+        let rows = rig.hub.inbox().await.unwrap().held;
+        rows.iter().map(|row| row.session_id).collect()
+    };
+    assert_eq!(held().await, [two, one], "the latest first");
+    rig.hub.command(one, Command::SendQueued { all: true }, by()).await.unwrap();
+    rig.hub.settle().await;
+    assert_eq!(held().await, [two]);
+    rig.hub.command(two, Command::Archive(true), by()).await.unwrap();
+    rig.hub.settle().await;
+    assert!(held().await.is_empty(), "somebody put it away");
 }
 
 #[tokio::test]

@@ -36,6 +36,7 @@ pub(crate) fn agent() -> AgentInfo {
         logged_in: None,
         resume: None,
         remark: None,
+        verified: None,
         capabilities: Capabilities { fork: true, steer: true, modes, ..Capabilities::default() },
         models: Vec::new(),
     }

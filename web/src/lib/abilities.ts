@@ -34,6 +34,9 @@ export const mayDecide = (me: Me | undefined): boolean => (me?.mode ?? "full") !
 export const mayAnswer = mayAct;
 export const mayManage = (me: Me | undefined): boolean => (me?.role ?? "owner") === "owner" || me?.mode === "full";
 
+/** What a device is told that may not act. */
+export const watches = (me: Me | undefined): string => "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "");
+
 export function offers(session: Session, agent: AgentInfo | undefined, me: Me | undefined): Offers {
   const can = session.capabilities;
   const act = mayAct(me);
@@ -44,7 +47,7 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   const prompt = live && can.sendPrompt !== false;
   return {
     prompt,
-    ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "") }),
+    ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : watches(me) }),
     whens: !running ? ["queue"] : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
     stop: live && running && can.interrupt,
     attach: live && can.attachments,
@@ -65,9 +68,18 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   };
 }
 
-/** Agents that can be started, and those that would have to be installed first. */
-export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; missing: AgentInfo[] } {
-  return { ready: agents.filter((agent) => agent.path), missing: agents.filter((agent) => !agent.path) };
+/** Agents that can work, those that somebody would have to log in to first, and those that would have to be installed. */
+export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; loggedOut: AgentInfo[]; missing: AgentInfo[] } {
+  const here = agents.filter((agent) => agent.path);
+  return { ready: here.filter(isReady), loggedOut: here.filter((agent) => !isReady(agent)), missing: agents.filter((agent) => !agent.path) };
+}
+/** Nobody knows of every agent whether somebody is logged in. */
+export const isReady = (agent: AgentInfo): boolean => Boolean(agent.path) && agent.loggedIn !== false;
+
+/** Agents that are installed, those first that can work. */
+export function installed(agents: AgentInfo[]): AgentInfo[] {
+  const { ready, loggedOut } = sortAgents(agents);
+  return [...ready, ...loggedOut];
 }
 
 /** What agents tell now, with the models they told before where they have not been asked since: a model keeps its name. */

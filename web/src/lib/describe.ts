@@ -1,8 +1,8 @@
 // What things are called on screen. The only place that turns the hub's words into sentences; single values have theirs in words.ts.
-import type { Activity, Decision, Field, FileChange, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, TurnEnd } from "./contract.ts";
+import type { Activity, AgentInfo, Decision, Field, FileChange, Mode, ModelInfo, Session, Subject, ToolCall, ToolOutcome, TurnEnd } from "./contract.ts";
 import { permissionWords } from "./permissions.ts";
 import { toolSaid, type Said } from "./tools.ts";
-import { cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
+import { agoWords, cost, count, duration, lastLine, plural, shortPath, within } from "./format.ts";
 import { ACTIVITY, DECISION, MODE, PLAN_DECISION, plainName, STATUS, titled, TOOL_STATUS, toolName, TURN_ERROR, TURN_OUTCOME } from "./words.ts";
 
 /** How a session stands, in one word and one tone. */
@@ -12,10 +12,11 @@ export function standing(session: Pick<Session, "activity" | "status" | "cutByRe
   const byActivity: Record<Activity, Standing["tone"] | undefined> = { starting: "live", working: "live", waiting: "wait", closed: "rest", idle: undefined, sleeping: undefined };
   const tone = byActivity[session.activity];
   if (tone) return { word: ACTIVITY[session.activity], tone };
-  if (session.cutByRestart) return { word: "interrupted", tone: "wait" };
   if (session.status === "error") return { word: STATUS.error, tone: "bad" };
+  // How its last turn ended says more than whether its agent is still there.
+  if (session.cutByRestart || session.status === "interrupted") return { word: STATUS.interrupted, tone: session.cutByRestart ? "wait" : "rest" };
   if (session.activity === "sleeping") return { word: ACTIVITY.sleeping, tone: "rest" };
-  return { word: session.status === "active" ? ACTIVITY.idle : STATUS[session.status], tone: "calm" };
+  return { word: ACTIVITY.idle, tone: "calm" };
 }
 
 /** A shell around the command is the agent's way of calling it, not what is called. */
@@ -125,11 +126,25 @@ export function turnFigures(end: TurnEnd): string[] {
 
 export const turnWord = (end: TurnEnd): string => TURN_OUTCOME[end.outcome];
 
-/** Why prompts that wait are held. */
-export const heldBecause = (session: Pick<Session, "cutByRestart" | "status">): string => (session.cutByRestart ? "Interrupted." : session.status === "error" ? "The turn failed." : "Stopped.");
+/** Why prompts that wait are held; where another turn came after that one, it is no longer news. */
+export const heldBecause = (session: Pick<Session, "status">): string => ({ error: "The turn failed.", interrupted: "Interrupted.", active: "", idle: "", completed: "" })[session.status];
 
-/** A reason of the hub, where it stands alone on the timeline. */
-export const noticeWord = (text: string): string => (text === "the hub was restarted" ? "Interrupted: the hub restarted" : text);
+/** What the hub says of an agent that went with it. */
+export const HUB_RESTARTED = "the hub was restarted";
+
+/** What `longshore verify` found of an agent: how much of it was as recorded, and what was not, by name. */
+export function verifiedWords(agent: Pick<AgentInfo, "version" | "verified">, now: number): { good: boolean; text: string } | undefined {
+  const { verified } = agent;
+  if (!verified) return undefined;
+  const when = agoWords(verified.at, now);
+  if (verified.version !== agent.version) return { good: false, text: `Verified with ${verified.version ?? "another version"} ${when}, not yet with ${agent.version ?? "this one"}` };
+  const { played, compared, differs } = verified;
+  if (differs.length) return { good: false, text: `Verified ${when}: ${played - differs.length} of ${plural(played, "scenario")} as ${compared === played ? "recorded" : "expected"}. Different: ${differs.join(", ")}` };
+  return { good: true, text: `Verified ${when}: ${compared === played ? `all ${plural(played, "scenario")} as recorded` : `all ${plural(played, "scenario")} work, ${compared} of them compared with a recording`}` };
+}
+
+/** A reason of the hub, where it stands alone on the timeline: no turn was interrupted then. */
+export const noticeWord = (text: string): string => (text === HUB_RESTARTED ? "The hub restarted. The agent resumes with the next prompt." : text);
 
 /** Why an ask is over without an answer. */
 export const withdrawn = (why: string | null | undefined): string => (why ? `Withdrawn: ${why}` : "Withdrawn");

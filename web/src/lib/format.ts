@@ -46,10 +46,10 @@ export function count(figure: number): string {
   return `${scaled < 9.95 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
 }
 
-/** `$0.004`, `$0.31`, `$12`. */
+/** `<$0.01`, `$0.31`, `$120`. */
 export function cost(usd: number): string {
   if (usd === 0) return "$0";
-  if (usd < 0.01) return `$${usd.toFixed(3)}`;
+  if (usd < 0.01) return "<$0.01";
   return `$${usd < 100 ? usd.toFixed(2) : Math.round(usd)}`;
 }
 

@@ -3,6 +3,7 @@ import type { Me, OpenApproval, OpenQuestion, Session } from "./contract.ts";
 import { mayAct, mayAnswer, mayDecide } from "./abilities.ts";
 import { plainText } from "./ansi.ts";
 import { machineOf, projectOf } from "./describe.ts";
+import { heldIn } from "./queue.ts";
 
 export type SessionFilter = "all" | "waiting" | "working" | "rest";
 export type ListRow = { kind: "group"; key: string; project: string; machine?: string; path: string; many: number } | { kind: "session"; key: string; session: Session; children: number };
@@ -12,11 +13,11 @@ export function matches(session: Session, filter: SessionFilter): boolean {
     case "all":
       return true;
     case "waiting":
-      return session.activity === "waiting" || Boolean(session.cutByRestart);
+      return session.activity === "waiting" || session.cutByRestart || heldIn(session) > 0;
     case "working":
       return session.status === "active";
     case "rest":
-      return session.status !== "active" && !session.cutByRestart;
+      return session.status !== "active" && !matches(session, "waiting");
   }
 }
 
@@ -100,14 +101,19 @@ export function asks(sessions: Iterable<Session>): Ask[] {
   return [...found.values()].sort((a, b) => a.at.localeCompare(b.at));
 }
 
-/** Sessions whose turn was cut by a restart of the hub, the newest first. */
-export const interrupted = (sessions: Iterable<Session>): Session[] => [...sessions].filter((session) => session.cutByRestart && !putAway(session)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
+const newest = (sessions: Iterable<Session>, which: (session: Session) => boolean): Session[] => [...sessions].filter((session) => which(session) && !putAway(session)).sort((a, b) => b.updatedAt.localeCompare(a.updatedAt));
 
-/** How much waits that this device may answer or resume; others' business is no number on its icon. */
+/** Sessions whose turn was cut by a restart of the hub, the newest first. */
+export const interrupted = (sessions: Iterable<Session>): Session[] => newest(sessions, (session) => session.cutByRestart);
+
+/** Sessions with prompts that are held, the newest first. What a restart has cut is resumed, and its prompts follow. */
+export const holding = (sessions: Iterable<Session>): Session[] => newest(sessions, (session) => heldIn(session) > 0 && !session.cutByRestart);
+
+/** How much waits that this device may answer, resume or send on; others' business is no number on its icon. */
 export function waitingCount(sessions: Iterable<Session>, me: Me | undefined): number {
   const all = [...sessions];
   const asked = all.reduce((sum, session) => sum + (mayDecide(me) ? (session.approvals?.length ?? 0) : 0) + (mayAnswer(me) ? (session.questions?.length ?? 0) : 0), 0);
-  return asked + (mayAct(me) ? interrupted(all).length : 0);
+  return asked + (mayAct(me) ? interrupted(all).length + holding(all).length : 0);
 }
 
 /** Colours of terminals, also where the snippet has cut them in two, and the marks of markdown say nothing in a line. */

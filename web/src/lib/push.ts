@@ -15,7 +15,13 @@ export async function pushOn(): Promise<void> {
   const { publicKey } = await http<{ publicKey: string }>("GET", "/api/v1/push/key");
   const registration = await navigator.serviceWorker.ready;
   const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(publicKey) });
-  await http("POST", "/api/v1/push/subscribe", { subscription: subscription.toJSON() });
+  try {
+    await http("POST", "/api/v1/push/subscribe", { subscription: subscription.toJSON() });
+  } catch (error) {
+    // Nobody would push to it: then it must not look as if somebody did.
+    await subscription.unsubscribe();
+    throw error;
+  }
 }
 
 export async function pushOff(): Promise<void> {

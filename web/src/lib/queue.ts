@@ -1,4 +1,8 @@
-// The order of prompts that wait.
+// Prompts that wait: their order, and how many of them are held.
+import type { Session } from "./contract.ts";
+
+/** How many prompts of a session wait until somebody sends them on. */
+export const heldIn = (session: Pick<Session, "queue">): number => (session.queue ?? []).filter((prompt) => prompt.held).length;
 
 /** The same prompts, with one of them at another place. */
 export function reordered(order: string[], prompt: string, to: number): string[] {

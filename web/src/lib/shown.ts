@@ -1,5 +1,6 @@
 // What of a timeline is drawn: things that another one says already are left out.
 import type { TimelineItem } from "./contract.ts";
+import { HUB_RESTARTED } from "./describe.ts";
 import { retryOf } from "./retry.ts";
 import { tellsPlan } from "./tools.ts";
 
@@ -33,8 +34,22 @@ export function decisionsByItem(items: readonly TimelineItem[]): Map<string, App
   return new Map(decided.map((item) => [item.id as string, item]));
 }
 
-/** A turn that a restart has cut says so already. */
-const saysRestart = (item: TimelineItem, before: TimelineItem | undefined): boolean => item.kind === "notice" && item.text === "the hub was restarted" && before?.kind === "turn_end" && before.content.error?.code === "hub_restarted";
+/** A turn that a restart has cut says so already, also where another notice came in between. */
+function saysRestart(items: readonly TimelineItem[], at: number): boolean {
+  const item = items[at];
+  if (item?.kind !== "notice" || item.text !== HUB_RESTARTED) return false;
+  const last = items.slice(0, at).findLast((one) => one.kind !== "notice");
+  return last?.kind === "turn_end" && last.content.error?.code === "hub_restarted";
+}
+
+/** An agent that does not start says why, its sleep says it again, and so does the turn that failed for it. */
+function saidAgain(items: readonly TimelineItem[], at: number): boolean {
+  const [item, before] = [items[at], items[at - 1]];
+  if (item?.kind !== "notice") return false;
+  if (item.content.level === "info" && before?.kind === "notice" && before.content.level === "error" && before.text === item.text) return true;
+  const following = items.slice(at).find((one) => one.kind !== "notice" && one.kind !== "user_message");
+  return following?.kind === "turn_end" && following.content.error?.message === item.text;
+}
 
 /** All that stands in the list. */
 export function visible(items: readonly TimelineItem[]): TimelineItem[] {
@@ -55,5 +70,5 @@ export function visible(items: readonly TimelineItem[]): TimelineItem[] {
     }
     return true;
   });
-  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(item, found[at - 1]));
+  return found.filter((item, at) => !(retryOf(item) && retryOf(found[at + 1])) && !saysRestart(found, at) && !saidAgain(found, at));
 }

@@ -6,7 +6,7 @@ import type { Activity, AnswerAction, Decision, DeviceMode, FileChangeKind, Mode
 export const ACTIVITY: Record<Activity, string> = { starting: "starting", working: "working", waiting: "needs you", closed: "ended", idle: "idle", sleeping: "sleeping" };
 
 /** How the last turn of a session that rests has ended. */
-export const STATUS: Record<Status, string> = { active: "working", idle: "idle", completed: "idle", error: "failed", interrupted: "stopped" };
+export const STATUS: Record<Status, string> = { active: "working", idle: "idle", completed: "idle", error: "failed", interrupted: "interrupted" };
 
 export const TOOL_STATUS: Record<ToolStatus, string> = { running: "running", completed: "done", failed: "failed", declined: "declined", cancelled: "stopped" };
 
@@ -55,7 +55,7 @@ export const TURN_ERROR: Record<TurnErrorCode, string> = {
   other: "The turn failed",
 };
 
-export const TURN_OUTCOME: Record<TurnOutcome, string> = { completed: "Done", failed: "Failed", interrupted: "Stopped" };
+export const TURN_OUTCOME: Record<TurnOutcome, string> = { completed: "Done", failed: "Failed", interrupted: "Interrupted" };
 
 export const PLAN_STATUS: Record<PlanStatus, string> = { pending: "to do", in_progress: "in progress", completed: "done" };
 

@@ -300,8 +300,8 @@ class Hub {
     this.more = page.next;
     for (const session of page.sessions) this.known(session);
     // An approval may wait in a session that is too old for the first page.
-    const { approvals, questions, interrupted } = await this.call<Waiting>("approvals");
-    for (const session of interrupted) this.known(session);
+    const { approvals, questions, interrupted, held } = await this.call<Waiting>("approvals");
+    for (const session of [...interrupted, ...held]) this.known(session);
     for (const session of this.changed.values()) this.known(withWhole(session, { approvals, questions }));
     const missing = new Set([...approvals, ...questions].map((ask) => ask.session).filter((id) => !this.changed.has(id)));
     // One that was waiting when the connection broke may be over by now, and too old for the page as well.

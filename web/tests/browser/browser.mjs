@@ -51,18 +51,35 @@ export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exac
 export const withCommands = (page, commands) => withRows(page, (row) => ({ ...row, commands }));
 
 /** Changes the rows of sessions that a page is told: what no file may bring in, and what takes an agent long to come to. */
-export const withRows = (page, change) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
-  const hub = socket.connectToServer();
+export const withRows = (page, change) => retold(page, (told) => {
   const knowing = (row) => (row?.sessionId && row.capabilities ? change(row) : row);
+  if (told.method === "session") told.params = knowing(told.params);
+  if (told.result?.sessions) told.result.sessions = told.result.sessions.map(knowing);
+  else told.result = knowing(told.result);
+});
+
+/** Has a page know other agents than those that are here: the list becomes what `change` makes of it. */
+export const withAgents = (page, change) => retold(page, (told) => {
+  if (told.result?.agents) told.result.agents = change(told.result.agents);
+});
+
+/** Changes what the hub tells a page. */
+const retold = (page, change) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+  const hub = socket.connectToServer();
   socket.onMessage((message) => hub.send(message));
   hub.onMessage((message) => {
     const told = JSON.parse(message);
-    if (told.method === "session") told.params = knowing(told.params);
-    if (told.result?.sessions) told.result.sessions = told.result.sessions.map(knowing);
-    else told.result = knowing(told.result);
+    change(told);
     socket.send(JSON.stringify(told));
   });
 });
+
+/** Chooses the agent of a new session. */
+export async function chooseAgent(page, name) {
+  await page.getByRole("button", { name: /^Agent: / }).click();
+  await page.getByRole("dialog").getByRole("radio", { name }).first().click();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+}
 
 /** Once nothing has changed in the page for a moment. */
 export async function quiet(page) {

@@ -174,7 +174,7 @@ scene("what a device has only a part of is denied, and not allowed", async ({ op
     const server = socket.connectToServer();
     socket.onMessage((message) => {
       const { id, method } = JSON.parse(message);
-      if (method === "approvals") return socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: { approvals: [], questions: [], interrupted: [] } }));
+      if (method === "approvals") return socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: { approvals: [], questions: [], interrupted: [], held: [] } }));
       if (method !== "session") server.send(message);
     });
     server.onMessage((message) => socket.send(message));

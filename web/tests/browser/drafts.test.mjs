@@ -1,6 +1,6 @@
 // Words that were begun are still there after a scroll, a look elsewhere and a reload.
 import assert from "node:assert/strict";
-import { prompt, until } from "./browser.mjs";
+import { chooseAgent, prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 
 const LOW = { width: 390, height: 430 };
@@ -76,14 +76,14 @@ scene("a session that was about to be started keeps its words, and a folder that
   await page.getByRole("button", { name: /^Start/ }).click();
   await page.getByText("hail from a draft").first().waitFor();
   await page.goto(`${stage.url}/new`);
-  await page.getByRole("radio").first().waitFor();
+  await page.getByRole("button", { name: /^Agent: / }).waitFor();
   assert.equal(await page.getByLabel("Prompt").inputValue(), "", "what was sent is no draft");
   assert.deepEqual(page.complaints, []);
 });
 
 scene("a session that is started without a network is started once, when there is one", async ({ open, hub, stage }) => {
   const page = await open({ path: "/new" });
-  await page.getByRole("radio", { name: /Codex/ }).first().click();
+  await chooseAgent(page, /Codex/);
   await page.getByLabel("Folder").fill(stage.shop);
   await page.getByLabel("Prompt").fill("hail from a tunnel entrance");
   await page.context().setOffline(true);
@@ -100,7 +100,7 @@ scene("a session that is started without a network is started once, when there i
 
 scene("sessions that are started without a network are each started, and one that is taken back is a form again", async ({ open, hub, stage }) => {
   const page = await open({ path: "/new" });
-  await page.getByRole("radio", { name: /Codex/ }).first().click();
+  await chooseAgent(page, /Codex/);
   await page.context().setOffline(true);
   await page.getByText("Offline").first().waitFor();
   for (const name of ["one", "two", "three"]) {

@@ -100,6 +100,10 @@ scene("a device counts what it may answer, and cannot write where it may not", a
       await page.getByText(/^\d+ waiting for you · \d+ waiting for another device$/).waitFor();
       await until("approvals alone are counted", async () => Number(await count.textContent()) === (await hub.call("GET", "/approvals")).approvals.length);
     }
+    // A form that could not be sent is not shown, however one came there.
+    await page.goto(`${stage.url}/new`);
+    await page.getByText(mode === "approve" ? "This device can only watch. It can answer approvals." : "This device can only watch.", { exact: true }).waitFor();
+    assert.equal(await page.locator("form, textarea").count(), 0);
     assert.deepEqual(page.complaints, []);
   }
   for (const session of [asks, wants]) await hub.call("POST", `/sessions/${session}/interrupt`);

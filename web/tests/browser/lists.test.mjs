@@ -86,7 +86,7 @@ scene("filters are radios: one stop for Tab, arrows within", async ({ open }) =>
   const all = page.getByRole("radio", { name: "All" });
   await all.focus();
   await page.keyboard.press("ArrowRight");
-  await page.getByRole("radio", { name: "Waiting", checked: true }).waitFor();
+  await page.getByRole("radio", { name: "Needs you", checked: true }).waitFor();
   await page.keyboard.press("End");
   await until("the last one", async () => (await page.evaluate(() => document.activeElement.textContent)) === "Archive");
   assert.equal(await page.locator("[role=radiogroup] [role=radio][tabindex='0']").count(), 1);
@@ -223,7 +223,7 @@ scene("somebody without a session is shown the way to the first", async ({ open,
     hub.onMessage((message) => {
       const told = JSON.parse(message);
       if (lists.has(told.id)) told.result = { sessions: [], next: null };
-      else if (told.result?.approvals) told.result = { approvals: [], questions: [], interrupted: [] };
+      else if (told.result?.approvals) told.result = { approvals: [], questions: [], interrupted: [], held: [] };
       else if (told.method === "session") return;
       socket.send(JSON.stringify(told));
     });

@@ -1,7 +1,7 @@
 // What the hub pushes is shown by the service worker, and answered from there. The push service and the lock screen are the
 // only parts that are played: a push is handed to the worker as the browser would, and a tap is told to it.
 import assert from "node:assert/strict";
-import { controlled, until } from "./browser.mjs";
+import { controlled, hearing, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 
 /** A page whose worker is awake, and the hands on it. */
@@ -84,4 +84,30 @@ scene("a push is shown; taps on it decide without a page, and lead to its sessio
   await push("plain words");
   await tap("", "plain words");
   await until("a window", async () => (await wanted()).includes(`${stage.url}/`));
+});
+
+scene("the switch for notifications shows what became of it, whoever refuses", async ({ open }) => {
+  const page = await open({ path: "/machines", serviceWorkers: "allow", permissions: ["notifications"] });
+  await controlled(page);
+  const notifications = page.getByRole("checkbox", { name: "Notifications" });
+  const subscribing = (refuses) => page.evaluate((refuses) => {
+    let subscription = null;
+    const made = { toJSON: () => ({}), unsubscribe: async () => void (subscription = null) };
+    PushManager.prototype.getSubscription = async () => subscription;
+    PushManager.prototype.subscribe = async () => {
+      if (refuses) throw new Error("Registration failed");
+      return (subscription = made);
+    };
+  }, refuses);
+  for (const [refuses, words] of [[true, "Registration failed"], [false, "The hub is full"]]) {
+    await subscribing(refuses);
+    await page.route(/\/push\/subscribe$/, (route) => route.fulfill({ status: 507, json: { code: "internal", status: 507, title: words, retry: false } }));
+    await hearing(page.getByText(words), () => notifications.click());
+    await until(`off, for: ${words}`, async () => !(await notifications.isChecked()) && (await notifications.isEnabled()));
+  }
+  await page.unrouteAll();
+  await page.route(/\/push\/subscribe$/, (route) => route.fulfill({ json: {} }));
+  await notifications.click();
+  await page.getByRole("button", { name: "Test" }).waitFor();
+  assert.equal(await notifications.isChecked(), true);
 });

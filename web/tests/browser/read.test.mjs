@@ -72,7 +72,7 @@ scene("readers hear that a turn has ended, and of no other session", async ({ op
   assert.deepEqual(await heard(), []);
   await page.goBack();
   await page.getByRole("button", { name: "Stop the turn" }).click();
-  await until("it is said", async () => (await heard()).includes("Turn stopped"));
+  await until("it is said", async () => (await heard()).includes("Turn interrupted"));
   assert.deepEqual(page.complaints, []);
 });
 
@@ -85,7 +85,7 @@ scene("whoever waits for a service that asks for patience sees how long, and sto
   const first = await left();
   await until("it counts down", async () => (await left()) < first);
   await page.getByRole("button", { name: "Stop", exact: true }).click();
-  await page.getByText(/^Stopped ·/).waitFor();
+  await page.getByText(/^Interrupted ·/).waitFor();
   await page.getByText(/^Rate limited\. Tried again 1 of \d+ times\.$/).waitFor();
   assert.deepEqual(page.complaints, []);
 });

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DESKTOP, PHONE, prompt, until } from "./browser.mjs";
+import { DESKTOP, PHONE, chooseAgent, prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { PRICE } from "./scenes.mjs";
 
@@ -18,7 +18,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       const file = join(stage.shop, `price-${agent}-${where}.py`);
       writeFileSync(file, `def gross(price, tax):\n${PRICE[0]}\n`);
       const page = await open({ size, path: "/new" });
-      await page.getByRole("radio", { name: title }).first().click();
+      await chooseAgent(page, title);
       await page.getByLabel("Folder").fill(stage.shop);
       await page.getByLabel("Prompt").fill(`mend the price, ${agent} on a ${where}`);
       await page.getByRole("button", { name: /^Start/ }).click();
@@ -42,7 +42,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       await page.getByRole("button", { name: "Queue" }).click();
       await page.getByLabel("Queued prompts").getByText("hail after that").waitFor();
       await page.getByRole("button", { name: "Stop the turn" }).click();
-      await page.getByText(/^Stopped ·/).waitFor();
+      await page.getByText(/^Interrupted ·/).waitFor();
       await page.getByRole("button", { name: "Send next" }).click();
       await page.getByText("Hail to you.").waitFor();
 
@@ -134,7 +134,7 @@ scene("words that wait are put in another order and taken back", async ({ open, 
 
 scene("an agent is asked for its models when they are wanted, and given another one", async ({ open, hub }) => {
   const page = await open({ path: "/new" });
-  await page.getByRole("radio", { name: AGENTS.codex }).first().click();
+  await chooseAgent(page, AGENTS.codex);
   const models = page.getByLabel("Model").locator("option");
   await until("the agent has told its models", async () => (await models.count()) > 1);
   const { sessionId, model } = await hub.open({ agent: "codex" });

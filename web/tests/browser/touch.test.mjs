@@ -47,6 +47,7 @@ scene("sheets, files and bars have room for a thumb", async ({ open, hub, stage 
   await page.getByRole("heading", { name: "Machines and devices" }).waitFor();
   await sheet("pairing", page.getByRole("button", { name: "Pair a device" }));
   await page.goto(`${stage.url}/new?agent=codex`);
+  await sheet("agents", page.getByRole("button", { name: /^Agent: / }));
   await sheet("folders", page.getByRole("button", { name: "Browse" }));
   await page.context().setOffline(true);
   await page.getByText("Offline", { exact: true }).waitFor();
@@ -80,7 +81,10 @@ scene("radios obey arrows wherever they are, and are one stop for Tab", async ({
     assert.equal(await page.evaluate(() => document.activeElement.getAttribute("aria-checked")), String(chooses));
     assert.equal(await group.locator("[role=radio][tabindex='0']").count(), 1);
   };
-  await obeys(page.getByRole("radiogroup", { name: "Agent" }));
+  await obeys(page.getByRole("radiogroup", { name: "Permissions" }));
+  await page.getByRole("button", { name: /^Agent: / }).click();
+  // What is reached in a sheet is not chosen yet: choosing closes it.
+  await obeys(page.getByRole("radiogroup", { name: "Agent" }), false);
   await page.goto(`${stage.url}/machines`);
   await page.getByRole("button", { name: "Pair a device" }).click();
   await obeys(page.getByRole("radiogroup", { name: "Permissions" }));
@@ -88,7 +92,6 @@ scene("radios obey arrows wherever they are, and are one stop for Tab", async ({
   await obeys(page.getByRole("radiogroup", { name: /Which colour/ }));
   await prompt(page).waitFor();
   await page.locator("button.pick").first().click();
-  // What is reached there is not chosen yet: choosing closes the sheet.
   await obeys(page.getByRole("radiogroup", { name: "Permissions" }), false);
   await hub.call("POST", `/sessions/${sessionId}/interrupt`);
   assert.deepEqual(page.complaints, []);

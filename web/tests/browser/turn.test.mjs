@@ -128,8 +128,7 @@ scene("after a stop all that is held is sent, and after a restart all that was c
     socket.onMessage((message) => {
       const call = JSON.parse(message);
       if (call.method !== "resumeAll") return link.send(message);
-      resumed.push(call.params);
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id: call.id, result: {} }));
+      resumed.push((result) => socket.send(JSON.stringify({ jsonrpc: "2.0", id: call.id, result })));
     });
     link.onMessage((message) => {
       const said = JSON.parse(message);
@@ -139,7 +138,16 @@ scene("after a stop all that is held is sent, and after a restart all that was c
   });
   await other.goto(`${stage.url}/`);
   await other.getByRole("button", { name: "Resume all" }).click();
-  await until("all are resumed", () => resumed.length === 1);
+  await until("all are told to go on", () => resumed.length === 1);
+  // They say so before the hub does, and those that take longer also afterwards, on every screen.
+  const onTheirWay = other.getByText("resuming", { exact: true });
+  await other.getByRole("button", { name: "Resuming…" }).waitFor();
+  await until("each says it", async () => (await onTheirWay.count()) === (await other.locator(".cut").count()));
+  resumed[0]({ resumed: [cut[0]], resuming: [cut[1]] });
+  await other.getByRole("button", { name: "Resume all" }).waitFor();
+  await until("one still says it", async () => (await onTheirWay.count()) === 1);
+  await other.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).click();
+  await until("it says it in the list", async () => (await onTheirWay.count()) === 1);
   assert.deepEqual([page.complaints, other.complaints], [[], []]);
 });
 

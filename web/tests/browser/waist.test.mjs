@@ -17,17 +17,50 @@ scene("after a stop the queue is held until somebody sends it on, or discards it
     await queued.getByText(words).waitFor();
   }
   await page.getByRole("button", { name: "Stop the turn" }).click();
-  await queued.getByText("Stopped. 3 prompts are held.").waitFor();
+  await queued.getByText("Interrupted. 3 prompts are held.").waitFor();
   await hub.rest(sessionId);
   assert.equal((await hub.session(sessionId)).queue.length, 3, "nothing was sent");
+  // Who sends the next one after all has not agreed to lose the others.
+  await queued.getByRole("button", { name: "Discard" }).click();
+  await queued.getByRole("button", { name: "Really discard?" }).waitFor();
   await queued.getByRole("button", { name: "Send next" }).click();
   await page.getByText("Hail to you.").first().waitFor();
-  await queued.getByText("Stopped. 2 prompts are held.").waitFor();
-  await queued.getByRole("button", { name: "Discard" }).click();
+  await queued.getByText("2 prompts are held.", { exact: true }).waitFor();
+  await queued.getByRole("button", { name: "Discard", exact: true }).click();
+  await queued.getByRole("button", { name: "Really discard?" }).click();
   await queued.waitFor({ state: "detached" });
   await hub.rest(sessionId);
   assert.equal((await page.getByText("Hail to you.").count()), 1);
   assert.deepEqual(page.complaints, []);
+});
+
+scene("held prompts stand in the inbox and in the list, and are sent on from there", async ({ open, hub }) => {
+  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full", title: "Held for the inbox" });
+  const page = await open({ path: `/sessions/${sessionId}` });
+  await word(page, 3);
+  await prompt(page).fill("hail from the inbox");
+  await page.getByRole("button", { name: "Queue" }).click();
+  await page.getByLabel("Queued prompts").getByText("hail from the inbox").waitFor();
+  await page.getByRole("button", { name: "Stop the turn" }).click();
+  await page.getByText("Interrupted. 1 prompt is held.").waitFor();
+  await hub.rest(sessionId);
+
+  await page.getByRole("button", { name: "Back", exact: true }).click();
+  await page.getByRole("radio", { name: "Needs you" }).click();
+  await page.locator(".list .session", { has: page.locator(`[href="/sessions/${sessionId}"]`) }).getByText("1 held").waitFor();
+  // Who comes first to the inbox stays there: something waits.
+  const other = await open({ path: "/" });
+  const card = other.locator("article", { has: other.locator(`[href="/sessions/${sessionId}"]`) });
+  await card.getByText("hail from the inbox").waitFor();
+  assert.equal(await other.getByText("You're all caught up").count(), 0);
+  const counted = async () => Number(/^\((\d+)\)/.exec(await other.title())?.[1] ?? 0);
+  const before = await counted();
+  await other.getByText(`${before} waiting for you`).first().waitFor();
+  await card.getByRole("button", { name: "Send next" }).click();
+  await card.waitFor({ state: "detached" });
+  await until("one less", async () => (await counted()) === before - 1);
+  await until("it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === "hail from the inbox"));
+  assert.deepEqual([...page.complaints, ...other.complaints], []);
 });
 
 scene("a queued prompt is rewritten, kept as it was, or sent at once", async ({ open, hub }) => {

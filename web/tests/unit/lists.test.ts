@@ -5,7 +5,7 @@ import { collect, emptyEntry } from "../../src/lib/answers.ts";
 import { mayAct, mayDecide, offers } from "../../src/lib/abilities.ts";
 import type { Field, OpenApproval, Session, UsageDay } from "../../src/lib/contract.ts";
 import { standing } from "../../src/lib/describe.ts";
-import { asks, board, listRows, waitingCount } from "../../src/lib/groups.ts";
+import { asks, board, holding, listRows, waitingCount } from "../../src/lib/groups.ts";
 import { Keys } from "../../src/lib/keys.ts";
 import { parseRoute, pathOf, type Route } from "../../src/lib/route.ts";
 import { bars, ceiling, totals } from "../../src/lib/usage.ts";
@@ -51,6 +51,15 @@ test("a device counts what it may answer", () => {
   assert.deepEqual((["full", "approve", "read_only"] as const).map((mode) => waitingCount(sessions, { role: "device", mode })), [4, 2, 0]);
 });
 
+test("a session with held prompts needs somebody, and is counted once", () => {
+  const queue = [{ prompt: "p", text: "next" }, { prompt: "q", text: "held", held: true }] as Session["queue"];
+  const sessions = [session("1", { queue }), session("2", { queue, cutByRestart: true }), session("3", { queue, archived: true }), session("4", { queue: queue?.slice(0, 1) })];
+  assert.deepEqual(holding(sessions).map((one) => one.sessionId), ["1"], "a resume sends on what a restart held");
+  assert.equal(waitingCount(sessions, undefined), 2);
+  assert.deepEqual(listRows(sessions, "waiting", false).flatMap((row) => (row.kind === "session" ? row.key : [])), ["2", "1"]);
+  assert.deepEqual(listRows(sessions, "rest", false).flatMap((row) => (row.kind === "session" ? row.key : [])), ["4"]);
+});
+
 test("what waits is listed oldest first, the same thing once", () => {
   const approval = (id: string, at: string, command: string): OpenApproval => ({ approval: id, requestedAt: at, seq: 1, session: "1", options: ["allow_once", "deny"], subject: { kind: "command", command } });
   const waiting = session("1", { approvals: [approval("a", "2", "make"), approval("b", "3", "make"), approval("c", "1", "ls")], questions: [{ question: "q", askedAt: "0", seq: 1, session: "1", fields: [] }] });
@@ -85,7 +94,7 @@ test("a device is offered what it may do and what the agent can", () => {
 
 test("a session stands as its activity says, then its last turn", () => {
   const word = (activity: Session["activity"], status: Session["status"]) => standing({ activity, status, cutByRestart: false }).word;
-  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("closed", "error")], ["needs you", "failed", "sleeping", "stopped", "ended"]);
+  assert.deepEqual([word("waiting", "active"), word("sleeping", "error"), word("sleeping", "idle"), word("idle", "interrupted"), word("sleeping", "interrupted"), word("closed", "error")], ["needs you", "failed", "sleeping", "interrupted", "interrupted", "ended"]);
 });
 
 test("every screen has an address that leads back to it", () => {

@@ -9,7 +9,7 @@ import type { AgentInfo, ModelInfo, Session, SlashCommand, Subject, TimelineItem
 import { contrast, letters, rgbOf } from "../../src/lib/contrast.ts";
 import { chunksOf } from "../../src/lib/cut-rows.ts";
 import { begunAt } from "../../src/lib/calls.ts";
-import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, plainReason, shortDecision, sessionTitle, turnError, withdrawn } from "../../src/lib/describe.ts";
+import { approvalTitle, decidedWord, decisionWord, exitWord, heldBecause, modelTitle, noticeWord, plainReason, shortDecision, sessionTitle, turnError, verifiedWords, withdrawn } from "../../src/lib/describe.ts";
 import { excerpt, sizeOf } from "../../src/lib/excerpt.ts";
 import { reveal } from "../../src/lib/format.ts";
 import { interrupted, listRows, marked } from "../../src/lib/groups.ts";
@@ -130,8 +130,19 @@ test("whatever an agent says of trying again is understood, in the words of its 
 });
 
 test("prompts that are held say what became of the turn before them", () => {
-  const because = (status: Session["status"], cutByRestart = false) => heldBecause({ status, cutByRestart });
-  assert.deepEqual([because("interrupted"), because("error"), because("interrupted", true)], ["Stopped.", "The turn failed.", "Interrupted."]);
+  assert.deepEqual((["interrupted", "error", "idle"] as const).map((status) => heldBecause({ status })), ["Interrupted.", "The turn failed.", ""]);
+});
+
+test("of an agent that was verified it is said what was different, by name, and how much was not", () => {
+  const now = Date.parse("2026-11-18T12:00:00Z");
+  const verified = { version: "2.1.325", at: "2026-11-18T09:00:00Z", played: 19, compared: 19, differs: [] as string[] };
+  const said = (more: Partial<typeof verified>, version = "2.1.325") => verifiedWords({ version, verified: { ...verified, ...more } }, now);
+  assert.equal(verifiedWords({ version: "2.1.325" }, now), undefined);
+  assert.deepEqual(said({}), { good: true, text: "Verified 3 h ago: all 19 scenarios as recorded" });
+  assert.deepEqual(said({ differs: ["plan", "edit"] }), { good: false, text: "Verified 3 h ago: 17 of 19 scenarios as recorded. Different: plan, edit" });
+  assert.deepEqual(said({ compared: 12, differs: ["plan"] })?.text, "Verified 3 h ago: 18 of 19 scenarios as expected. Different: plan");
+  assert.deepEqual(said({ compared: 12 }), { good: true, text: "Verified 3 h ago: all 19 scenarios work, 12 of them compared with a recording" });
+  assert.deepEqual(said({}, "2.1.400"), { good: false, text: "Verified with 2.1.325 3 h ago, not yet with 2.1.400" });
 });
 
 test("a model keeps its name when the hub has forgotten what its agent told", () => {
@@ -250,11 +261,25 @@ test("a call runs from when it was allowed", () => {
   assert.equal(begunAt(call, decided), "2026-01-01T00:05:00Z");
 });
 
-test("that the hub was restarted is said once", () => {
+test("why an agent did not start is said once, by the turn that failed for it", () => {
+  const why = "It wants a login first.";
+  const notice = (level: string, text = why) => item("notice", { text, content: { level } });
+  const prompt = item("user_message", { text: "hail" });
+  const failed = item("turn_end", { content: { outcome: "failed", error: { code: "agent_unavailable", message: why } } });
+  const kinds = (items: TimelineItem[]) => visible(items).map((one) => one.kind);
+  assert.deepEqual(kinds([notice("error"), notice("info"), prompt, failed]), ["user_message", "turn_end"]);
+  assert.deepEqual(kinds([notice("error"), notice("info")]), ["notice"], "where no turn says it, one notice does");
+  assert.deepEqual(kinds([notice("error", "Something else."), prompt, failed]), ["notice", "user_message", "turn_end"]);
+});
+
+test("that the hub was restarted is said once, and nothing was interrupted where no turn ran", () => {
   const end = (code: string) => item("turn_end", { content: { outcome: "interrupted", error: { code, message: "the hub was restarted" } } });
   const notice = () => item("notice", { text: "the hub was restarted", content: { level: "info" } });
   assert.deepEqual(visible([end("hub_restarted"), notice()]).map((one) => one.kind), ["turn_end"]);
+  const held = item("notice", { text: "1 prompt is held", content: { level: "info" } });
+  assert.deepEqual(visible([end("hub_restarted"), held, notice()]).map((one) => one.text), [undefined, "1 prompt is held"]);
   assert.deepEqual(visible([end("other"), notice()]).map((one) => one.kind), ["turn_end", "notice"]);
+  assert.equal(noticeWord("the hub was restarted"), "The hub restarted. The agent resumes with the next prompt.");
   assert.deepEqual(turnError({ outcome: "interrupted", error: { code: "hub_restarted", message: "the hub was restarted" } }), { title: "Interrupted: the hub restarted", message: "" });
 });
 

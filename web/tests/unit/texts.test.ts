@@ -130,7 +130,7 @@ test("the files that a call changes say best what it is about", () => {
 test("figures are short", () => {
   assert.deepEqual([840, 8_149, 81_490, 1_240_000].map(count), ["840", "8.1k", "81k", "1.2M"]);
   assert.deepEqual([40, 5_700, 42_000, 187_000, 7_500_000].map(duration), ["40 ms", "5.7 s", "42 s", "3:07 min", "2:05 h"]);
-  assert.deepEqual([0, 0.0042, 0.31, 120.4].map(cost), ["$0", "$0.004", "$0.31", "$120"]);
+  assert.deepEqual([0, 0.0042, 0.31, 120.4].map(cost), ["$0", "<$0.01", "$0.31", "$120"]);
   assert.equal(shortPath("/home/dev/shop/cart.py"), "…/shop/cart.py");
 });
 

@@ -200,8 +200,8 @@ pub(super) async fn timeline(
 }
 
 pub(super) async fn inbox(gate: &Gate) -> Result<Value, Problem> {
-    let Inbox { approvals, questions, interrupted } = gate.inbox().await?;
-    Ok(json!({ "approvals": approvals, "questions": questions, "interrupted": interrupted }))
+    let Inbox { approvals, questions, interrupted, held } = gate.inbox().await?;
+    Ok(json!({ "approvals": approvals, "questions": questions, "interrupted": interrupted, "held": held }))
 }
 
 pub(super) async fn decide(gate: &Gate, approval: ApprovalId, params: Decide) -> Result<Value, Problem> {

@@ -253,7 +253,8 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         object(&[
             ("approvals", array(of::<OpenApproval>(schemas))),
             ("questions", array(of::<OpenQuestion>(schemas))),
-            ("interrupted", array(session)),
+            ("interrupted", array(session.clone())),
+            ("held", array(session)),
         ]),
     );
     add(

@@ -215,6 +215,7 @@ mod tests {
                     logged_in: None,
                     resume: None,
                     remark: None,
+                    verified: None,
                     capabilities: Capabilities::default(),
                     models: Vec::new(),
                 };

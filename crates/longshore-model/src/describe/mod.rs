@@ -6,6 +6,7 @@
 //! | [`finished`] | one line when it has ended: `Ran: git status` |
 //! | [`before`] | what it is about to do, in Markdown |
 //! | [`after`] | what came of it, in Markdown: exit code, output, diffs |
+//! | [`asks`] | whether it puts a question to a person |
 //! | [`reveal`] | a text that is decided on, with nothing hidden in it |
 //!
 //! Clients in other languages run `tests/vectors-describe.json` over functions of their own.
@@ -21,6 +22,7 @@ use tools::Tool;
 
 pub use markdown::{fenced, head_and_tail};
 pub use reveal::{is_commanding, reveal};
+pub use tools::asks;
 
 /// How long what a line speaks of may be.
 const SUBJECT_CHARS: usize = 120;

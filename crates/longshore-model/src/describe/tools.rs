@@ -28,6 +28,9 @@ const FOLDER: &[&str] = &["path", "dir_path", "directory", "dir"];
 const TASK: &[&str] = &["description", "task", "prompt", "task_description"];
 const PLAN: &[&str] = &["title", "content", "text", "explanation"];
 
+/// The tools that put a question to a person.
+const ASKING: &[&str] = &["askuser", "askuserquestion", "question", "requestuserinput"];
+
 const TOOLS: &[Row] = &[
     (
         &[
@@ -110,13 +113,7 @@ const TOOLS: &[Row] = &[
     (&["updatetodostatus"], "Updating the plan", "Updated the plan", "the plan", &["title", "status", "id"]),
     (&["todoread"], "Reading the plan", "Read the plan", "the plan", PLAN),
     (&["exitplanmode"], "Proposing a plan", "Proposed a plan", "a plan", PLAN),
-    (
-        &["askuser", "askuserquestion", "question", "requestuserinput"],
-        "Asking",
-        "Asked",
-        "a question",
-        &["question", "prompt", "text"],
-    ),
+    (ASKING, "Asking", "Asked", "a question", &["question", "prompt", "text"]),
     (&["task", "agent", "spawnagent"], "Delegating", "Delegated", "a task", TASK),
     (&["thinkexecute"], "Delegating to a sub-agent", "A sub-agent finished", "a task", TASK),
     (&["savememory", "memory"], "Remembering", "Remembered", "a fact", &["fact", "text", "content"]),
@@ -124,14 +121,23 @@ const TOOLS: &[Row] = &[
     (&["sleep", "wait"], "Waiting", "Waited", "a while", &["seconds", "duration"]),
 ];
 
+/// A name without its underscores and capitals.
+fn plain(name: &str) -> String {
+    name.chars().filter(|c| *c != '_').collect::<String>().to_lowercase()
+}
+
+/// Whether a call puts a question to a person.
+pub fn asks(call: &ToolCall) -> bool {
+    ASKING.contains(&plain(&call.name).as_str())
+}
+
 impl Tool {
     pub(super) fn of(call: &ToolCall) -> Self {
         let name = call.name.as_str();
         if let Some(agent) = name.strip_prefix("delegate_to_").filter(|agent| *agent != "think_execute") {
             return Self::told(format!("Delegating to {agent}"), format!("{agent} finished"), "a task", TASK);
         }
-        let plain: String = name.trim_start_matches("delegate_to_").chars().filter(|c| *c != '_').collect();
-        let plain = plain.to_lowercase();
+        let plain = plain(name.trim_start_matches("delegate_to_"));
         if let Some((_, doing, did, noun, of)) =
             TOOLS.iter().find(|(names, ..)| names.contains(&plain.as_str()))
         {

@@ -1,6 +1,5 @@
 //! `longshore answer`: answer a question of an agent.
 
-use std::io::Write;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,9 +9,10 @@ use longshore_model::info::OpenQuestion;
 use serde_json::{Map, Value, json};
 
 use super::exit::Fault;
-use super::inbox::{Waiting, waiting};
+use super::inbox::waiting;
 use super::reach;
-use super::terminal::{is_interactive, put_line, style};
+use super::terminal::{ask_for, is_interactive, note, put_line, style};
+use crate::client::Client;
 use crate::render::{Show, field_prompt, parse_answer, question_prompt};
 
 /// Answer a question of an agent.
@@ -33,14 +33,14 @@ pub(super) struct Answer {
 impl Answer {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = reach::hub().await?;
-        let Waiting { questions, .. } = waiting(&mut client).await?;
+        let questions = waiting(&mut client).await?.questions;
         let named = reach::named(&mut client, self.question.as_deref()).await?;
-        let open = found(&questions, named.as_deref())?;
+        let open = found(&mut client, &questions, named.as_deref()).await?;
         let request = &open.request;
         let mut answers = Map::new();
         let action = if self.decline { AnswerAction::Decline } else { AnswerAction::Accept };
         if !self.decline && self.answers.is_empty() && is_interactive() {
-            eprintln!("{}", question_prompt(request, open.text.as_deref(), &style(Show::Hidden)));
+            note(question_prompt(request, open.text.as_deref(), &style(Show::Hidden)));
             answers = asked(open)?;
         } else if !self.decline {
             if self.answers.len() > request.fields.len() {
@@ -70,8 +70,12 @@ impl Answer {
     }
 }
 
-/// The question that a person means.
-fn found<'a>(questions: &'a [OpenQuestion], named: Option<&str>) -> Result<&'a OpenQuestion> {
+/// The question that a person means, by its own id or by its session's.
+async fn found<'a>(
+    client: &mut Client,
+    questions: &'a [OpenQuestion],
+    named: Option<&str>,
+) -> Result<&'a OpenQuestion> {
     let fits = |open: &&OpenQuestion| match named {
         None => true,
         Some(name) => {
@@ -81,14 +85,16 @@ fn found<'a>(questions: &'a [OpenQuestion], named: Option<&str>) -> Result<&'a O
     let found: Vec<&OpenQuestion> = questions.iter().filter(fits).collect();
     match found[..] {
         [one] => Ok(one),
-        [] if questions.is_empty() => {
-            Err(Fault::not_found("no question waits", "`longshore inbox` lists what needs you").into())
+        [] => {
+            let what = match named {
+                Some(name) if reach::session(client, Some(name)).await.is_ok() => {
+                    "no question waits in this session".to_owned()
+                }
+                Some(name) if !questions.is_empty() => format!("no question `{name}` waits"),
+                Some(_) | None => "no question waits".to_owned(),
+            };
+            Err(Fault::not_found(what, "`longshore inbox` lists what needs you").into())
         }
-        [] => Err(Fault::not_found(
-            format!("no question `{}` waits", named.unwrap_or_default()),
-            "`longshore inbox` lists what needs you",
-        )
-        .into()),
         _ => {
             let ids: Vec<String> = found.iter().map(|open| open.request.question.to_string()).collect();
             let hint = format!("name one by its id: {}", ids.join(", "));
@@ -102,8 +108,7 @@ fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
     let mut answers = Map::new();
     for field in &open.request.fields {
         loop {
-            eprint!("{}", field_prompt(field));
-            std::io::stderr().flush()?;
+            ask_for(field_prompt(field));
             let mut input = String::new();
             if std::io::stdin().read_line(&mut input)? == 0 {
                 return Err(Fault::usage("nothing was answered", "answer it, or `--decline`").into());
@@ -113,7 +118,7 @@ fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
                     answers.extend(answer.map(|answer| (field.id.clone(), answer)));
                     break;
                 }
-                Err(bad) => eprintln!("{bad}"),
+                Err(bad) => note(bad),
             }
         }
     }

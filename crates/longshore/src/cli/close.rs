@@ -9,7 +9,7 @@ use longshore_model::info::SessionInfo;
 use serde_json::{Value, json};
 
 use super::exit::Fault;
-use super::terminal::put_line;
+use super::terminal::{ask_for, put_line, say};
 use super::wish::{called, wish, wish_of};
 use super::{reach, show};
 
@@ -59,7 +59,7 @@ fn is_meant(session: &SessionInfo) -> Result<bool> {
     if !std::io::stdin().is_terminal() {
         return Ok(false);
     }
-    eprint!("Delete {} and all that was said in it, for good? [y/N] ", called(session));
+    ask_for(format_args!("Delete {} and all that was said in it, for good? [y/N] ", called(session)));
     let mut answer = String::new();
     std::io::stdin().read_line(&mut answer)?;
     Ok(matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
@@ -82,10 +82,10 @@ impl Release {
             put_line(&released)?;
             return Ok(ExitCode::SUCCESS);
         }
-        put_line(format_args!("{}: released", called(&session)))?;
+        say(format_args!("{}: released", called(&session)))?;
         match show::hand_back(&mut client, &session).await {
             Some(back) => put_line(format_args!("go on in the agent's own terminal with: {}", back.line))?,
-            None => put_line("this agent has no command that goes on with it; a prompt here does")?,
+            None => say("this agent has no command that goes on with it; a prompt here does")?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -5,14 +5,13 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::approval::Decision;
-use longshore_model::id::SessionId;
-use longshore_model::info::{OpenApproval, SessionInfo};
+use longshore_model::info::OpenApproval;
 use serde_json::{Value, json};
 
 use super::exit::Fault;
-use super::inbox::{self, Waiting};
+use super::inbox;
 use super::reach;
-use super::terminal::{put_line, style};
+use super::terminal::{note, put_line, say, style};
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::{Show, approval_brief, approval_prompt};
@@ -74,8 +73,8 @@ async fn decide(
     let word = if decision.allows() { "allowed" } else { "denied" };
     match what {
         _ if as_json => put_line(&answer)?,
-        Some(what) => put_line(format_args!("{word}: {}", clean(&what)))?,
-        None => put_line(word)?,
+        Some(what) => say(format_args!("{word}: {}", clean(&what)))?,
+        None => say(word)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -83,7 +82,7 @@ async fn decide(
 /// The approval that a person means, by its own id or by its session's, and what it is about. Several waiting ones are
 /// shown, so that the next try can name one.
 async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
-    let Waiting { approvals, .. } = inbox::waiting(client).await?;
+    let approvals = inbox::waiting(client).await?.approvals;
     let is_told_apart = named.is_some_and(|name| name != reach::LATEST);
     let named = reach::named(client, named).await?;
     let id = |open: &OpenApproval| open.request.approval.to_string();
@@ -96,11 +95,11 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
         ([one], _) => {
             if !is_told_apart {
                 // Nobody named it, so that nobody need have read it.
-                eprintln!("{}", approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
+                note(approval_prompt(&one.request, one.reason.as_deref(), &style(Show::Hidden)));
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
-        ([], Some(name)) if is_session(client, &name).await => {
+        ([], Some(name)) if reach::session(client, Some(&name)).await.is_ok() => {
             let hint = "`longshore inbox` lists what needs you";
             Err(Fault::not_found("no approval waits in this session", hint).into())
         }
@@ -116,15 +115,14 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
         _ => {
             for open in &found {
                 let style = style(Show::Hidden);
-                eprintln!("{}\n{}", id(open), approval_prompt(&open.request, open.reason.as_deref(), &style));
+                note(format_args!(
+                    "{}\n{}",
+                    id(open),
+                    approval_prompt(&open.request, open.reason.as_deref(), &style)
+                ));
             }
             let hint = "name one by its id, or by a part of it that no other has";
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }
-}
-
-async fn is_session(client: &mut Client, name: &str) -> bool {
-    let Ok(session) = name.parse::<SessionId>() else { return false };
-    client.call::<SessionInfo>("session", json!({ "session": session })).await.is_ok()
 }

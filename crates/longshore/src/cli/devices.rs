@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::exit::Fault;
 use super::reach;
-use super::terminal::{now, put, put_line, style};
+use super::terminal::{now, put, put_line, say, style};
 use crate::client::Client;
 use crate::render::{Show, devices_table, devices_tsv};
 
@@ -56,9 +56,7 @@ async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
     }
     let Known { devices } = client.call("devices", json!({})).await?;
     match std::io::stdout().is_terminal() {
-        true if devices.is_empty() => {
-            put_line("no device is paired yet; `longshore pair` shows a code for one")?
-        }
+        true if devices.is_empty() => say("no device is paired yet; `longshore pair` shows a code for one")?,
         true => put(devices_table(&devices, now(), &style(Show::Hidden)))?,
         false => put(devices_tsv(&devices))?,
     }
@@ -87,7 +85,7 @@ async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitC
     let revoked: Value = client.call("revoke", json!({ "device": device.id })).await?;
     match as_json {
         true => put_line(&revoked)?,
-        false => put_line(format_args!("{} is shut out", crate::render::clean::clean(&device.label)))?,
+        false => say(format_args!("{} is shut out", crate::render::clean::clean(&device.label)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -19,8 +19,8 @@ use serde_json::{Value, json};
 
 use super::exit::{advice, told};
 use super::reach::{self, Running};
-use super::terminal::{now, put_line};
-use super::verified::{self, AllVerified, is_about_version};
+use super::terminal::{now, put_line, say};
+use super::verified::{self, is_about_version};
 use crate::client::Unreachable;
 use crate::config::{Config, Places};
 use crate::render::Standing;
@@ -86,9 +86,9 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
                 Verdict::Note => ("!", "to be sure"),
                 Verdict::Fault => ("✗", "fix"),
             };
-            put_line(format_args!("{sign} {}", clean(&finding.what)))?;
+            say(format_args!("{sign} {}", clean(&finding.what)))?;
             if let Some(fix) = &finding.fix {
-                put_line(format_args!("    {word}: {fix}"))?;
+                say(format_args!("    {word}: {fix}"))?;
             }
         }
     }
@@ -217,12 +217,7 @@ async fn hub(places: &Places) -> Vec<Finding> {
     match client.call::<Known>("agents", json!({ "models": "known" })).await {
         Ok(Known { agents }) => {
             let tried = tried_all(&agents, asked).await;
-            // What was verified here says nothing of the agents of another machine.
-            let verified = match reach::named_url() {
-                Some(_) => AllVerified::new(),
-                None => verified::read(places),
-            };
-            findings.extend(judged(&agents, tried, &verified));
+            findings.extend(judged(&agents, tried));
         }
         Err(error) => {
             findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
@@ -232,8 +227,8 @@ async fn hub(places: &Places) -> Vec<Finding> {
 }
 
 /// All agents, with what came of starting each.
-fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>, verified: &AllVerified) -> Vec<Finding> {
-    let standings = verified::standings(agents, verified, now());
+fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>) -> Vec<Finding> {
+    let standings = verified::standings(agents, now());
     let each = agents.iter().zip(tried);
     each.map(|(info, sick)| sick.unwrap_or_else(|| agent(info, standings.get(&*info.name)))).collect()
 }
@@ -313,6 +308,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
         agents: specs,
         settings,
         past: WatchPast { every: None, ..WatchPast::default() },
+        known: verified::known(places.clone()),
         ..AnchorConfig::default()
     };
     let hub = Hub::new(Arc::new(MemoryLog::default()));
@@ -332,7 +328,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
                 async move { Ok(hub.models(&name).await.map(|_| ())?) }
             };
             let tried = tried_all(&agents, asked).await;
-            judged(&agents, tried, &verified::read(places))
+            judged(&agents, tried)
         }
         Err(error) => vec![fault(format!("agents: {error}"), "longshore up says more")],
     };

@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
 use super::reach::{self, Running};
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 use crate::config::Places;
 
 /// How long a hub may take to stop its agents and close its log.
@@ -30,7 +30,7 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
         if is_done && !reach::is_up(&places) {
             match as_json {
                 true => put_line(json!({ "stopped": running.url }))?,
-                false => put_line("the hub has stopped; its sessions sleep")?,
+                false => say("the hub has stopped; its sessions sleep")?,
             }
             return Ok(ExitCode::SUCCESS);
         }

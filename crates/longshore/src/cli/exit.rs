@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use serde_json::json;
 
 use super::reach;
-use super::terminal::Plain;
+use super::terminal::{Plain, note};
 use crate::client::{NotOurHub, Refused, Unreachable};
 use crate::render::clean::clean;
 
@@ -63,10 +63,10 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
         eprintln!("{}", Plain(told));
     } else {
         // It may quote what somebody else wrote: an argument, a title, a file.
-        eprintln!("error: {}", clean(&message));
+        note(format_args!("error: {}", clean(&message)));
         // Some errors say what to do themselves.
         if let Some(hint) = hint.filter(|hint| !message.contains(hint.as_str())) {
-            eprintln!("hint: {}", clean(&hint));
+            note(format_args!("hint: {}", clean(&hint)));
         }
     }
     ExitCode::from(code)
@@ -93,6 +93,7 @@ pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
             | "unknown_agent"
             | "agent_not_installed"
             | "unknown_device" => 3,
+            "unknown_effort" => 2,
             "no_token" | "wrong_token" | "revoked_token" | "not_allowed" | "foreign_host"
             | "foreign_origin" | "too_many_attempts" => 4,
             "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn"

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 use crate::render::clean::clean;
 
 /// How many events are handed over at once.
@@ -70,8 +70,8 @@ impl Import {
         }
         match as_json {
             true => put_line(&taken)?,
-            false => put_line(format_args!(
-                "{count} events taken in, to go on in mode ask; look at them with: longshore show {}",
+            false => say(format_args!(
+                "{count} events taken in, to go on in mode ask; look at them with `longshore show {}`",
                 clean(session)
             ))?,
         }
@@ -98,9 +98,9 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
         0 => String::new(),
         some => format!("; {some} are still being read"),
     };
-    put_line(format_args!("past conversations: {found} found, {new} of them new{reading}"))?;
+    say(format_args!("past conversations: {found} found, {new} of them new{reading}"))?;
     if found > 0 {
-        put_line("list them with: longshore ls")?;
+        say("list them with `longshore ls`")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -5,29 +5,18 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
-use crate::render::{Show, inbox_table, inbox_tsv};
+use crate::render::{Show, Waiting, inbox_table, inbox_tsv};
 
-/// List what needs you: approvals, questions, and what a restart interrupted.
+/// List what needs you: approvals, questions, what a restart interrupted, and prompts that are held.
 #[derive(Debug, Args)]
 pub(super) struct Inbox {}
 
-/// What waits for a person.
-#[derive(Deserialize)]
-pub(super) struct Waiting {
-    pub(super) approvals: Vec<OpenApproval>,
-    pub(super) questions: Vec<OpenQuestion>,
-    #[serde(default)]
-    pub(super) interrupted: Vec<SessionInfo>,
-}
-
-/// Asks for all of it.
+/// Asks for all that waits for a person.
 pub(super) async fn waiting(client: &mut Client) -> Result<Waiting> {
     client.call("approvals", json!({})).await
 }
@@ -40,10 +29,10 @@ impl Inbox {
             put_line(&all)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let Waiting { approvals, questions, interrupted } = waiting(&mut client).await?;
+        let waiting = waiting(&mut client).await?;
         match std::io::stdout().is_terminal() {
-            true => put(inbox_table(&approvals, &questions, &interrupted, now(), &style(Show::Hidden)))?,
-            false => put(inbox_tsv(&approvals, &questions, &interrupted))?,
+            true => put(inbox_table(&waiting, now(), &style(Show::Hidden)))?,
+            false => put(inbox_tsv(&waiting))?,
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -7,7 +7,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 
 /// Stop the running turn.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ impl Interrupt {
         let answer: Value = client.call("interrupt", json!({ "session": session.session_id })).await?;
         match as_json {
             true => put_line(&answer)?,
-            false => put_line("the turn is being stopped")?,
+            false => say("the turn is being stopped")?,
         }
         Ok(ExitCode::SUCCESS)
     }

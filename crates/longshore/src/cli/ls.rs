@@ -32,19 +32,17 @@ pub(super) struct Ls {
     limit: usize,
 }
 
-/// Where a session stands: the words of the list, and those of the API.
+/// Where a session stands: the words of the list, and those of the API as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Standing {
-    #[value(alias = "waiting")]
+    #[value(alias = "needs you", alias = "waiting")]
     NeedsYou,
     Starting,
     Working,
     Idle,
-    #[value(alias = "sleeping")]
-    Asleep,
+    Sleeping,
     #[value(alias = "error")]
     Failed,
-    #[value(alias = "stopped")]
     Interrupted,
     #[value(alias = "completed", alias = "closed")]
     Ended,
@@ -61,7 +59,7 @@ impl Standing {
             Standing::Working => ("active", Some("working")),
             Standing::Active => ("active", None),
             Standing::Idle => ("idle", Some("idle")),
-            Standing::Asleep => ("idle", Some("asleep")),
+            Standing::Sleeping => ("idle", Some("sleeping")),
             Standing::Failed => ("error", None),
             Standing::Interrupted => ("interrupted", None),
             Standing::Ended => ("completed", None),

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::link::Made;
 use super::reach;
-use super::terminal::{now, put_line, style};
+use super::terminal::{now, put_line, say, style};
 use crate::render::Show;
 
 /// Show a code with which a phone or another browser becomes a device.
@@ -37,24 +37,22 @@ impl Pair {
             put_line(serde_json::to_string(&made)?)?;
             return Ok(ExitCode::SUCCESS);
         }
-        if let Some(drawn) = drawn(&made.pair_url, style(Show::Hidden).color) {
+        let for_phones = !is_of_this_machine(&made.pair_url);
+        if let Some(drawn) = drawn(&made.pair_url, style(Show::Hidden).color).filter(|_| for_phones) {
             put_line(drawn)?;
         }
         let minutes = made.expires_at.millis_since(now()).div_ceil(60_000);
-        put_line(format_args!("open  {}", made.pair_url))?;
+        say(format_args!("open  {}", made.pair_url))?;
         for also in made.addresses.iter().filter(|also| !made.pair_url.starts_with(&format!("{also}/"))) {
-            put_line(format_args!("or    {also}/pair, and type the code"))?;
+            say(format_args!("or    {also}/pair, and type the code"))?;
         }
         let (first, second) = made.code.split_at(made.code.len() / 2);
-        put_line(format_args!(
+        say(format_args!(
             "code  {first}-{second}, for one device of mode {}, for {minutes} minutes",
             made.mode
         ))?;
-        if is_of_this_machine(&made.pair_url) {
-            put_line(
-                "note  no phone reaches this address: start the hub with `--bind 0.0.0.0:8790 --tls`, or see \
-                 docs/security.md for Tailscale and proxies",
-            )?;
+        if !for_phones {
+            say(unreached(&made.pair_url))?;
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -74,6 +72,16 @@ pub(super) fn drawn(url: &str, color: bool) -> Option<String> {
     Some(lines.join("\n"))
 }
 
+/// What is said of an address that no phone reaches: how the hub is started at one that they do, with the port that it has.
+fn unreached(url: &str) -> String {
+    let authority = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let port = authority.rsplit_once(':').map_or("8790", |(_, port)| port);
+    format!(
+        "note  no phone reaches this address: start the hub with `longshore up --bind 0.0.0.0:{port} --tls`, or see \
+         docs/security.md for Tailscale and proxies"
+    )
+}
+
 fn is_of_this_machine(url: &str) -> bool {
     ["://127.0.0.1", "://localhost", "://[::1]"].iter().any(|here| url.contains(here))
 }
@@ -81,6 +89,12 @@ fn is_of_this_machine(url: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hub_for_phones_is_started_at_the_port_that_it_has() {
+        assert!(unreached("http://127.0.0.1:9461/pair#K7QM").contains("--bind 0.0.0.0:9461 --tls"));
+        assert!(unreached("https://[::1]:80/pair#K7QM").contains("--bind 0.0.0.0:80 --tls"));
+    }
 
     #[test]
     fn a_picture_is_as_wide_in_every_line_and_has_colours_only_when_wanted() {

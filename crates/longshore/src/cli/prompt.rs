@@ -12,7 +12,7 @@ use serde_json::json;
 use super::live::{Live, Until};
 use super::reach;
 use super::said::said;
-use super::terminal::put_line;
+use super::terminal::{note, put_line, say};
 use crate::client::Client;
 use crate::render::clean::clean;
 
@@ -65,14 +65,14 @@ impl Prompt {
                 true => put_line(json!({
                     "session": session, "turn": turn, "seq": seq, "queued": queued.is_some(),
                 }))?,
-                false => put_line(format_args!(
-                    "{taken}; follow it with: longshore attach {session} --after {before}"
+                false => say(format_args!(
+                    "{taken}; follow it with `longshore attach {session} --after {before}`"
                 ))?,
             }
             return Ok(ExitCode::SUCCESS);
         }
         if let Some(queued) = queued.filter(|_| !as_json) {
-            eprintln!("{queued}");
+            note(queued);
         }
         Live::new(client, info, Until::Turn(turn), as_json).begun_by(prompt).watch(before).await
     }

@@ -11,9 +11,10 @@ use serde_json::json;
 use super::exit::Fault;
 use super::reach;
 use super::said::said;
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 use super::wish::wish;
 use crate::render::clean::clean;
+use crate::render::human::short_id;
 
 /// List the prompts of a session that are queued, or change them.
 #[derive(Debug, Args)]
@@ -137,18 +138,18 @@ fn list(session: &SessionInfo, as_json: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if session.queue.is_empty() {
-        put_line("nothing is queued")?;
+        say("nothing is queued")?;
     }
     for (at, queued) in session.queue.iter().enumerate() {
         let text = clean(&queued.text).into_owned();
         let (first, more) =
             text.trim().split_once('\n').map_or((text.trim(), false), |(first, _)| (first, true));
-        put_line(format_args!("{}  {first}{}", at + 1, if more { " …" } else { "" }))?;
+        say(format_args!("{}  {first}{}", at + 1, if more { " …" } else { "" }))?;
     }
     if session.queue_held && !session.queue.is_empty() {
-        put_line(format_args!(
-            "held since the turn was stopped: longshore queue send {0} --all (or: longshore queue discard {0})",
-            session.session_id
+        say(format_args!(
+            "held since the turn was stopped; `longshore queue send {0} --all` sends it, `longshore queue discard {0}` drops it",
+            short_id(session.session_id)
         ))?;
     }
     Ok(ExitCode::SUCCESS)

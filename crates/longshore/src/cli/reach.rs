@@ -21,6 +21,7 @@ use tokio::time::Instant;
 
 use super::exit::{self, Fault};
 use super::link;
+use super::terminal::note;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
 use crate::owner_token;
@@ -120,7 +121,7 @@ pub(super) async fn hub() -> Result<Client> {
     match running().await {
         Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => {
             let mut client = start(std::iter::once("up".into())).await?;
-            eprintln!("{}", started(&mut client).await);
+            note(started(&mut client).await);
             Ok(client)
         }
         reached => reached,

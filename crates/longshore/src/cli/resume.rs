@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 use super::wish::wish_of;
 use crate::render::human::{plural, short_id};
 
@@ -41,8 +41,8 @@ impl Resume {
         let Resumed { resumed } = serde_json::from_value(answer)?;
         let ids: Vec<String> = resumed.iter().copied().map(short_id).collect();
         match resumed.len() {
-            0 => put_line("no session was interrupted by a restart")?,
-            many => put_line(format_args!("{} resumed: {}", plural(many, "session"), ids.join(", ")))?,
+            0 => say("no session was interrupted by a restart")?,
+            many => say(format_args!("{} resumed: {}", plural(many, "session"), ids.join(", ")))?,
         }
         Ok(ExitCode::SUCCESS)
     }

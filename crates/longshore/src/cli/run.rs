@@ -15,7 +15,7 @@ use super::exit::Fault;
 use super::live::{Live, Until};
 use super::reach;
 use super::said::said;
-use super::set;
+use super::terminal::note;
 
 /// Open a session, say something, and watch the turn.
 #[derive(Debug, Args)]
@@ -55,14 +55,14 @@ impl Run {
         let mut client = reach::hub().await?;
         let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
         if let Some(effort) = self.effort {
-            let models = set::models(&mut client, &self.agent).await.unwrap_or_default();
-            set::check_effort(&models, self.model.as_deref(), &effort)?;
             open["effort"] = effort.into();
         }
         let session: SessionInfo = client.call("open", open).await?;
         if self.mode.is_none() && session.mode != Mode::default() {
             let (agent, mode) = (&session.provider, session.mode);
-            eprintln!("{agent} cannot ask, so it works in the mode {mode}; `--mode` names another one");
+            note(format_args!(
+                "{agent} cannot ask, so it works in the mode {mode}; `--mode` names another one"
+            ));
         }
         let said: Value = json!({ "session": session.session_id, "content": text });
         let Prompted { prompt, turn } = client.call("prompt", said).await?;

@@ -5,13 +5,14 @@ use std::io::IsTerminal;
 use anyhow::{Context, Result};
 
 use super::exit::Fault;
+use super::terminal::note;
 
 /// The words of an argument; without one, or with `-`, those of stdin. `example` says how it could look.
 pub(super) fn said(argument: Option<&str>, example: &str) -> Result<String> {
     let text = match argument {
         Some("-") | None => {
             if std::io::stdin().is_terminal() {
-                eprintln!("what shall it do? (Ctrl-D ends the prompt)");
+                note("what shall it do? (Ctrl-D ends the prompt)");
             }
             let text = std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?;
             text.trim_end_matches('\n').to_owned()

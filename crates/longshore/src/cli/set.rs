@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::exit::Fault;
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{note, put_line};
 use super::wish::wish;
 use crate::client::Client;
 use crate::render::clean::clean;
@@ -54,16 +54,15 @@ pub(super) struct SetEffort {
 impl SetEffort {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let (mut client, session) = found("effort", &self.session).await?;
-        let models = models(&mut client, &session.provider).await.unwrap_or_default();
         let Some(effort) = self.effort else {
-            let efforts = efforts(&models, session.model.as_deref());
+            let models = models(&mut client, &session.provider).await.unwrap_or_default();
+            let efforts = ModelInfo::efforts_of(&models, session.model.as_deref());
             let mut now = session.effort.as_deref().unwrap_or("default").to_owned();
             if !efforts.is_empty() {
                 now = format!("{now}\n  {}", efforts.join("\n  "));
             }
             return told(&json!({ "effort": session.effort, "efforts": efforts }), &now, as_json);
         };
-        check_effort(&models, session.model.as_deref(), &effort)?;
         let words = format!("effort {effort}");
         wish(&mut client, &session, "update", json!({ "effort": effort }), &words, as_json).await
     }
@@ -78,7 +77,7 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
             // Agents take names that they do not list: those of another service, or longer ones.
             let (agent, model) = (clean(&session.provider), clean(&model));
             let list = format!("`longshore model {}` lists those that it has", short_id(session.session_id));
-            eprintln!("note: {agent} does not list `{model}` and may refuse it; {list}");
+            note(format_args!("note: {agent} does not list `{model}` and may refuse it; {list}"));
         }
         let words = format!("model {model}");
         return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
@@ -103,29 +102,6 @@ pub(super) async fn models(client: &mut Client, agent: &str) -> Result<Vec<Model
     }
     let Known { models } = client.call("models", json!({ "agent": agent })).await?;
     Ok(models)
-}
-
-/// How hard a model can be told to think. Of one that is not listed it is only known which words its agent has at all.
-pub(super) fn efforts(models: &[ModelInfo], model: Option<&str>) -> Vec<String> {
-    let used = models.iter().find(|known| model.map_or(known.default, |id| known.id == id));
-    let mut efforts: Vec<String> = Vec::new();
-    for effort in used.map_or(models, std::slice::from_ref).iter().flat_map(|model| &model.efforts) {
-        if !efforts.contains(effort) {
-            efforts.push(effort.clone());
-        }
-    }
-    efforts
-}
-
-/// Refuses an effort that is known to be none. With it, every turn would fail.
-pub(super) fn check_effort(models: &[ModelInfo], model: Option<&str>, effort: &str) -> Result<()> {
-    let efforts = efforts(models, model);
-    if efforts.is_empty() || efforts.iter().any(|known| known == effort) {
-        return Ok(());
-    }
-    let there_are = format!("there are {}", efforts.join(", "));
-    let model = model.unwrap_or("this model");
-    Err(Fault::usage(format!("`{effort}` is no effort of {model}; {there_are}"), there_are).into())
 }
 
 /// Whether a word can be (a part of) the id of a session, or `-`.

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use super::hand::Typed;
 use super::line::InputLine;
 use crate::demo::Cast;
-use crate::render::{Show, Style, wanted};
+use crate::render::{Show, Style, fitted, wanted};
 
 /// The style that fits stdout.
 pub(super) fn style(reasoning: Show) -> Style {
@@ -20,7 +20,11 @@ pub(super) fn style(reasoning: Show) -> Style {
 }
 
 fn width() -> usize {
-    let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    width_of(std::io::stdout())
+}
+
+fn width_of(terminal: impl std::os::fd::AsFd) -> usize {
+    let size = rustix::termios::tcgetwinsize(terminal).ok().map(|size| usize::from(size.ws_col));
     let set = || std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
     size.filter(|width| *width > 0).or_else(set).unwrap_or(80).clamp(20, 120)
 }
@@ -80,6 +84,28 @@ fn ours(text: &str) -> usize {
 /// The same, with the end of a line.
 pub(super) fn put_line(text: impl std::fmt::Display) -> std::io::Result<()> {
     put(format_args!("{text}\n"))
+}
+
+/// Says something to whoever reads stdout: in lines that fit, where that is a person.
+pub(super) fn say(text: impl std::fmt::Display) -> std::io::Result<()> {
+    put_line(for_stdout(&text.to_string()))
+}
+
+/// The lines in which something is said there.
+pub(super) fn for_stdout(text: &str) -> String {
+    if std::io::stdout().is_terminal() { fitted(text, width()) } else { text.to_owned() }
+}
+
+/// The same at stderr, where nobody may listen.
+pub(super) fn note(text: impl std::fmt::Display) {
+    ask_for(format_args!("{text}\n"));
+}
+
+/// The same without the end of a line: the answer is typed there.
+pub(super) fn ask_for(text: impl std::fmt::Display) {
+    let (mut err, text) = (std::io::stderr(), text.to_string());
+    let text = if err.is_terminal() { fitted(&text, width_of(&err)) } else { text };
+    let _ = write!(err, "{}", Plain(text)).and_then(|()| err.flush());
 }
 
 /// Where what is shown goes: to stdout, into a recording, or both.

@@ -6,35 +6,18 @@ use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result};
 use longshore_drivers::discover::{KnownOf, NEWER_THAN};
-use longshore_model::capability::AgentInfo;
+use longshore_model::capability::{AgentInfo, Verified};
 use longshore_model::time::Timestamp;
-use serde::{Deserialize, Serialize};
 
 use crate::config::Places;
 use crate::render::{Standing, human};
 use crate::scenario::Recorded;
 
-/// What came of the last time that all scenarios were played with an agent.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Verified {
-    /// The version that was installed then.
-    pub(super) version: Option<String>,
-    /// When.
-    pub(super) at: Timestamp,
-    /// How many scenarios were played.
-    pub(super) played: usize,
-    /// How many of them were compared with a recording.
-    pub(super) compared: usize,
-    /// The scenarios in which it did otherwise.
-    pub(super) differs: Vec<String>,
-}
-
 /// By the name of the agent.
-pub(super) type AllVerified = BTreeMap<String, Verified>;
+type AllVerified = BTreeMap<String, Verified>;
 
 /// What is remembered. A file that cannot be read says nothing.
-pub(super) fn read(places: &Places) -> AllVerified {
+fn read(places: &Places) -> AllVerified {
     let text = std::fs::read_to_string(places.verified()).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
@@ -53,21 +36,15 @@ pub(super) fn remember(places: &Places, agent: &str, verified: Verified) -> Resu
 
 /// What is to be told of each agent that is here, by its name. Of one that is of the very version that was recorded, and
 /// that nobody has verified, there is nothing to tell.
-pub(super) fn standings(
-    agents: &[AgentInfo],
-    all: &AllVerified,
-    now: Timestamp,
-) -> BTreeMap<String, Standing> {
+pub(super) fn standings(agents: &[AgentInfo], now: Timestamp) -> BTreeMap<String, Standing> {
     let here = agents.iter().filter(|agent| agent.path.is_some());
-    let told =
-        here.filter_map(|agent| Some((agent.name.to_string(), standing(agent, all.get(&*agent.name), now)?)));
-    told.collect()
+    here.filter_map(|agent| Some((agent.name.to_string(), standing(agent, now)?))).collect()
 }
 
-fn standing(agent: &AgentInfo, verified: Option<&Verified>, now: Timestamp) -> Option<Standing> {
+fn standing(agent: &AgentInfo, now: Timestamp) -> Option<Standing> {
     let version = agent.version.as_deref().unwrap_or("an unknown version");
     let again = format!("run `longshore verify {}`", agent.name);
-    let Some(verified) = verified else {
+    let Some(verified) = &agent.verified else {
         let is_same = |recorded: Recorded| recorded.version.is_none_or(|then| Some(then) == agent.version);
         let recorded = Recorded::of(&agent.name).is_some_and(is_same);
         return (!recorded)
@@ -91,15 +68,16 @@ fn standing(agent: &AgentInfo, verified: Option<&Verified>, now: Timestamp) -> O
     Some(Standing { good, text: format!("verified with {version}, {when}: {found}") })
 }
 
-/// Keeps a hub from warning everybody of a version that was verified and does all that is expected of it.
+/// Has a hub tell what was verified, and keeps it from warning everybody of a version that does all that is expected of it.
 pub(super) fn known(places: Places) -> KnownOf {
-    KnownOf::by(move |agents| hush(agents, &read(&places)))
+    KnownOf::by(move |agents| tell(agents, read(&places)))
 }
 
-fn hush(agents: &mut [AgentInfo], all: &AllVerified) {
+fn tell(agents: &mut [AgentInfo], mut all: AllVerified) {
     for agent in agents {
+        agent.verified = all.remove(&*agent.name);
         let sound = |found: &Verified| found.version == agent.version && found.differs.is_empty();
-        if all.get(&*agent.name).is_some_and(sound) {
+        if agent.verified.as_ref().is_some_and(sound) {
             agent.remark = agent.remark.take().filter(|remark| !is_about_version(remark));
         }
     }
@@ -139,7 +117,8 @@ mod tests {
     fn what_was_verified_is_told_with_its_version_and_its_day() {
         let now = Timestamp::from_micros(3 * 24 * 3_600 * 1_000_000);
         let told = |version: &str, verified: Option<Verified>| {
-            standing(&claude(version), verified.as_ref(), now).map(|standing| (standing.good, standing.text))
+            let agent = AgentInfo { verified, ..claude(version) };
+            standing(&agent, now).map(|standing| (standing.good, standing.text))
         };
         let says = |good: bool, text: &str| Some((good, text.to_owned()));
         assert_eq!(
@@ -174,7 +153,8 @@ mod tests {
         let newer = format!("2.1.325{NEWER_THAN}2.1.197");
         let remark = |version: &str, remark: &str, found: Verified| {
             let mut agents = [AgentInfo { remark: Some(remark.to_owned()), ..claude(version) }];
-            hush(&mut agents, &[("claude".to_owned(), found)].into());
+            tell(&mut agents, [("claude".to_owned(), found.clone())].into());
+            assert_eq!(agents[0].verified.as_ref(), Some(&found), "whatever was found is told");
             agents[0].remark.take()
         };
         assert_eq!(remark("2.1.325", &newer, verified(&[], 18)), None);

@@ -10,13 +10,14 @@ use futures_util::{StreamExt, stream};
 use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
 use longshore_drivers::offline::Place;
 use longshore_drivers::table;
+use longshore_model::capability::Verified;
 use serde::Serialize;
 use serde_json::json;
 
 use super::exit::{Fault, INTERRUPTED};
-use super::terminal::{now, put_line};
+use super::terminal::{now, put_line, say};
 use super::up::asked_to_stop;
-use super::verified::{self, Verified};
+use super::verified;
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
 use crate::scenario::{Found, Recorded, Scenario, Shape, WhyNot, differences, scenario, scenarios};
@@ -87,10 +88,10 @@ impl Verify {
             let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
             while let Some(row) = played.next().await {
                 if !as_json && rows.is_empty() {
-                    put_line(self.heading(&found, &row, recorded.as_ref()))?;
+                    say(self.heading(&found, &row, recorded.as_ref()))?;
                 }
                 if !as_json && row.not_played.is_none() {
-                    put_line(row.text(wide))?;
+                    say(row.text(wide))?;
                 }
                 rows.push(row);
             }
@@ -120,7 +121,7 @@ impl Verify {
                 "ok": result.is_good(), "seconds": (seconds * 10.0).round() / 10.0, "scenarios": rows,
             }))?;
         } else {
-            put_line(not_played(&found, &rows) + &result.summary(&found, seconds))?;
+            say(not_played(&found, &rows) + &result.summary(&found, seconds))?;
         }
         Ok(if result.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 
 use super::exit::{INTERRUPTED, NEEDS_YOU, TIME_IS_UP};
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{note, put_line, say};
 use super::wish::called;
 use crate::client::{Client, News};
+use crate::render::state_word;
 
 /// Wait until a session is at rest or needs you.
 #[derive(Debug, Args)]
@@ -43,13 +44,13 @@ impl Wait {
             }
         };
         let Some(session) = outcome else {
-            eprintln!("the time is up, and it still works");
+            note("the time is up, and it still works");
             return Ok(ExitCode::from(TIME_IS_UP));
         };
-        let (code, word) = verdict(&session);
+        let code = verdict(&session);
         match as_json {
             true => put_line(serde_json::to_string(&session)?)?,
-            false => put_line(format_args!("{}: {word}", called(&session)))?,
+            false => say(format_args!("{}: {}", called(&session), state_word(&session)))?,
         }
         Ok(code)
     }
@@ -94,12 +95,11 @@ fn is_at_rest(session: &SessionInfo, only_idle: bool) -> bool {
     }
 }
 
-fn verdict(session: &SessionInfo) -> (ExitCode, &'static str) {
+fn verdict(session: &SessionInfo) -> ExitCode {
     match (session.activity, session.status) {
-        (Activity::Waiting, _) => (ExitCode::from(NEEDS_YOU), "needs you"),
-        (_, Status::Error) => (ExitCode::FAILURE, "failed"),
-        (_, Status::Interrupted) => (ExitCode::from(INTERRUPTED), "interrupted"),
-        (_, Status::Completed) => (ExitCode::SUCCESS, "ended"),
-        (_, Status::Active | Status::Idle) => (ExitCode::SUCCESS, "idle"),
+        (Activity::Waiting, _) => ExitCode::from(NEEDS_YOU),
+        (_, Status::Error) => ExitCode::FAILURE,
+        (_, Status::Interrupted) => ExitCode::from(INTERRUPTED),
+        (_, Status::Completed | Status::Active | Status::Idle) => ExitCode::SUCCESS,
     }
 }

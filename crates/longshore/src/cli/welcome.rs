@@ -2,7 +2,7 @@
 
 use super::pair;
 use super::reach::Running;
-use super::terminal::style;
+use super::terminal::{for_stdout, style};
 use crate::render::Show;
 
 /// Links that let somebody in: for a person who sits at the terminal, and for no file.
@@ -18,11 +18,12 @@ pub(super) struct Links {
 pub(super) fn welcome(running: &Running, links: &Links, stop: &str) -> String {
     let mut told = String::new();
     if let Some(link) = &links.browser {
-        told += &format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n");
+        told +=
+            &for_stdout(&format!("  open it   {link}   (once, within 5 minutes; later: longshore open)\n"));
     }
     if let [public, also @ ..] = &running.others[..] {
         let scan = if links.phone.is_some() { "scan this, or later " } else { "" };
-        told += &format!("  others    {public}   (a phone: {scan}longshore pair)\n");
+        told += &for_stdout(&format!("  others    {public}   (a phone: {scan}longshore pair)\n"));
         for also in also {
             told += &format!("            {also}\n");
         }
@@ -32,7 +33,7 @@ pub(super) fn welcome(running: &Running, links: &Links, stop: &str) -> String {
         }
     }
     if let Some(authority) = &running.authority {
-        told += &format!("  trust     {}/ca.pem, SHA-256 {authority}\n", running.url);
+        told += &for_stdout(&format!("  trust     {}/ca.pem, SHA-256 {authority}\n", running.url));
     }
     told += "  try it    longshore run codex \"what is in this folder?\"\n";
     told + "  stop it   " + stop

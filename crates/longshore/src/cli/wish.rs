@@ -7,7 +7,7 @@ use longshore_model::info::SessionInfo;
 use serde_json::{Value, json};
 
 use super::reach;
-use super::terminal::put_line;
+use super::terminal::{put_line, say};
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::human::short_id;
@@ -25,7 +25,7 @@ pub(super) async fn wish(
     let answer: Value = client.call(method, params).await?;
     match as_json {
         true => put_line(&answer)?,
-        false => put_line(format_args!("{}: {told}", called(session)))?,
+        false => say(format_args!("{}: {told}", called(session)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -34,8 +34,11 @@ pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, Standing>, st
     let row = |agent: &&AgentInfo| {
         let plain = |text: Option<&str>| Line::of(&clean(text.unwrap_or_default()), ink::PLAIN);
         let modes: Vec<String> = agent.capabilities.modes.iter().map(ToString::to_string).collect();
+        // Nobody logged in, nothing done.
+        let (sign, ink) =
+            if agent.logged_in == Some(false) { ("!", ink::HINT) } else { (signs.done, ink::GOOD) };
         vec![
-            Line::of(signs.done, ink::GOOD).with(" ", ink::PLAIN).with(&clean(&agent.name), ink::BOLD),
+            Line::of(sign, ink).with(" ", ink::PLAIN).with(&clean(&agent.name), ink::BOLD),
             plain(agent.version.as_deref()),
             plain(Some(&modes.join(" "))),
             Line::of(&clean(agent.path.as_deref().unwrap_or_default()), ink::DIM),

@@ -108,6 +108,11 @@ impl Cutter {
         self.flush(out);
     }
 
+    /// Whether a fenced block is open, which is handed out line by line.
+    pub(super) fn is_in_fence(&self) -> bool {
+        matches!(self.place, Place::Fence(_))
+    }
+
     /// The paragraph that is being written, with the line of it that has not ended: whether an empty line stands before it,
     /// and its source so far. None when it may turn out to be something else.
     pub(super) fn paragraph(&self, unfinished: &str) -> Option<(bool, String)> {

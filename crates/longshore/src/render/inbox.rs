@@ -2,14 +2,16 @@
 
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::time::Timestamp;
+use serde::Deserialize;
 
-use super::ask;
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::human::age;
 use super::line::Line;
 use super::rows::remark;
+use super::sessions::held;
 use super::style::{Style, ink};
+use super::{ask, fold};
 
 const COLUMNS: [Column; 5] = [
     Column::left("ID", 0, 8),
@@ -18,6 +20,19 @@ const COLUMNS: [Column; 5] = [
     Column::left("WHAT", 0, 20),
     Column::right("AGE", 2, 3),
 ];
+
+/// All that waits for a person, as the hub tells it.
+#[derive(Debug, Default, Deserialize)]
+pub struct Waiting {
+    /// For a yes or a no.
+    pub approvals: Vec<OpenApproval>,
+    /// For data.
+    pub questions: Vec<OpenQuestion>,
+    /// Sessions of which a restart of the hub cut a turn.
+    pub interrupted: Vec<SessionInfo>,
+    /// Other ones, in which prompts are held.
+    pub held: Vec<SessionInfo>,
+}
 
 /// One thing that needs somebody.
 struct Need {
@@ -28,7 +43,7 @@ struct Need {
     since: Timestamp,
 }
 
-fn needs(approvals: &[OpenApproval], questions: &[OpenQuestion], interrupted: &[SessionInfo]) -> Vec<Need> {
+fn needs(waiting: &Waiting) -> Vec<Need> {
     let approval = |open: &OpenApproval| Need {
         id: open.request.approval.to_string(),
         session: open.session.to_string(),
@@ -54,22 +69,32 @@ fn needs(approvals: &[OpenApproval], questions: &[OpenQuestion], interrupted: &[
         what: format!("interrupted by a restart: {}", session.title),
         since: session.updated_at,
     };
-    let mut needs: Vec<Need> = approvals.iter().map(approval).collect();
-    needs.extend(questions.iter().map(question));
+    let send = |session: &SessionInfo| Need {
+        id: session.session_id.to_string(),
+        session: session.session_id.to_string(),
+        kind: "send",
+        what: {
+            let texts: Vec<String> = session
+                .queue
+                .iter()
+                .filter(|queued| queued.held)
+                .map(|queued| fold::brief(&queued.text))
+                .collect();
+            format!("{} held: {}", held(session), texts.join("; "))
+        },
+        since: session.updated_at,
+    };
+    let mut needs: Vec<Need> = waiting.approvals.iter().map(approval).collect();
+    needs.extend(waiting.questions.iter().map(question));
     needs.sort_by_key(|need| need.since);
-    needs.extend(interrupted.iter().map(resume));
+    needs.extend(waiting.interrupted.iter().map(resume));
+    needs.extend(waiting.held.iter().map(send));
     needs
 }
 
 /// For a person: what it is, and what to do about it.
-pub fn inbox_table(
-    approvals: &[OpenApproval],
-    questions: &[OpenQuestion],
-    interrupted: &[SessionInfo],
-    now: Timestamp,
-    style: &Style,
-) -> String {
-    let needs = needs(approvals, questions, interrupted);
+pub fn inbox_table(waiting: &Waiting, now: Timestamp, style: &Style) -> String {
+    let needs = needs(waiting);
     if needs.is_empty() {
         return remark("you're all caught up", style);
     }
@@ -85,25 +110,24 @@ pub fn inbox_table(
     };
     let mut text = table(&COLUMNS, &needs.iter().map(row).collect::<Vec<_>>(), style);
     let mut how = Vec::new();
-    if !approvals.is_empty() {
+    if !waiting.approvals.is_empty() {
         how.push("longshore approve ID, or deny ID -m WHY");
     }
-    if !questions.is_empty() {
+    if !waiting.questions.is_empty() {
         how.push("longshore answer ID");
     }
-    if !interrupted.is_empty() {
+    if !waiting.interrupted.is_empty() {
         how.push("longshore resume ID, or --all");
+    }
+    if !waiting.held.is_empty() {
+        how.push("longshore queue send ID --all, or queue discard ID");
     }
     text.push_str(&remark(&how.join("; "), style));
     text
 }
 
 /// For programs: kind, id, session, what, since when; a tab between them.
-pub fn inbox_tsv(
-    approvals: &[OpenApproval],
-    questions: &[OpenQuestion],
-    interrupted: &[SessionInfo],
-) -> String {
+pub fn inbox_tsv(waiting: &Waiting) -> String {
     let row = |need: &Need| {
         tsv([
             need.kind.to_owned(),
@@ -113,5 +137,5 @@ pub fn inbox_tsv(
             need.since.to_string(),
         ])
     };
-    needs(approvals, questions, interrupted).iter().map(row).collect()
+    needs(waiting).iter().map(row).collect()
 }

@@ -67,6 +67,11 @@ impl Page {
         item.is_some() && self.last.is_some_and(|last| last.item() == item)
     }
 
+    /// Whether this is what was printed last.
+    pub(super) fn ends_with(&self, block: Block) -> bool {
+        self.last == Some(block)
+    }
+
     /// Whether this was asked right above.
     pub(super) fn just_asked(&self, ask: Ask) -> bool {
         matches!(self.last, Some(Block::Asked(last, _)) if last == ask)

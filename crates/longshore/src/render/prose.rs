@@ -44,6 +44,11 @@ impl Prose {
         lines
     }
 
+    /// Whether a part of a block was handed out, and the rest of it is still to come.
+    pub(super) fn is_amid_a_block(&self) -> bool {
+        !self.rows.is_empty() || self.cutter.is_in_fence()
+    }
+
     /// The last characters of the line that is being written, for a glance.
     pub(super) fn tail(&self, most: usize) -> &str {
         let line = self.unfinished.trim();

@@ -14,8 +14,8 @@ use super::{ask, fold, lifecycle};
 
 const COLUMNS: [Column; 9] = [
     Column::left("ID", 0, 8),
-    Column::left("STATUS", 0, 11),
-    Column::left("AGENT", 2, 6),
+    Column::left("STATUS", 0, 13),
+    Column::left("AGENT", 2, 12),
     Column::left("TITLE", 0, 20),
     Column::left("NEEDS", 1, 10),
     Column::left("PROJECT", 4, 8),
@@ -61,14 +61,13 @@ pub fn sessions_table(sessions: &[SessionInfo], now: Timestamp, style: &Style) -
 
 /// Sessions for programs: whole ids, RFC 3339 times, a tab between fields, no head.
 ///
-/// Fields: id, status, activity, agent, title, project, branch, updated at, cost in dollars, open approvals, open
-/// questions.
+/// Fields: id, status (as `ls --status` takes it), agent, title, project, branch, updated at, cost in dollars, open approvals,
+/// open questions, held prompts.
 pub fn sessions_tsv(sessions: &[SessionInfo]) -> String {
     let row = |session: &SessionInfo| {
         tsv([
             session.session_id.to_string(),
-            status_word(session.status).to_owned(),
-            activity_word(session.activity).to_owned(),
+            state_word(session).replace(' ', "-"),
             session.provider.to_string(),
             session.title.clone(),
             session.project.clone().unwrap_or_default(),
@@ -77,6 +76,7 @@ pub fn sessions_tsv(sessions: &[SessionInfo]) -> String {
             session.cost_usd.map(|cost| format!("{cost:.4}")).unwrap_or_default(),
             session.approvals.len().to_string(),
             session.questions.len().to_string(),
+            held(session).to_string(),
         ])
     };
     sessions.iter().map(row).collect()
@@ -172,7 +172,7 @@ fn state(session: &SessionInfo, style: &Style) -> (&'static str, &'static str, I
             (signs.pending, "idle", ink::GOOD)
         }
         (Activity::Sleeping, Status::Active | Status::Idle | Status::Completed) => {
-            (signs.asleep, "asleep", ink::DIM)
+            (signs.asleep, "sleeping", ink::DIM)
         }
     }
 }
@@ -184,26 +184,13 @@ fn waits(session: &SessionInfo) -> String {
             waits.push(plural(number, noun));
         }
     }
+    if session.queue_held {
+        waits.push(format!("{} held", held(session)));
+    }
     waits.join(", ")
 }
 
-fn status_word(status: Status) -> &'static str {
-    match status {
-        Status::Active => "active",
-        Status::Idle => "idle",
-        Status::Completed => "completed",
-        Status::Error => "error",
-        Status::Interrupted => "interrupted",
-    }
-}
-
-fn activity_word(activity: Activity) -> &'static str {
-    match activity {
-        Activity::Starting => "starting",
-        Activity::Working => "working",
-        Activity::Waiting => "waiting",
-        Activity::Idle => "idle",
-        Activity::Sleeping => "sleeping",
-        Activity::Closed => "closed",
-    }
+/// How many of its prompts are held until a person sends them on.
+pub(super) fn held(session: &SessionInfo) -> usize {
+    session.queue.iter().filter(|queued| queued.held).count()
 }

@@ -44,8 +44,10 @@ pub(super) struct Tool {
 enum Besides {
     /// Not at all.
     No,
-    /// It shows a plan or asks a question; only its failure is news.
+    /// It shows a plan or has asked a question; only its failure is news.
     Itself,
+    /// It asks a question, which will be shown by itself; of one that was asked elsewhere nothing but this is known.
+    Question,
     /// It delegates: the head of the delegation will be its head.
     Delegation,
     /// And that delegation has ended, with the same words.
@@ -53,13 +55,14 @@ enum Besides {
 }
 
 /// Tools whose work is seen in itself.
-const SEEN: [&str; 4] = ["ask_user", "create_todo", "update_plan", "update_todo_status"];
+const SEEN: [&str; 3] = ["create_todo", "update_plan", "update_todo_status"];
 
 impl Tool {
     pub(super) fn new(item: Item, since: Timestamp, call: &ToolCall, text: &str, home: &str) -> Self {
         let cwd = call.cwd.clone().filter(|cwd| cwd != home);
         let (verb, detail) = words(call, text);
         let besides = match call.kind {
+            ToolKind::Think | ToolKind::Other if describe::asks(call) => Besides::Question,
             ToolKind::Delegate => Besides::Delegation,
             ToolKind::Think if SEEN.contains(&call.name.as_str()) => Besides::Itself,
             ToolKind::Execute
@@ -108,10 +111,17 @@ impl Tool {
         self.besides = Besides::Delegated;
     }
 
+    /// The question that it asks is shown.
+    pub(super) fn question_is_shown(&mut self) {
+        if self.besides == Besides::Question {
+            self.besides = Besides::Itself;
+        }
+    }
+
     /// Whether its end is no news.
     pub(super) fn ends_quietly(&self, outcome: &ToolOutcome) -> bool {
         match self.besides {
-            Besides::No | Besides::Delegation => false,
+            Besides::No | Besides::Delegation | Besides::Question => false,
             Besides::Itself => outcome.status == ToolStatus::Completed,
             Besides::Delegated => true,
         }
@@ -280,6 +290,9 @@ fn is_bulk(kind: ToolKind) -> bool {
 
 /// What a call does: a verb, and what it does it to.
 pub(super) fn words(call: &ToolCall, text: &str) -> (String, String) {
+    if describe::asks(call) {
+        return ("Asked".to_owned(), "a question".to_owned());
+    }
     let verb = match call.kind {
         ToolKind::Execute => "Run",
         ToolKind::Read => "Read",

@@ -153,6 +153,39 @@ async fn words_that_steer_a_turn_stand_on_the_screen() {
 }
 
 #[tokio::test]
+async fn what_the_program_says_to_a_terminal_is_no_wider_than_that() {
+    let rig = Rig::with(json!([])).await;
+    let mut talk = rig.open("full").await;
+    talk.call("update", json!({ "title": "a title that is long ".repeat(5) })).await.unwrap();
+    let fits = |shown: &str| {
+        let rows = rows_of(shown);
+        assert!(rows.iter().all(|row| row.chars().count() <= 100), "{rows:#?}");
+    };
+    let mut person = Terminal::with(&rig, &["attach"], &[]);
+    person.until("/help").await;
+    person.press("/help\r").await;
+    person.until("leave; the session goes on").await;
+    person.press("\u{4}").await;
+    let (_, shown) = person.ends().await;
+    assert!(shown.contains("begins a new"), "{shown}");
+    fits(&shown);
+
+    let mut person = Terminal::with(&rig, &["delete", "-"], &[]);
+    person.until("[y/N]").await;
+    person.press("n\r").await;
+    let (code, shown) = person.ends().await;
+    assert_eq!(code, Some(2), "{shown}");
+    fits(&shown);
+
+    let (_, shown) = Terminal::with(&rig, &["pair"], &[]).ends().await;
+    let (_, there) = shown.split_once("open  http://127.0.0.1:").unwrap();
+    let port = there.split('/').next().unwrap();
+    assert!(shown.contains(&format!("--bind 0.0.0.0:{port} --tls")), "{shown}");
+    assert!(!shown.contains(['▀', '▄', '█']), "no phone would get there: {shown}");
+    fits(&shown);
+}
+
+#[tokio::test]
 async fn a_pipe_says_its_lines_and_leaves_when_they_are_answered() {
     let rig = Rig::with(json!([{ "do": [{ "say": "Heard you." }] }])).await;
     let mut talk = rig.open("full").await;

@@ -69,8 +69,11 @@ async fn thinks_as_hard_as_it_is_told(cast: &Cast, heard: fn(&Value) -> Option<&
     let requests = rig.model.requests().requests;
     let efforts: Vec<String> =
         requests.iter().filter_map(|request| heard(&request.body)).map(str::to_owned).collect();
-    assert!(efforts.contains(&"low".to_owned()), "{efforts:?}");
-    assert_eq!(efforts.last().map(String::as_str), Some("high"), "{efforts:?}");
+    // What an agent asks for besides, such as a title, is thought about as it likes, and comes whenever it likes.
+    let told: Vec<&String> =
+        efforts.iter().filter(|effort| ["low", "high"].contains(&effort.as_str())).collect();
+    assert!(told.first().is_some_and(|effort| *effort == "low"), "{efforts:?}");
+    assert!(told.last().is_some_and(|effort| *effort == "high"), "{efforts:?}");
 }
 
 fn in_messages(body: &Value) -> Option<&str> {

@@ -19,6 +19,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::Command;
 
 use super::rig::{Talk, WITHIN};
+use super::terminal::Glass;
 
 const SPEED: &str = "50";
 
@@ -225,9 +226,9 @@ fn the_recording_shows_the_session(cast: &Path, events: &[Event]) {
     expected += &renderer.finish();
     let said_here = |line: &&String| line.starts_with("your answer: ") || line.starts_with("Answer (");
     let shown: Vec<&String> = screen.iter().filter(|line| !said_here(line)).collect();
-    let mut terminal = Terminal::default();
+    let mut terminal = Glass::default();
     terminal.show(&expected.replace('\n', "\r\n"));
-    let expected = terminal.lines();
+    let expected = terminal.rows();
     assert_eq!(shown, expected.iter().collect::<Vec<_>>());
     assert_eq!(screen.iter().filter(said_here).collect::<Vec<_>>().len(), 2, "{screen:?}");
 }
@@ -240,7 +241,7 @@ fn played(cast: &Path) -> Vec<String> {
     assert_eq!(head["version"], 2);
     assert!(head["width"].as_u64() > Some(0) && head["height"].as_u64() > Some(0), "{head}");
     assert!(head["timestamp"].as_u64() > Some(1_700_000_000) && head["env"]["TERM"].is_string(), "{head}");
-    let mut screen = Terminal::default();
+    let mut screen = Glass::default();
     let mut last = 0.0;
     for line in lines {
         let (at, kind, shown): (f64, String, String) = serde_json::from_str(line).unwrap();
@@ -249,73 +250,8 @@ fn played(cast: &Path) -> Vec<String> {
         last = at;
         screen.show(&shown);
     }
-    screen.lines()
+    screen.rows()
 }
-
-/// A terminal without an edge, as far as we use one.
-#[derive(Default)]
-struct Terminal {
-    rows: Vec<Vec<char>>,
-    row: usize,
-    column: usize,
-}
-
-impl Terminal {
-    fn show(&mut self, text: &str) {
-        let mut rest = text.chars();
-        while let Some(next) = rest.next() {
-            if self.rows.len() <= self.row {
-                self.rows.resize(self.row + 1, Vec::new());
-            }
-            match next {
-                '\r' => self.column = 0,
-                '\n' => self.row += 1,
-                '\u{1b}' => {
-                    assert_eq!(rest.next(), Some('['), "only colours and the taking back of lines");
-                    let code: String = rest.by_ref().take_while_inclusive(|c| !c.is_ascii_alphabetic());
-                    match code.chars().last() {
-                        Some('m') => {}
-                        Some('K') => self.rows[self.row].clear(),
-                        other => panic!("nobody knows {other:?} in {code}"),
-                    }
-                }
-                plain => {
-                    let row = &mut self.rows[self.row];
-                    if row.len() <= self.column {
-                        row.resize(self.column + 1, ' ');
-                    }
-                    row[self.column] = plain;
-                    self.column += 1;
-                }
-            }
-        }
-    }
-
-    fn lines(self) -> Vec<String> {
-        let mut lines: Vec<String> =
-            self.rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned()).collect();
-        while lines.last().is_some_and(String::is_empty) {
-            lines.pop();
-        }
-        lines
-    }
-}
-
-/// What `take_while` leaves out: the one that ends it.
-trait Inclusive: Iterator<Item = char> {
-    fn take_while_inclusive(&mut self, goes_on: impl Fn(char) -> bool) -> String {
-        let mut taken = String::new();
-        for next in self {
-            taken.push(next);
-            if !goes_on(next) {
-                break;
-            }
-        }
-        taken
-    }
-}
-
-impl<T: Iterator<Item = char>> Inclusive for T {}
 
 #[tokio::test]
 async fn without_a_terminal_the_demo_answers_itself_and_ends() {

@@ -53,7 +53,11 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     says(&rig, &["queue"], "1  three\n2  one\n3  two\n").await;
     says(&rig, &["interrupt", "-"], "the turn is being stopped").await;
     assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
-    says(&rig, &["queue", "-"], "held since the turn was stopped: longshore queue send ").await;
+    says(&rig, &["queue", "-"], "held since the turn was stopped; `longshore queue send ").await;
+    let inbox = says(&rig, &["inbox"], "3 held: three; one; two").await;
+    assert!(inbox.starts_with("send\t"), "{inbox}");
+    let listed = says(&rig, &["ls", "--status", "interrupted"], "\tinterrupted\tcodex\t").await;
+    assert!(listed.ends_with("\t0\t0\t3\n"), "{listed}");
 
     says(&rig, &["queue", "send", "-"], "sent").await;
     talk.until("the next one was sent", |talk| turns_that_ended(talk) == 2).await;
@@ -125,7 +129,9 @@ async fn a_dash_is_the_latest_session_for_what_waits_in_it_too() {
     assert!(rig.work().join("two").exists() && !rig.work().join("one").exists());
     refuses(&rig, &["deny", "-"], 3, "no approval waits in this session").await;
     refuses(&rig, &["approve", &second.session.to_string()], 3, "no approval waits in this session").await;
-    refuses(&rig, &["answer", "-", "yes"], 3, "no question waits").await;
+    let short = &second.session.to_string()[28..];
+    refuses(&rig, &["approve", short], 3, "no approval waits in this session").await;
+    refuses(&rig, &["answer", short, "yes"], 3, "no question waits in this session").await;
     says(&rig, &["deny"], "denied").await;
     let decided = |event: &Event| matches!(event.body, Body::ApprovalDecided { .. });
     first.until_event("the other one is decided", decided).await;

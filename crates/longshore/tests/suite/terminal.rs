@@ -75,20 +75,29 @@ impl Terminal {
 pub(super) fn rows_of(sent: &str) -> Vec<String> {
     let mut glass = Glass::default();
     glass.show(sent);
-    let rows = glass.rows.iter().map(|row| row.iter().collect::<String>().trim_end().to_owned());
-    rows.filter(|row| !row.is_empty()).collect()
+    glass.rows().into_iter().filter(|row| !row.is_empty()).collect()
 }
 
-/// What a terminal shows of what it is sent, as far as we and the input line use one.
+/// What a terminal without an edge shows of what it is sent, as far as we and the input line use one.
 #[derive(Default)]
-struct Glass {
+pub(super) struct Glass {
     rows: Vec<Vec<char>>,
     row: usize,
     column: usize,
 }
 
 impl Glass {
-    fn show(&mut self, text: &str) {
+    /// The rows that a person sees, down to the last one with something in it.
+    pub(super) fn rows(&self) -> Vec<String> {
+        let text = |row: &Vec<char>| row.iter().collect::<String>().trim_end().to_owned();
+        let mut rows: Vec<String> = self.rows.iter().map(text).collect();
+        while rows.last().is_some_and(String::is_empty) {
+            rows.pop();
+        }
+        rows
+    }
+
+    pub(super) fn show(&mut self, text: &str) {
         let mut rest = text.chars();
         while let Some(next) = rest.next() {
             if self.rows.len() <= self.row {

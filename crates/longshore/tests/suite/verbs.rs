@@ -223,6 +223,9 @@ async fn what_the_api_has_has_a_verb() {
     assert!(rig.work().join("one").exists());
     let forked = longshore(&rig, &["fork", &session]).await;
     assert!(out(&forked).contains("forked into"), "{}", err(&forked));
+    let (code, again) = ended(&longshore(&rig, &["fork"]).await);
+    let origin = format!("`longshore fork {}` makes another one", &session[28..]);
+    assert!(code == Some(5) && again.contains(&origin), "the latest is the fork: {again}");
     for (arguments, words) in [
         (vec!["archive", session.as_str()], "archived"),
         (vec!["archive", session.as_str(), "--undo"], "unarchived"),
@@ -342,7 +345,7 @@ async fn a_session_is_released_and_at_last_deleted_but_never_by_accident() {
     assert_eq!(json_of(&longshore(&rig, &["show", "--json"]).await)["release"], false);
     let told = out(&released);
     assert!(told.contains("released") && told.contains("codex resume"), "{told}{}", err(&released));
-    for (status, listed) in [("idle", 0), ("asleep", 1)] {
+    for (status, listed) in [("idle", 0), ("sleeping", 1)] {
         let rows = json_of(&longshore(&rig, &["ls", "--status", status, "--json"]).await);
         assert_eq!(rows["sessions"].as_array().unwrap().len(), listed, "{status}: the words of the list");
     }
@@ -408,7 +411,8 @@ async fn a_prompt_that_waits_is_taken_back_by_ctrl_c_and_the_turn_of_others_goes
     talk.call("interrupt", json!({})).await.unwrap();
     let held = ended(held).await;
     assert!(
-        held.status.code() == Some(130) && out(&held).contains("queue send"),
+        held.status.code() == Some(130)
+            && out(&held).contains("· your prompt is held: owner stopped the turn; `longshore queue send"),
         "{}{}",
         out(&held),
         err(&held)

@@ -380,7 +380,7 @@ async fn what_was_verified_is_remembered_and_told() {
 }
 
 #[tokio::test]
-async fn a_hub_warns_nobody_of_a_version_that_was_verified() {
+async fn a_hub_tells_what_was_verified_and_warns_nobody_of_that_version() {
     let rig = Rig::with(json!([])).await;
     let mut client = rig.client().await;
     let mut newer = async || {
@@ -395,5 +395,6 @@ async fn a_hub_warns_nobody_of_a_version_that_was_verified() {
     let found = json!({ "version": agent["version"], "at": at, "played": 19, "compared": 19, "differs": [] });
     let file = rig.folder.path().join("longshore/data/verified.json");
     std::fs::write(file, json!({ "claude-next": found }).to_string()).unwrap();
-    assert_eq!(newer().await["remark"], Value::Null);
+    let told = newer().await;
+    assert_eq!((&told["remark"], &told["verified"]), (&Value::Null, &found));
 }

@@ -69,13 +69,13 @@ impl Live {
             }
             let how = match ask {
                 Ask::Approval(request) => {
-                    format!("waiting: longshore approve {0} (or: longshore deny {0})\n", request.approval)
+                    format!("waiting: longshore approve {0} (or: longshore deny {0})", request.approval)
                 }
                 Ask::Question { request, .. } => {
-                    format!("waiting: longshore answer {} asks you for it\n", request.question)
+                    format!("waiting: longshore answer {} asks you for it", request.question)
                 }
             };
-            return Ok(self.screen.print(&how)?);
+            return self.tell(&how);
         }
         let (words, yes) = match ask {
             Ask::Approval(request) if self.screen.has_line() => {
@@ -97,8 +97,8 @@ impl Live {
             None => return Ok(false),
             Some(Ask::Approval(request)) => {
                 let Some((decision, message)) = parse_decision(line, &request.options) else {
-                    let how = format!("answer {}; n and words tell the agent why\n", keys(&request.options));
-                    self.screen.print(&how)?;
+                    let how = format!("answer {}; n and words tell the agent why", keys(&request.options));
+                    self.tell(&how)?;
                     return self.ask_person().map(|()| true);
                 };
                 let params =
@@ -111,7 +111,7 @@ impl Live {
                         Ok(Some(value)) => drop(answers.insert(field.id.clone(), value)),
                         Ok(None) => {}
                         Err(bad) => {
-                            self.screen.print(&format!("{bad}\n"))?;
+                            self.tell(&bad.to_string())?;
                             return self.ask_person().map(|()| true);
                         }
                     }
@@ -132,10 +132,8 @@ impl Live {
         match done {
             Ok(_) => Ok(()),
             Err(error) => match error.downcast_ref::<Refused>() {
-                Some(Refused { hint: Some(hint), .. }) => {
-                    Ok(self.screen.print(&format!("{error}: {hint}\n"))?)
-                }
-                Some(_) => Ok(self.screen.print(&format!("{error}\n"))?),
+                Some(Refused { hint: Some(hint), .. }) => self.tell(&format!("{error}: {hint}")),
+                Some(_) => self.tell(&error.to_string()),
                 None => Err(error),
             },
         }

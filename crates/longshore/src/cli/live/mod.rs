@@ -23,10 +23,11 @@ use super::exit::{Fault, INTERRUPTED};
 use super::hand::{Hand, Typed};
 use super::line::InputLine;
 use super::slash;
-use super::terminal::{Screen, is_interactive, now, put_line, typed_lines};
+use super::terminal::{Screen, is_interactive, note, now, put_line, typed_lines};
 use crate::client::{Client, News};
 use crate::config::Places;
-use crate::render::{Renderer, SPINNER_PACE, remark};
+use crate::render::human::short_id;
+use crate::render::{Renderer, SPINNER_PACE};
 
 /// Until when to watch.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -222,21 +223,19 @@ impl Live {
         }
     }
 
-    /// The calls that run already: their beginning will not be seen, and their end wants a name. They are of the turn that
-    /// runs, which is the one of the newest items.
+    /// The calls that run already, or have ended in this very moment: their beginning will not be seen, and their end wants a
+    /// name. They are of the turn that runs, which is the one of the newest items.
     async fn learn_names(&mut self) -> Result<()> {
         #[derive(serde::Deserialize)]
         struct Page {
             items: Vec<Item>,
             next: Option<Seq>,
         }
-        let (mut before, mut turn) = (None, None);
+        let (mut before, mut turn, after) = (None, None, self.cursor);
         loop {
             let asked = json!({ "session": self.session, "before": before, "limit": 100 });
             let Page { items, next } = self.client.call("timeline", asked).await?;
-            for item in items.iter().filter(|item| item.ended_at.is_none()) {
-                self.learn_name(item);
-            }
+            items.iter().filter(|item| item.seq <= after).for_each(|item| self.learn_name(item));
             turn = turn.or_else(|| items.iter().rev().find_map(|item| item.turn));
             let goes_back_further = items.iter().find_map(|item| item.turn) == turn;
             if next.is_none() || !goes_back_further {
@@ -256,7 +255,8 @@ impl Live {
         };
         if let (Some(call), Some(id)) = (call, item.id) {
             // What a tool printed is no part of its name.
-            self.renderer.began_before(id, item.started_at, call, &call.name);
+            let runs = item.ended_at.is_none();
+            self.renderer.began_before(id, item.started_at, call, &call.name, runs);
         }
     }
 
@@ -324,11 +324,22 @@ impl Live {
                 drop(self.renderer.event(event));
                 String::new()
             }
+            Body::QueueHeld if self.queued.is_some() => {
+                let why = event.text().rsplit_once(": ").map_or(event.text(), |(why, _)| why);
+                let id = short_id(self.session);
+                let how = format!(
+                    "`longshore queue send {id} --all` sends it, `longshore queue discard {id}` drops it"
+                );
+                self.renderer.aside(&format!("your prompt is held: {why}; {how}"))
+            }
+            Body::PromptCancelled { prompt } if self.queued == Some(*prompt) => {
+                self.renderer.aside("your prompt was removed from the queue; the agent has not heard it")
+            }
             // The agent hears it in the turn that runs; the message itself comes next.
             Body::PromptQueued { turn_id, .. } if self.turn == Some(*turn_id) => String::new(),
             Body::PromptQueued { prompt, .. } if self.screen.has_line() && echo(*prompt) != Echo::Nowhere => {
                 match self.turn {
-                    Some(_) => remark("queued: it runs when this turn is done", &self.screen.style),
+                    Some(_) => self.renderer.aside("queued: it runs when this turn is done"),
                     None => String::new(),
                 }
             }
@@ -402,12 +413,12 @@ impl Live {
             let own = json!({ "session": self.session, "prompt": prompt });
             // It may have begun in this very moment; then it is its turn that is stopped.
             if self.client.call::<Value>("cancelPrompt", own).await.is_ok() {
-                eprintln!("the prompt was taken back before the agent heard it");
+                note("the prompt was taken back before the agent heard it");
                 return Ok(true);
             }
         }
         if self.until != Until::Left {
-            eprintln!("stopping the turn; Ctrl-C again does not wait for it");
+            note("stopping the turn; Ctrl-C again does not wait for it");
         }
         self.client.send("interrupt", json!({ "session": self.session })).await?;
         Ok(false)

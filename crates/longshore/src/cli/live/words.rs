@@ -1,7 +1,7 @@
 //! What the person who watches says: prompts, and commands behind a slash.
 
 use anyhow::Result;
-use longshore_model::capability::Mode;
+use longshore_model::capability::{Mode, ModelInfo};
 use longshore_model::id::{PromptId, TurnId};
 use longshore_model::info::SessionInfo;
 use serde::Deserialize;
@@ -12,7 +12,7 @@ use crate::cli::hand::Hand;
 use crate::cli::set;
 use crate::cli::slash::{self, Slash};
 use crate::render::human::plural;
-use crate::render::{clean, remark};
+use crate::render::{clean, fitted, remark};
 
 #[derive(Deserialize)]
 struct Prompted {
@@ -44,9 +44,9 @@ impl Live {
             Slash::Wrong(_) if !self.asks.is_empty() && self.answered(line).await? => {}
             Slash::Wrong(why) => self.note(&why)?,
             Slash::Help => {
-                let text: String =
-                    slash::help(&self.commands).iter().map(|line| format!("  {line}\n")).collect();
-                self.screen.print(&text)?;
+                for line in slash::help(&self.commands) {
+                    self.tell(&format!("  {line}"))?;
+                }
             }
             Slash::Stop => self.stop().await?,
             Slash::Steer(words) => self.say(&words, "steer", Echo::Above).await?,
@@ -130,20 +130,17 @@ impl Live {
     }
 
     async fn effort(&mut self, effort: Option<String>) -> Result<()> {
+        if let Some(effort) = effort {
+            return self.wish("update", json!({ "effort": effort })).await;
+        }
         let info = self.info().await?;
         let models = set::models(&mut self.client, &info.provider).await.unwrap_or_default();
-        let Some(effort) = effort else {
-            let now = info.effort.as_deref().unwrap_or("default");
-            let efforts = set::efforts(&models, info.model.as_deref()).join(", ");
-            return self.note(&match efforts.is_empty() {
-                true => format!("effort: {now}"),
-                false => format!("effort: {now}; there are {efforts}"),
-            });
-        };
-        match set::check_effort(&models, info.model.as_deref(), &effort) {
-            Ok(()) => self.wish("update", json!({ "effort": effort })).await,
-            Err(refused) => self.note(&refused.to_string()),
-        }
+        let now = info.effort.as_deref().unwrap_or("default");
+        let efforts = ModelInfo::efforts_of(&models, info.model.as_deref()).join(", ");
+        self.note(&match efforts.is_empty() {
+            true => format!("effort: {now}"),
+            false => format!("effort: {now}; there are {efforts}"),
+        })
     }
 
     async fn models(&mut self) -> Result<()> {
@@ -154,6 +151,11 @@ impl Live {
             self.note(&format!("/model {}   {}", model.id, model.title))?;
         }
         Ok(())
+    }
+
+    /// Says something in lines that fit.
+    pub(super) fn tell(&mut self, text: &str) -> Result<()> {
+        Ok(self.screen.print(&format!("{}\n", fitted(text, self.screen.style.width)))?)
     }
 
     fn note(&mut self, text: &str) -> Result<()> {

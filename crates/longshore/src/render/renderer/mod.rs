@@ -30,9 +30,13 @@ pub struct Renderer {
     page: Page,
     /// Texts that grow, in the order in which they began.
     prose: Vec<(Voice, Item, Prose)>,
+    /// Remarks that wait for the end of the paragraph in whose middle they came.
+    by_the_way: Vec<Line>,
     /// When thinking began, by item.
     thoughts: Vec<(Item, Timestamp)>,
     tools: Vec<Tool>,
+    /// Calls that are over by now, and whose end may still be to come here.
+    named: Vec<Tool>,
     /// The changes that were shown in this turn, to tell a new status from new changes.
     diffs: Vec<(Item, ToolStatus, Vec<FileChange>)>,
     asks: Vec<Open>,
@@ -69,8 +73,10 @@ impl Renderer {
             style,
             page: Page::default(),
             prose: Vec::new(),
+            by_the_way: Vec::new(),
             thoughts: Vec::new(),
             tools: Vec::new(),
+            named: Vec::new(),
             diffs: Vec::new(),
             asks: Vec::new(),
             plan: Vec::new(),
@@ -96,9 +102,10 @@ impl Renderer {
     }
 
     /// A call that began before this renderer saw anything, so that its end has a name.
-    pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str) {
-        if !self.tools.iter().any(|tool| tool.item == Some(item)) {
-            self.tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
+    pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str, runs: bool) {
+        let tools = if runs { &mut self.tools } else { &mut self.named };
+        if !tools.iter().any(|tool| tool.item == Some(item)) {
+            tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
         }
     }
 
@@ -109,6 +116,19 @@ impl Renderer {
 
     /// What this event adds to the terminal: whole lines, or nothing.
     pub fn event(&mut self, event: &Event) -> String {
+        let mut printed = self.drawn(event);
+        if !self.is_amid_a_paragraph() {
+            printed.push_str(&self.put_by_the_way());
+        }
+        printed
+    }
+
+    /// A remark of the program itself, between what the agent says.
+    pub fn aside(&mut self, text: &str) -> String {
+        self.remark(text)
+    }
+
+    fn drawn(&mut self, event: &Event) -> String {
         if self.agent != *event.agent {
             self.agent = event.agent.to_string();
         }
@@ -172,6 +192,9 @@ impl Renderer {
             Body::ApprovalExpired { approval } => self.expire(Ask::Approval(*approval), "approval", text),
             Body::QuestionAsked(request) => {
                 let ask = Ask::Question(request.question);
+                // Some name the call that asks, others do not.
+                let asking = |tool: &&mut Tool| event.item.is_none() || tool.item == event.item;
+                self.tools.iter_mut().filter(asking).for_each(Tool::question_is_shown);
                 let brief = text.lines().next().unwrap_or_default().to_owned();
                 let request_kept = Some(request.clone());
                 self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: request_kept });
@@ -318,6 +341,7 @@ impl Renderer {
             let lines = self.voiced(voice, prose.end(self.room(voice), &self.style));
             printed.push_str(&self.put(Block::Prose(voice, item), lines));
         }
+        printed.push_str(&self.put_by_the_way());
         printed
     }
 
@@ -374,7 +398,26 @@ impl Renderer {
     }
 
     fn put(&mut self, block: Block, lines: Vec<Line>) -> String {
-        self.page.put(block, lines, &self.style)
+        if block == Block::Remark && self.is_amid_a_paragraph() {
+            self.by_the_way.extend(lines);
+            return String::new();
+        }
+        let goes_on = matches!(block, Block::Prose(..));
+        let mut printed = if goes_on || lines.is_empty() { String::new() } else { self.put_by_the_way() };
+        printed.push_str(&self.page.put(block, lines, &self.style));
+        printed
+    }
+
+    fn put_by_the_way(&mut self) -> String {
+        self.page.put(Block::Remark, std::mem::take(&mut self.by_the_way), &self.style)
+    }
+
+    /// Whether what was printed last is a part of a paragraph or of a fence of which more comes.
+    fn is_amid_a_paragraph(&self) -> bool {
+        let goes_on = |(voice, item, prose): &(Voice, Item, Prose)| {
+            self.page.ends_with(Block::Prose(*voice, *item)) && prose.is_amid_a_block()
+        };
+        self.prose.iter().any(goes_on)
     }
 
     fn remark(&mut self, text: &str) -> String {

@@ -70,7 +70,10 @@ impl Renderer {
             }
         };
         if partial {
-            printed.push_str(&self.remark("cut off here: the agent did not finish this"));
+            // Right under it, before what else was said meanwhile.
+            let cut = lifecycle::remark("cut off here: the agent did not finish this", &self.style);
+            self.by_the_way.splice(0..0, cut);
+            printed.push_str(&self.put_by_the_way());
         }
         printed
     }

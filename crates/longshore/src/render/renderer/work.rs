@@ -41,8 +41,11 @@ impl Renderer {
     }
 
     pub(super) fn tool_end(&mut self, event: &Event, outcome: &ToolOutcome) -> String {
-        let at = self.tools.iter().position(|tool| tool.item == event.item);
-        let tool = at.map(|at| self.tools.remove(at));
+        let known = [&mut self.tools, &mut self.named];
+        let tool = known.into_iter().find_map(|tools| {
+            let at = tools.iter().position(|tool| tool.item == event.item)?;
+            Some(tools.remove(at))
+        });
         let tool = tool.unwrap_or_else(|| Tool::unknown(event.item, event.at));
         // Who said no stands right above.
         if outcome.status == ToolStatus::Declined && self.page.just_answered(event.item) {

@@ -118,6 +118,36 @@ fn the_status_line_calls_for_the_reader() {
 }
 
 #[test]
+fn a_call_that_asks_is_its_question_and_no_raw_input() {
+    let input = json!({"questions": [{"header": "Colour", "question": "Which?", "options": []}]});
+    let call = json!({"name": "AskUserQuestion", "kind": "other", "input": input});
+    let began = event(1, 0, "AskUserQuestion", body("tool_started", call));
+    let asked =
+        json!({"question": ID, "fields": [{"id": "c", "label": "Colour", "text": "Which?", "kind": "text"}]});
+    let answer = json!({"question": ID, "action": "accept", "answers": {"c": "Blue"}, "by": "owner"});
+    let ended = event(
+        1,
+        0,
+        "Your questions have been answered",
+        body("tool_finished", json!({"status": "completed"})),
+    );
+    // Not all agents say which call it is that asks.
+    for item in [1, 0] {
+        let printed = plain(&[
+            began.clone(),
+            event(item, 0, "", body("question_asked", asked.clone())),
+            event(0, 0, "", body("question_answered", answer.clone())),
+            ended.clone(),
+        ]);
+        assert!(printed.starts_with("╭─") && printed.ends_with("Colour: Blue\n"), "{printed}");
+        assert!(!printed.contains("AskUserQuestion") && !printed.contains('['), "{printed}");
+    }
+    // In the agent's own terminal nobody here was asked.
+    let printed = plain(&[began, ended]);
+    assert!(printed.starts_with("● Asked  a question\n  │ Your questions have been answered\n"), "{printed}");
+}
+
+#[test]
 fn a_question_and_its_answer() {
     let asked = json!({"question": ID, "source": "linear", "fields": [
         {"id": "n", "label": "Count", "text": "How many?", "kind": "integer", "optional": true}]});

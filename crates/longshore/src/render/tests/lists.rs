@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::ID;
 use crate::render::{
-    Hit, Style, agents_table, agents_tsv, search_hits, session_detail, sessions_table, sessions_tsv,
-    usage_table, usage_tsv,
+    Hit, Style, Waiting, agents_table, agents_tsv, inbox_table, inbox_tsv, search_hits, session_detail,
+    sessions_table, sessions_tsv, usage_table, usage_tsv,
 };
 
 fn session(id: u32, more: Value) -> SessionInfo {
@@ -67,13 +67,37 @@ fn a_narrow_list_keeps_what_matters() {
 }
 
 #[test]
+fn prompts_that_are_held_stand_in_the_list_and_in_the_inbox() {
+    let queued =
+        |text: &str, held: bool| json!({"prompt": ID, "turn": ID, "text": text, "held": held, "by": "owner"});
+    let stopped = session(
+        3,
+        json!({"title": "Fix it", "status": "interrupted", "queueHeld": true,
+            "queue": [queued("now", false), queued("add a test\nfor it", true), queued("push", true)]}),
+    );
+    let list = sessions_table(std::slice::from_ref(&stopped), later(), &Style::default());
+    assert!(list.contains("2 held"), "{list}");
+    let waiting = Waiting { held: vec![stopped], ..Waiting::default() };
+    assert_eq!(
+        inbox_table(&waiting, later(), &Style::default()),
+        "\
+ID        SESSION   NEEDS  WHAT                       AGE
+00000003  00000003  send   2 held: add a test…; push   5m
+· longshore queue send ID --all, or queue discard ID
+"
+    );
+    let tabs = inbox_tsv(&waiting);
+    assert!(tabs.starts_with("send\t") && tabs.contains("2 held: add a test…; push"), "{tabs}");
+}
+
+#[test]
 fn programs_get_tabs() {
     assert_eq!(
         sessions_tsv(&two()),
-        "01931f5e-7a2b-7c3d-8e4f-a1b200000001\tactive\twaiting\tcodex\tFix the login test\tdemo\tmain\t\
-         1970-01-01T00:00:00.000000Z\t0.5000\t1\t0\n\
-         01931f5e-7a2b-7c3d-8e4f-a1b200000002\terror\tsleeping\tcodex\t漢字\t\t\t\
-         1970-01-01T00:00:00.000000Z\t\t0\t0\n"
+        "01931f5e-7a2b-7c3d-8e4f-a1b200000001\tneeds-you\tcodex\tFix the login test\tdemo\tmain\t\
+         1970-01-01T00:00:00.000000Z\t0.5000\t1\t0\t0\n\
+         01931f5e-7a2b-7c3d-8e4f-a1b200000002\tfailed\tcodex\t漢字\t\t\t\
+         1970-01-01T00:00:00.000000Z\t\t0\t0\t0\n"
     );
 }
 
@@ -108,7 +132,7 @@ fn agents_say_what_they_lack_and_how_to_get_it() {
         agents_table(&agents, &Default::default(), &Style::default()),
         "\
 AGENT    VERSION  MODES     PATH
-✓ codex  1.2      plan ask  /bin/codex
+! codex  1.2      plan ask  /bin/codex
 ! codex: old
 ! codex: nobody is logged in; run `codex login`
 
@@ -149,6 +173,23 @@ fn eighty_columns_hold_the_list_with_its_whole_heads() {
     let head = table.lines().next().unwrap();
     assert!(head.contains("NEEDS") && !head.contains('…'), "{table}");
     assert!(table.contains("1 approval"), "{table}");
+}
+
+#[test]
+fn titles_are_cut_before_what_stands_beside_them() {
+    let wide = |id, agent: &str, title: &str| {
+        session(
+            id,
+            json!({"title": title, "provider": agent, "status": "interrupted", "project": "a-long-project-name",
+            "git": {"branch": "a-long-branch-name", "dirty": 0}, "costUsd": 1.5}),
+        )
+    };
+    let sessions = [wide(1, "codex-exec", "short"), wide(2, "claude-new", &"a long title ".repeat(9))];
+    let table = sessions_table(&sessions, later(), &Style { width: 80, ..Style::default() });
+    for whole in ["■ interrupted  codex-exec  short", "■ interrupted  claude-new  a long"] {
+        assert!(table.contains(whole), "{table}");
+    }
+    assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 }
 
 #[test]

@@ -220,6 +220,36 @@ fn a_paragraph_is_seen_row_by_row_while_it_is_written() {
 }
 
 #[test]
+fn a_notice_waits_for_the_end_of_the_paragraph_or_of_the_code_in_whose_middle_it_comes() {
+    let mut renderer = Renderer::new(Style { width: 40, ..Style::default() });
+    let mut see = |item, text: &str, kind| renderer.event(&event(item, 0, text, kind));
+    let says = || bare("message_delta");
+    let held = || body("notice", json!({"level": "info"}));
+    assert_eq!(
+        see(1, "The harbour has cranes, and they are very tall, which helps ", says()),
+        "The harbour has cranes, and they are\n"
+    );
+    assert_eq!(see(0, "a prompt is held", held()), "");
+    assert_eq!(
+        see(1, "with ships.\n\nSo", says()),
+        "very tall, which helps with ships.\n\n· a prompt is held\n"
+    );
+    assert_eq!(see(1, ":\n```\nls\n", says()), "\nSo:\n\n  │ ls\n");
+    assert_eq!(see(0, "once more", held()), "");
+    assert_eq!(see(1, "ps\n```\n", says()), "  │ ps\n\n· once more\n");
+    see(2, "Words that are cut off in the middle of a row, ", says());
+    assert_eq!(see(0, "a prompt is held", held()), "");
+    assert_eq!(
+        see(
+            2,
+            "Words that are cut off in the middle of a row, ",
+            body("message_done", json!({"partial": true}))
+        ),
+        "a row,\n\n· cut off here: the agent did not finish\n  this\n· a prompt is held\n"
+    );
+}
+
+#[test]
 fn a_terminal_that_changes_its_width_in_a_paragraph_sees_it_once() {
     let text = "The harbour has cranes, and they are very tall, which helps with large ships that come in at night, \
                 when nobody is there to see them but the keeper of the light.";

@@ -1,6 +1,7 @@
 //! Tools, changes, turns, the life of a session, the status line.
 
 use longshore_model::event::Event;
+use longshore_model::item::ToolCall;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
@@ -308,6 +309,32 @@ fn what_shows_itself_needs_no_card() {
     );
     let refused = plain(&[delegate, ended(1, "there is no agent called claude", "failed")]);
     assert!(refused.contains("Delegate") && refused.contains("there is no agent"), "{refused}");
+}
+
+#[test]
+fn the_end_of_a_call_that_began_before_has_its_name_also_when_it_ends_while_one_looks() {
+    let call: ToolCall =
+        serde_json::from_value(json!({"name": "shell", "kind": "execute", "command": "make", "input": {}}))
+            .unwrap();
+    for runs in [true, false] {
+        let mut renderer = Renderer::new(Style::default());
+        let now = Timestamp::from_micros(0);
+        renderer.began_before(super::item_id(1), now, &call, "shell", runs);
+        assert_eq!(renderer.status(now).is_some(), runs);
+        let ended = event(1, 0, "built", body("tool_finished", json!({"status": "completed"})));
+        assert!(renderer.event(&ended).starts_with("● Run  make\n  │ built\n"));
+    }
+}
+
+#[test]
+fn what_runs_on_when_the_turn_is_over_is_named() {
+    let call = json!({"name": "shell", "kind": "execute", "command": "sleep 20", "input": {}});
+    let printed = plain(&[
+        event(0, 0, "", body("turn_started", json!({}))),
+        event(1, 0, "", body("tool_started", call)),
+        event(0, 900, "", body("turn_finished", json!({"outcome": "completed"}))),
+    ]);
+    assert_eq!(printed, "● Run  sleep 20\n\n· still running: Run sleep 20\n\n✓ done in 0.9s\n");
 }
 
 #[test]
