@@ -14,7 +14,7 @@ pub(crate) fn allow(bytes: u64) {
     if before.current.is_some_and(|current| current <= bytes) {
         return;
     }
-    match setrlimit(Resource::Data, Rlimit { current: Some(bytes), ..before.clone() }) {
+    match setrlimit(Resource::Data, Rlimit { current: Some(bytes), ..before }) {
         Ok(()) => drop(BEFORE.set(before)),
         Err(error) => tracing::warn!(%error, "this system sets no bound to the memory of a process"),
     }
@@ -22,5 +22,5 @@ pub(crate) fn allow(bytes: u64) {
 
 /// What a process that is started here gets back.
 pub(super) fn before() -> Option<Rlimit> {
-    BEFORE.get().cloned()
+    BEFORE.get().copied()
 }

@@ -80,8 +80,8 @@ pub(crate) fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
             for signal in [libc::SIGINT, libc::SIGQUIT] {
                 libc::signal(signal, libc::SIG_DFL);
             }
-            if let Some(memory) = &memory {
-                rustix::process::setrlimit(rustix::process::Resource::Data, memory.clone())?;
+            if let Some(memory) = memory {
+                rustix::process::setrlimit(rustix::process::Resource::Data, memory)?;
             }
             #[cfg(target_os = "linux")]
             rustix::process::set_parent_process_death_signal(Some(left_alone))?;
