@@ -185,7 +185,7 @@ fn last_words(places: &Places, said_before: u64) -> String {
     lines[lines.len().saturating_sub(5)..].join("\n")
 }
 
-/// What stands for the session in which somebody last did something, wherever a session is named.
+/// What stands for the session in which a person last did something, wherever a session is named.
 pub(super) const LATEST: &str = "-";
 
 /// The words with which a person names a session, or what waits in one, with the session itself in the place of `-`.
@@ -197,7 +197,7 @@ pub(super) async fn named(client: &mut Client, words: Option<&str>) -> Result<Op
 }
 
 /// The session that a person means: an id or a part of it; nothing, or `-`, for the one in which
-/// somebody last did something.
+/// a person last did something, whatever agents have done elsewhere since.
 pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<SessionInfo> {
     #[derive(Deserialize)]
     struct Page {
@@ -214,7 +214,9 @@ pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<
     }
     if name.is_empty() {
         let none = || Fault::not_found("there is no session yet", "`longshore run codex \"...\"` opens one");
-        return found.into_iter().next().ok_or_else(|| none().into());
+        // Of those in which nobody has done anything yet, the first of the list.
+        let latest = found.into_iter().rev().max_by_key(|session| (!session.archived, session.touched_at));
+        return latest.ok_or_else(|| none().into());
     }
     found.retain(|session| session.session_id.to_string().contains(&name));
     match found.len() {

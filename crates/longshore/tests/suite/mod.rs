@@ -18,6 +18,7 @@ mod gateway;
 mod gateway_strict;
 mod gateway_thoughts;
 mod gateway_words;
+mod latest;
 mod leftovers;
 mod llama;
 mod mcp;
