@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::exit::{self, Fault};
 use super::link;
 use super::terminal::note;
+use super::token_file;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
 use crate::owner_token;
@@ -53,11 +54,6 @@ impl Running {
     }
 }
 
-/// Whether a hub holds the data folder.
-pub(super) fn is_up(places: &Places) -> bool {
-    std::fs::File::open(places.data.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
-}
-
 /// Where the hub is: as `LONGSHORE_URL` says, as the running one says, or where it would be.
 pub(super) fn url(places: &Places) -> Result<String> {
     if let Some(url) = named_url() {
@@ -79,14 +75,7 @@ pub(super) fn token(places: &Places) -> Result<String> {
     if let Some(token) = owner_token::of_environment() {
         return Ok(token.to_owned());
     }
-    let path = places.token();
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(Unreachable { url: url(places).unwrap_or_default() }.into())
-        }
-        Err(error) => Err(error).with_context(|| format!("cannot read the token in {}", path.display())),
-    }
+    token_file::read(places)?.ok_or_else(|| Unreachable { url: url(places).unwrap_or_default() }.into())
 }
 
 /// Whom to believe that it is the hub: the one that runs here says how it is known, another one has a name.
@@ -120,7 +109,7 @@ pub(super) async fn running() -> Result<Client> {
 pub(super) async fn hub() -> Result<Client> {
     match running().await {
         Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => {
-            let mut client = start(std::iter::once("up".into())).await?;
+            let mut client = start(["up", "--as-before"].map(OsString::from).into_iter()).await?;
             note(started(&mut client).await);
             Ok(client)
         }

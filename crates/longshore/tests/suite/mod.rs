@@ -34,6 +34,7 @@ mod script_routes;
 mod script_server;
 mod side_by_side;
 mod slow;
+mod starting;
 mod steering;
 mod stopped;
 mod story;
