@@ -19,7 +19,7 @@ use longshore_model::timeline::Timeline;
 use longshore_model::usage::DayUsage;
 use longshore_session::{
     Change, Counters, HandBack, Hit, Hub, HubError, ImportRequest, ImportedPast, Inbox, Machine, OpenRequest,
-    SessionFilter, SessionPage, Stats, Subscription, WithRaw,
+    ResumedAll, SessionFilter, SessionPage, Stats, Subscription, WithRaw,
 };
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -124,7 +124,7 @@ impl Gate {
     }
 
     /// See [`Hub::resume_all`].
-    pub async fn resume_all(&self) -> Result<Vec<SessionId>, Problem> {
+    pub async fn resume_all(&self) -> Result<ResumedAll, Problem> {
         self.act(Access::Act, self.hub().resume_all(self.by())).await
     }
 
@@ -171,6 +171,12 @@ impl Gate {
         Ok(self.hub().import_past().await?)
     }
 
+    /// See [`Hub::models_anew`]. It starts a process of the agent, so it is for those who can open a session.
+    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, Problem> {
+        self.check(Access::Act)?;
+        Ok(self.hub().models_anew(agent).await?)
+    }
+
     /// See [`Hub::folders`]. It shows more of a machine than the log does, so it is for those who can open a session.
     pub async fn folders(&self, path: Option<String>) -> Result<Folders, Problem> {
         self.check(Access::Act)?;
@@ -193,11 +199,6 @@ impl Gate {
     /// See [`Hub::models`].
     pub async fn models(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
         self.hub().models(agent).await
-    }
-
-    /// See [`Hub::models_anew`].
-    pub async fn models_anew(&self, agent: &str) -> Result<Vec<ModelInfo>, HubError> {
-        self.hub().models_anew(agent).await
     }
 
     /// See [`Hub::recent_folders`].

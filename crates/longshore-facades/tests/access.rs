@@ -148,6 +148,8 @@ async fn a_device_that_may_not_changes_nothing_over_the_socket() {
             tried += 1;
         }
         assert!(tried >= 16, "{tried}");
+        let anew = json!({ "agent": "codex", "anew": true });
+        assert_eq!(socket.refused("models", anew).await, "not_allowed", "that would start an agent");
     }
     assert_eq!(rig.hub.session(session).await.unwrap(), before);
     assert!(rig.left().is_empty(), "no agent was told anything");

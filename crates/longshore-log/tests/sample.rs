@@ -89,6 +89,7 @@ impl Talk {
             status: Status::Idle,
             created_at: at(0),
             updated_at: at(self.clock),
+            touched_at: None,
             preview: None,
             metadata: BTreeMap::new(),
             raw_session: None,

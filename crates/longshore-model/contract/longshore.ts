@@ -849,6 +849,8 @@ export type Session = {
   status: Status;
   /** What it is about. */
   title: string;
+  /** When a person last did something here: opened it, said something, decided. What an agent did is no part of it, nor what was said in the agent's own terminal. */
+  touchedAt?: (Timestamp | null);
   /** The turn that runs. */
   turn?: (TurnId | null);
   /** When a person or the agent last did something; not what the hub noted for itself, as after a restart. */

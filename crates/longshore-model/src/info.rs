@@ -39,6 +39,10 @@ pub struct SessionInfo {
     pub created_at: Timestamp,
     /// When a person or the agent last did something; not what the hub noted for itself, as after a restart.
     pub updated_at: Timestamp,
+    /// When a person last did something here: opened it, said something, decided. What an agent did is no part of it, nor what
+    /// was said in the agent's own terminal.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub touched_at: Option<Timestamp>,
     /// The end of what was last said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preview: Option<String>,

@@ -3,14 +3,14 @@
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
 use longshore_model::capability::Capabilities;
 use longshore_model::command::{AgentCommand, Attachment, AttachmentSource, Command, Prompt, Refusal, Reply};
-use longshore_model::event::{Body, Draft};
+use longshore_model::event::{BY_DELEGATION, Body, Draft};
 use longshore_model::id::{SessionId, TurnId};
 use longshore_model::info::{Activity, Status};
 use longshore_model::item::{MOST_ATTACHED, ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{
     Delegation, DelegationEnd, FaultCode, SessionFault, Sleep, SleepCause, TurnErrorCode, TurnOutcome,
 };
-use longshore_model::session::{Effect, GO_ON};
+use longshore_model::session::{Effect, GO_ON, Input};
 
 use crate::stage::{Stage, everything};
 
@@ -266,6 +266,34 @@ fn an_agent_that_is_put_to_sleep_does_not_make_its_session_the_latest() {
     stage.wait(3_600_000);
     stage.gone(Sleep { cause: SleepCause::Idle, ..Sleep::default() }, "stopped, since nobody needed it");
     assert_eq!(stage.session.info().updated_at, last);
+    stage.check();
+}
+
+#[test]
+fn what_an_agent_does_is_no_act_of_a_person() {
+    let mut stage = Stage::new();
+    let opened = stage.session.info().touched_at;
+    assert_eq!(opened, Some(stage.session.info().created_at), "who opens a session does something there");
+    stage.is_ready();
+    let turn = stage.prompt("go");
+    let spoken = stage.session.info().touched_at;
+    assert!(spoken > opened);
+    stage.wait(60_000);
+    let approval = stage.approval();
+    let subject = Subject::Plan { plan: "1. Read".to_owned() };
+    let request = ApprovalRequest { approval, subject, options: vec![Decision::AllowOnce] };
+    stage.said(Draft::new(Body::ApprovalRequested(request)).turn(turn));
+    assert_eq!(stage.session.info().touched_at, spoken, "the agent asks");
+    let (decision, message, input) = (Decision::AllowOnce, None, None);
+    stage.wish(Command::Decide { approval, decision, message, input }).unwrap();
+    let decided = stage.session.info().touched_at;
+    assert!(decided > spoken, "a person decides");
+    stage.wait(60_000);
+    stage.finish(turn, TurnOutcome::Completed);
+    let told = Command::Prompt(Prompt { text: "a task".to_owned(), ..Prompt::default() });
+    stage.handle(Input::Wish { command: told, by: BY_DELEGATION.to_owned() }).unwrap();
+    assert_eq!(stage.session.info().touched_at, decided, "no turn's end, and no other agent's task");
+    assert!(Some(stage.session.info().updated_at) > decided);
     stage.check();
 }
 

@@ -12,7 +12,7 @@ use longshore_model::anchor::ToAnchor;
 use longshore_model::capability::Mode;
 use longshore_model::command::{AgentCommand, Command, Prompt, Reply};
 use longshore_model::delegation::{ChildNews, DelegateWish, Task};
-use longshore_model::event::{Body, Event};
+use longshore_model::event::{BY_DELEGATION, Body, Event};
 use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::TurnOutcome;
 use tokio::sync::{Semaphore, oneshot};
@@ -32,8 +32,6 @@ const WAITING: usize = 32;
 const TELL_EVERY: Duration = Duration::from_millis(200);
 /// How long a child that was stopped may take to come to rest.
 const REST_WITHIN: Duration = Duration::from_secs(10);
-/// Who prompts a child.
-const BY: &str = "delegation";
 
 /// The calls that run, by the parent and its name for them.
 #[derive(Default)]
@@ -209,7 +207,7 @@ impl Child<'_> {
         self.hub.tell_parent(self.parent, self.call, ChildNews::Opened { child, agent }).await;
         let mut heard = self.hub.subscribe(child, Seq::ZERO, WithRaw::No).await?;
         let prompt = Command::Prompt(Prompt { text: task, ..Prompt::default() });
-        let reply = self.hub.command(child, prompt, BY.to_owned()).await?;
+        let reply = self.hub.command(child, prompt, BY_DELEGATION.to_owned()).await?;
         let Reply::Prompted { turn, .. } = reply else {
             return Ok(Ended::failed("the child did not take its task"));
         };
@@ -240,7 +238,7 @@ impl Child<'_> {
                     self.why = Some(why.unwrap_or(Recalled::Orphaned));
                     rest_by = Some(Instant::now() + REST_WITHIN);
                     // It may have ended just now.
-                    let _ = self.hub.command(child, Command::Recall, BY.to_owned()).await;
+                    let _ = self.hub.command(child, Command::Recall, BY_DELEGATION.to_owned()).await;
                 }
                 frames = timeout_at(patience, heard.next()) => {
                     let Ok(frames) = frames else {

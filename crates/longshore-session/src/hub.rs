@@ -116,31 +116,6 @@ impl Hub {
         }
     }
 
-    /// Sets right what a crash left open: turns that ran, approvals that waited, prompts that were queued.
-    pub async fn recover(&self) -> Result<usize, HubError> {
-        let unfinished = self.inner.log.unfinished().await?;
-        self.inner.recovered.send_replace(unfinished.is_empty());
-        for info in &unfinished {
-            let entry = self.entry(info.session_id, info.head);
-            let _ = entry.clients.send(FromClient::Wake).await;
-        }
-        let (hub, sessions) =
-            (self.clone(), unfinished.iter().map(|info| info.session_id).collect::<Vec<_>>());
-        tokio::spawn(async move {
-            for session in sessions {
-                // Whoever tells how it stands has set it right before.
-                if let Err(error) = hub.session(session).await {
-                    warn!(%session, %error, "cannot set right what a crash left open");
-                }
-            }
-            hub.inner.recovered.send_replace(true);
-        });
-        if !unfinished.is_empty() {
-            info!(sessions = unfinished.len(), "sessions that were cut short are being set right");
-        }
-        Ok(unfinished.len())
-    }
-
     /// Waits until every session has taken down what it was told so far.
     pub async fn settle(&self) {
         for entry in self.inner.registry.all() {
@@ -315,6 +290,7 @@ impl Hub {
 
     /// Sessions, newest first.
     pub async fn sessions(&self, filter: SessionFilter) -> Result<SessionPage, HubError> {
+        self.until_recovered().await;
         Ok(self.inner.log.sessions(filter).await?)
     }
 

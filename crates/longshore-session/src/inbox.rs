@@ -1,6 +1,7 @@
 //! The inbox: everything that waits for a person, over all sessions, oldest first.
 
 use std::cmp::Reverse;
+use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_model::approval::{AnswerAction, Decision};
@@ -10,15 +11,20 @@ use longshore_model::id::{ApprovalId, QuestionId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::time::Timestamp;
 use serde_json::Value;
-use tracing::{info, warn};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+use tracing::info;
 
 use crate::error::HubError;
 use crate::hub::Hub;
 
 /// How many bytes of asks are told whole. Of what else waits beginning and end are told, as in rows: each session has it whole.
 const WHOLE_BYTES: usize = 8 << 20;
-/// How long it may take to set right what a crash left open.
-const RECOVERED_WITHIN: Duration = Duration::from_secs(10);
+/// How many sessions are resumed at the same time.
+const RESUMED_AT_ONCE: usize = 16;
+/// How long whoever resumes all of them waits for the last one.
+const RESUMED_WITHIN: Duration = Duration::from_secs(5);
 
 /// Everything that waits for a person.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -32,6 +38,15 @@ pub struct Inbox {
     /// Sessions in which prompts are held: for somebody to send them on. Those that were interrupted are not told twice: a
     /// resume sends on what they hold.
     pub held: Vec<SessionInfo>,
+}
+
+/// What became of the sessions of which a restart of the hub cut a turn.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ResumedAll {
+    /// These go on.
+    pub resumed: Vec<SessionId>,
+    /// And these will, once their agents have told what was said in their own terminals.
+    pub resuming: Vec<SessionId>,
 }
 
 impl Hub {
@@ -68,27 +83,34 @@ impl Hub {
         Ok(inbox)
     }
 
-    /// Resumes every session of which a restart of the hub cut a turn: which ones went on.
-    pub async fn resume_all(&self, by: By) -> Result<Vec<SessionId>, HubError> {
+    /// Resumes every session of which a restart of the hub cut a turn, all at once: an agent that is slow to be asked what was said
+    /// in its own terminal holds up no other, nor whoever waits for the answer.
+    pub async fn resume_all(&self, by: By) -> Result<ResumedAll, HubError> {
         self.until_recovered().await;
-        let mut resumed = Vec::new();
-        for info in self.inner.log.cut().await? {
-            match self.command(info.session_id, Command::Resume, by.clone()).await {
-                Ok(_) => resumed.push(info.session_id),
+        let mut told = ResumedAll::default();
+        told.resuming.extend(self.inner.log.cut().await?.iter().map(|info| info.session_id));
+        let room = Arc::new(Semaphore::new(RESUMED_AT_ONCE));
+        let mut wishes = JoinSet::new();
+        for session in told.resuming.clone() {
+            let (hub, by, room) = (self.clone(), by.clone(), Arc::clone(&room));
+            wishes.spawn(async move {
+                let _place = room.acquire().await;
+                (session, hub.command(session, Command::Resume, by).await)
+            });
+        }
+        let until = Instant::now() + RESUMED_WITHIN;
+        while let Ok(Some(done)) = timeout_at(until, wishes.join_next()).await {
+            let Ok((session, done)) = done else { continue };
+            told.resuming.retain(|resuming| *resuming != session);
+            match done {
+                Ok(_) => told.resumed.push(session),
                 // Somebody was first, or it cannot go on; the others can.
-                Err(error) => info!(session = %info.session_id, %error, "not resumed"),
+                Err(error) => info!(%session, %error, "not resumed"),
             }
         }
-        Ok(resumed)
-    }
-
-    /// Waits until what a crash left open is set right: until then nobody knows which turns were cut, and which asks are void.
-    async fn until_recovered(&self) {
-        let mut recovered = self.inner.recovered.subscribe();
-        let waiting = recovered.wait_for(|recovered| *recovered);
-        if tokio::time::timeout(RECOVERED_WITHIN, waiting).await.is_err() {
-            warn!("what a crash left open is not set right yet; the inbox may lack some of it");
-        }
+        // They go on without anybody who waits. Whoever is put out before takes their wish along.
+        wishes.detach_all();
+        Ok(told)
     }
 
     /// Answers an approval, whichever session it belongs to.

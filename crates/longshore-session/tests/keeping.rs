@@ -11,7 +11,7 @@ use longshore_model::id::Seq;
 use longshore_model::info::Activity;
 use longshore_model::lifecycle::{Sleep, SleepCause};
 use longshore_model::session::GO_ON;
-use longshore_session::{Change, HubError};
+use longshore_session::{Change, HubError, ResumedAll};
 
 use crate::rig::{Rig, until};
 
@@ -67,11 +67,11 @@ async fn what_a_restart_cut_stands_in_the_inbox_until_it_is_resumed() {
     assert!(cut.iter().all(|info| info.cut_by_restart));
     assert!(second.left().is_empty(), "nothing goes on by itself");
 
-    let mut resumed = second.hub.resume_all("owner".to_owned()).await.unwrap();
+    let ResumedAll { mut resumed, resuming } = second.hub.resume_all("owner".to_owned()).await.unwrap();
     resumed.sort();
     let mut both = vec![one, two];
     both.sort();
-    assert_eq!(resumed, both);
+    assert_eq!((resumed, resuming), (both, vec![]));
     assert!(second.hub.inbox().await.unwrap().interrupted.is_empty());
     let launched = [second.launched().await.session, second.launched().await.session];
     assert!(launched.contains(&one) && launched.contains(&two));
@@ -82,6 +82,32 @@ async fn what_a_restart_cut_stands_in_the_inbox_until_it_is_resumed() {
         "{told:?}: it never heard it"
     );
     assert_ne!(GO_ON, "go");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_is_slow_to_resume_holds_up_no_other() {
+    let log = Arc::new(MemoryLog::default());
+    let mut first = Rig::over(log.clone());
+    let (late, _) = first.open_with("slow").await;
+    first.is_ready_as(late, "thread-2").await;
+    let (one, two) = (first.ready().await, first.ready().await);
+    for session in [one, late, two] {
+        first.prompt(session, "go").await.unwrap();
+    }
+    first.hub.settle().await;
+
+    let mut second = Rig::over(log);
+    second.hub.recover().await.unwrap();
+    let asked = tokio::time::Instant::now();
+    let ResumedAll { mut resumed, resuming } = second.hub.resume_all("owner".to_owned()).await.unwrap();
+    assert!(asked.elapsed() < Duration::from_secs(10), "whoever asks has an answer soon");
+    resumed.sort();
+    let mut both = vec![one, two];
+    both.sort();
+    assert_eq!((resumed, resuming), (both, vec![late]));
+    // Nobody waits any more, and it goes on all the same.
+    let launched = [second.launched().await, second.launched().await, second.launched().await];
+    assert_eq!(launched[2].session, late);
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use longshore_log::{MemoryLog, WithRaw};
+use longshore_log::{MemoryLog, SessionFilter, WithRaw};
 use longshore_model::anchor::Start;
 use longshore_model::approval::{ApprovalRequest, Decision, Subject};
 use longshore_model::command::{Command, Prompt, Refusal, Reply};
@@ -55,6 +55,26 @@ async fn a_turn_that_was_cut_short_is_closed_and_the_session_goes_on() {
     second.hub.settle().await;
     let info = second.hub.session(session).await.unwrap();
     assert_eq!((info.status, info.activity), (Status::Active, Activity::Working));
+}
+
+#[tokio::test]
+async fn the_first_list_tells_of_no_agent_that_a_crash_took_along() {
+    let log = Arc::new(MemoryLog::default());
+    let mut first = Rig::over(log.clone());
+    let mut sessions = Vec::new();
+    for _ in 0..5 {
+        sessions.push(first.ready().await);
+    }
+    for session in sessions {
+        first.prompt(session, "go").await.unwrap();
+    }
+    first.hub.settle().await;
+
+    let second = Rig::over(log);
+    assert_eq!(second.hub.recover().await.unwrap(), 5);
+    let listed = second.hub.sessions(SessionFilter::default()).await.unwrap().sessions;
+    let stands: Vec<_> = listed.iter().map(|info| (info.status, info.activity)).collect();
+    assert_eq!(stands, [(Status::Interrupted, Activity::Sleeping); 5]);
 }
 
 #[tokio::test]

@@ -49,6 +49,13 @@ pub(crate) fn forgetful() -> AgentInfo {
     agent
 }
 
+/// An agent with a record of its own, of which it never tells anything.
+pub(crate) fn slow() -> AgentInfo {
+    let mut agent = AgentInfo { name: "slow".into(), title: "Slow".to_owned(), ..agent() };
+    agent.capabilities.own_record = true;
+    agent
+}
+
 impl Rig {
     pub(crate) fn over(log: Arc<dyn Log>) -> Self {
         let hub = Hub::new(log);
@@ -61,9 +68,10 @@ impl Rig {
                 match message {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
+                            longshore_model::anchor::Query::RecordSize { .. } => continue,
                             longshore_model::anchor::Query::Agents => Ok(Answer::Agents {
                                 machine: "here".to_owned(),
-                                agents: vec![agent(), forgetful()],
+                                agents: vec![agent(), forgetful(), slow()],
                             }),
                             _ => Err("not here".to_owned()),
                         };

@@ -61,6 +61,11 @@ impl Places {
         self.data.join("leashes")
     }
 
+    /// Where `up` was last told to listen.
+    pub fn listened(&self) -> PathBuf {
+        self.data.join("listen.json")
+    }
+
     /// What the running hub says of itself.
     pub fn running(&self) -> PathBuf {
         self.data.join("hub.json")

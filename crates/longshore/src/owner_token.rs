@@ -9,7 +9,7 @@ pub const VARIABLE: &str = "LONGSHORE_TOKEN";
 /// The token of the environment that this program was started with.
 pub fn of_environment() -> Option<&'static str> {
     static TOKEN: OnceLock<Option<String>> = OnceLock::new();
-    TOKEN.get_or_init(|| std::env::var(VARIABLE).ok()).as_deref()
+    TOKEN.get_or_init(|| std::env::var(VARIABLE).ok().filter(|token| !token.is_empty())).as_deref()
 }
 
 /// Remembers the token and takes it out of the environment, also out of the place where the system looks when somebody reads

@@ -28,6 +28,21 @@ pub struct Trust {
     pub authority: Option<PathBuf>,
 }
 
+/// A hub that does not show that it is the one that is meant.
+#[derive(Debug, thiserror::Error)]
+#[error("the hub is not the one that it should be: {fault}")]
+pub struct Untrusted {
+    fault: std::io::Error,
+}
+
+impl Untrusted {
+    /// Whether all that is wrong is that nobody here knows the authority of its certificate.
+    pub fn is_of_unknown_authority(&self) -> bool {
+        let of_tls = self.fault.get_ref().and_then(|fault| fault.downcast_ref::<rustls::Error>());
+        of_tls == Some(&rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer))
+    }
+}
+
 /// Connects to `host:port`, with TLS if asked for.
 pub(crate) async fn connect(host: &str, port: u16, tls: Option<&Trust>) -> Result<Box<dyn Wire>> {
     let stream = TcpStream::connect((host.trim_matches(['[', ']']), port)).await?;
@@ -37,7 +52,7 @@ pub(crate) async fn connect(host: &str, port: u16, tls: Option<&Trust>) -> Resul
         ServerName::try_from(host.trim_matches(['[', ']']).to_owned()).context("the hub's name is none")?;
     let connector = TlsConnector::from(Arc::new(config(trust)?));
     let stream = connector.connect(name, stream).await;
-    Ok(Box::new(stream.map_err(|error| anyhow!("the hub is not the one that it should be: {error}"))?))
+    Ok(Box::new(stream.map_err(|fault| Untrusted { fault })?))
 }
 
 fn config(trust: &Trust) -> Result<ClientConfig> {

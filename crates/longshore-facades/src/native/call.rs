@@ -9,7 +9,7 @@ use longshore_model::frame::Frame;
 use longshore_model::id::{ApprovalId, PromptId, QuestionId, SessionId};
 use longshore_model::info::{SessionInfo, Status};
 use longshore_session::{
-    HandBack, HubError, ImportRequest, ImportedPast, Inbox, OpenRequest, SessionFilter, WithRaw,
+    HandBack, HubError, ImportRequest, ImportedPast, Inbox, OpenRequest, ResumedAll, SessionFilter, WithRaw,
 };
 use serde_json::{Value, json};
 
@@ -119,7 +119,8 @@ pub(super) fn send_queued(params: &SendQueued) -> Command {
 
 /// Resumes whatever a restart of the hub cut.
 pub(super) async fn resume_all(gate: &Gate) -> Result<Value, Problem> {
-    Ok(json!({ "resumed": gate.resume_all().await? }))
+    let ResumedAll { resumed, resuming } = gate.resume_all().await?;
+    Ok(json!({ "resumed": resumed, "resuming": resuming }))
 }
 
 /// Hands a session back, and says how it goes on.

@@ -194,7 +194,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
     let path = "/api/v1/sessions/{id}/resume";
     add("post", path, "Have the agent go on where it was interrupted", None, None, "200", session.clone());
     let text = json!({ "type": "string" });
-    let resumed = object(&[("resumed", array(text.clone()))]);
+    let resumed = object(&[("resumed", array(text.clone())), ("resuming", array(text.clone()))]);
     add("post", "/api/v1/resume", "Resume all that a restart of the hub cut", None, None, "200", resumed);
     let back = object(&[("cwd", text.clone()), ("command", text.clone()), ("line", text.clone())]);
     let path = "/api/v1/sessions/{id}/release";

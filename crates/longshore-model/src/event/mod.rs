@@ -23,8 +23,13 @@ pub type AgentName = Arc<str>;
 /// A frame of an agent's wire, as it came.
 pub type Raw = Arc<str>;
 
-/// Who did something: `owner`, the label of a device, `hub`.
+/// Who did something: `owner`, the label of a device, `hub`, `delegation`.
 pub type Actor = String;
+
+/// The hub itself, which answers for a person where nobody else can.
+pub const BY_HUB: &str = "hub";
+/// An agent that handed work to another session, which speaks to it.
+pub const BY_DELEGATION: &str = "delegation";
 
 /// One immutable fact of one session.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

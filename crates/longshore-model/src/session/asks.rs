@@ -4,15 +4,13 @@
 use super::{Effect, Outcome, Session, brief};
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer};
 use crate::command::AgentCommand;
-use crate::event::{Body, Draft, NoticeLevel};
+use crate::event::{BY_HUB, Body, Draft, NoticeLevel};
 use crate::id::Context;
 
 /// How many approvals and questions of one session may wait together. A further one is refused.
 pub const ASKS_LIMIT: usize = 100;
 /// How many bytes they may have together. What would make more is refused.
 pub const ASKS_BYTES: usize = 16 << 20;
-/// Who refuses it.
-const BY: &str = "hub";
 
 impl Session {
     /// Refuses what is one too many: the agent hears a no, and what it said is kept as it came. None when the draft may
@@ -42,14 +40,14 @@ impl Session {
                 decision: Decision::Deny,
                 message: Some(why.clone()),
                 input: None,
-                by: BY.to_owned(),
+                by: BY_HUB.to_owned(),
             };
             ("refused:approval", AgentCommand::Decide { approval: request.approval, decision })
         } else if let Body::QuestionAsked(request) = &draft.body {
             let answer = QuestionAnswer {
                 action: AnswerAction::Decline,
                 answers: Default::default(),
-                by: BY.to_owned(),
+                by: BY_HUB.to_owned(),
             };
             ("refused:question", AgentCommand::Answer { question: request.question, answer })
         } else {

@@ -59,6 +59,7 @@ impl Session {
             status,
             created_at: self.created_at,
             updated_at: self.acts.last(),
+            touched_at: self.acts.of_person(),
             preview: self.preview(),
             metadata: metadata
                 .into_iter()

@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::exit::{advice, told};
 use super::reach::{self, Running};
 use super::terminal::{now, put_line, say};
+use super::token_file;
 use super::verified::{self, is_about_version};
 use crate::client::Unreachable;
 use crate::config::{Config, Places};
@@ -170,12 +171,13 @@ fn log(places: &Places) -> Finding {
 
 fn token(places: &Places) -> Finding {
     let path = places.token();
-    match std::fs::metadata(&path) {
-        Err(_) => good("token: will be made at the first start"),
-        Ok(token) if token.permissions().mode() & 0o077 != 0 => {
+    match (token_file::read(places), std::fs::metadata(&path)) {
+        (Err(error), _) => fault(format!("token: {}", told(&error)), advice(&error).1.unwrap_or_default()),
+        (Ok(None), _) | (Ok(Some(_)), Err(_)) => good("token: will be made at the first start"),
+        (Ok(Some(_)), Ok(token)) if token.permissions().mode() & 0o077 != 0 => {
             fault("token: others can read it", format!("chmod 600 {}", path.display()))
         }
-        Ok(_) => good("token: only you can read it"),
+        (Ok(Some(_)), Ok(_)) => good("token: only you can read it"),
     }
 }
 

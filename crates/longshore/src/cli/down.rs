@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::json;
 
+use super::home;
 use super::reach::{self, Running};
 use super::terminal::{put_line, say};
 use crate::config::Places;
@@ -27,7 +28,7 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
         pace.tick().await;
         // The lock is the last thing that it lets go of. It takes its note away when all is done; one that was killed on the way leaves it behind.
         let is_done = !places.running().exists() || test_kill_process(pid).is_err();
-        if is_done && !reach::is_up(&places) {
+        if is_done && !home::is_held(&places) {
             match as_json {
                 true => put_line(json!({ "stopped": running.url }))?,
                 false => say("the hub has stopped; its sessions sleep")?,

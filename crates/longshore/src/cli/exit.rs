@@ -8,6 +8,7 @@ use super::reach;
 use super::terminal::{Plain, note};
 use crate::client::{NotOurHub, Refused, Unreachable};
 use crate::render::clean::clean;
+use crate::wire::Untrusted;
 
 /// The codes, for `--help`.
 pub(super) const CODES: &str = "\
@@ -117,6 +118,11 @@ pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
             }
         };
         return (6, Some(hint.to_owned()));
+    }
+    if let Some(untrusted) = error.downcast_ref::<Untrusted>() {
+        let hint = "a hub with `--tls` has an authority of its own: copy `ca.pem` from its data folder, and name the copy \
+                    with `LONGSHORE_CA`";
+        return (6, untrusted.is_of_unknown_authority().then(|| hint.to_owned()));
     }
     if let Some(fault) = error.downcast_ref::<Fault>() {
         return (fault.code, Some(fault.hint.clone()));

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::private;
 use super::reach;
 use crate::client::Client;
 
@@ -31,7 +32,7 @@ impl Export {
         let session = reach::session(&mut client, self.session.as_deref()).await?;
         let mut out: Box<dyn Write> = match &self.output {
             Some(path) => Box::new(std::io::BufWriter::new(
-                std::fs::File::create(path).with_context(|| format!("cannot write {}", path.display()))?,
+                private::create(path).with_context(|| format!("cannot write {}", path.display()))?,
             )),
             None => Box::new(std::io::stdout().lock()),
         };

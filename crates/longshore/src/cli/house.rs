@@ -1,8 +1,7 @@
 //! A hub with all that belongs to it, in this process: its log, the anchor inside, the door for clients.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,7 +9,7 @@ use anyhow::{Context, Result};
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::transport::socket::Reception;
-use longshore_facades::auth::{Owner, Token};
+use longshore_facades::auth::Owner;
 use longshore_facades::guard::Names;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
@@ -22,7 +21,9 @@ use tokio::net::TcpListener;
 
 use super::called_back::CalledBack;
 use super::exit::Fault;
+use super::home;
 use super::listen::{self, Place};
+use super::private;
 use super::reach::Running;
 use super::verified;
 use crate::config::{Config, Places};
@@ -60,7 +61,10 @@ impl House {
     ) -> Result<Self> {
         let log: Arc<dyn Log> = match keep {
             Keep::InMemory => Arc::new(MemoryLog::default()),
-            Keep::OnDisk => Arc::new(open_log(places, config)?),
+            Keep::OnDisk => {
+                home::hold(places).await?;
+                Arc::new(open_log(places, config)?)
+            }
         };
         let listener =
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
@@ -118,9 +122,10 @@ impl House {
             authority: self.tls.as_ref().and_then(|tls| Some(tls.authority.as_ref()?.fingerprint.clone())),
             others: self.place.others.clone(),
         };
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&self.note)?;
-        std::io::Write::write_all(&mut file, serde_json::to_string(&running)?.as_bytes())?;
+        std::io::Write::write_all(
+            &mut private::create(&self.note)?,
+            serde_json::to_string(&running)?.as_bytes(),
+        )?;
         Ok(running)
     }
 
@@ -145,46 +150,24 @@ fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
         crate::config::Durability::Normal => longshore_log::Durability::Normal,
     };
     let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
-    SqliteLog::open(&places.data, &settings).map_err(|error| match (&error, Running::read(places)) {
-        (LogError::Locked { .. }, Some(running)) => {
-            let what = format!("a hub is up already, at {} (process {})", running.url, running.pid);
-            Fault::conflict(what, "use it as it is, or stop it with `longshore down`").into()
-        }
-        _ => error.into(),
+    SqliteLog::open(&places.data, &settings).map_err(|error| match error {
+        LogError::Locked { .. } => home::is_taken(places).into(),
+        error => error.into(),
     })
 }
 
 fn cannot_listen(bind: &str, error: &std::io::Error) -> Fault {
     let hint = match error.kind() {
-        std::io::ErrorKind::AddrInUse => "another program listens there; choose a free port with `--bind`",
-        _ => "choose an address and a port with `--bind`, as in 127.0.0.1:8790",
+        std::io::ErrorKind::AddrInUse => {
+            "another program listens there; choose a free port with `longshore up --bind`, or none to listen where the \
+             settings say"
+        }
+        _ => {
+            "choose an address and a port with `longshore up --bind`, as in 127.0.0.1:8790, or none to listen where the \
+             settings say"
+        }
     };
     Fault::conflict(format!("cannot listen at {bind}: {error}"), hint)
-}
-
-/// The token of the file, or a new one in the file, which only its owner can read.
-pub(super) fn owner_of(places: &Places) -> Result<Owner> {
-    let path = places.token();
-    let kept = |token| {
-        let path = path.clone();
-        Owner { token, keep: Some(Box::new(move |token| keep(&path, token))) }
-    };
-    if let Ok(text) = std::fs::read_to_string(&path) {
-        return Ok(kept(Token::new(text.trim())));
-    }
-    let token = Token::random().map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
-    keep(&path, &token).with_context(|| format!("cannot keep the token in {}", path.display()))?;
-    Ok(kept(token))
-}
-
-/// Puts a token in its place, all at once: there is never half of one.
-fn keep(path: &Path, token: &Token) -> std::io::Result<()> {
-    let new = path.with_extension("new");
-    let mut options = std::fs::OpenOptions::new();
-    let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(&new)?;
-    std::io::Write::write_all(&mut file, format!("{}\n", token.reveal()).as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)
 }
 
 /// The address at which programs of this machine reach a hub that listens there.

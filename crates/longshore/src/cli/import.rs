@@ -19,13 +19,13 @@ const AT_ONCE: usize = 500;
 /// And how many bytes of them.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Take in what was said elsewhere: a file that `export` wrote, or the agents' own records.
+/// Take in what `export` wrote; without a file, look for past conversations.
 ///
 /// Without a file it looks for conversations that were held in the agents' own terminals. A hub that is up does so by
 /// itself every few seconds, unless `watch_past = false`.
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// The file; `-` is stdin
+    /// The file; `-` is stdin; past conversations are looked for when it is left out
     file: Option<PathBuf>,
     /// The folder in which the session goes on here; that of the file, if sessions of this hub have been there
     #[arg(long, value_name = "DIR", requires = "file")]

@@ -6,16 +6,19 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use clap::Args;
 use longshore_facades::tls::Tls;
+use serde::{Deserialize, Serialize};
 
 use super::exit::Fault;
+use super::private;
 use super::terminal::now;
 use crate::config::{Config, Places};
 
 /// How the hub is reached, as flags say it.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Listen {
     /// Where to listen
-    #[arg(long, env = "LONGSHORE_BIND", value_name = "ADDRESS")]
+    #[arg(long, value_name = "ADDRESS")]
     bind: Option<String>,
     /// A name besides loopback under which this hub may be reached; can be given several times
     #[arg(long, value_name = "HOST")]
@@ -48,10 +51,39 @@ impl Listen {
         config.public_url = self.public_url.or(config.public_url.take());
         config.insecure_http |= self.insecure_http;
     }
+
+    /// Notes it for verbs that start the hub by the way: whoever found it here, as a paired phone did, finds it here again.
+    pub(super) fn remember(mut self, places: &Places) -> Result<()> {
+        for file in [&mut self.tls_cert, &mut self.tls_key].into_iter().flatten() {
+            // The next one may be started in another folder.
+            *file = std::path::absolute(&*file)?;
+        }
+        Ok(serde_json::to_writer(private::create(&places.listened())?, &self)?)
+    }
+
+    /// What was last noted. The environment of today goes before the flags of then.
+    pub(super) fn remembered(places: &Places) -> Result<Self> {
+        let path = places.listened();
+        let mut noted: Self = match std::fs::read(&path) {
+            Ok(text) => serde_json::from_slice(&text)
+                .with_context(|| format!("{} cannot be understood; delete it", path.display()))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
+            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+        };
+        if std::env::var_os("LONGSHORE_BIND").is_some_and(|bind| !bind.is_empty()) {
+            noted.bind = None;
+        }
+        Ok(noted)
+    }
 }
 
-/// Refuses to listen where others could listen in.
+/// Refuses an address that nobody can open, and to listen where others could listen in.
 pub(super) async fn check(config: &Config) -> Result<()> {
+    if let Some(url) = config.public_url.as_deref().filter(|url| !is_web_address(url)) {
+        let what = format!("`{url}` is no address that a phone can open");
+        let hint = "give `--public-url` (`public_url`) with its scheme, as in https://hub.example";
+        return Err(Fault::usage(what, hint).into());
+    }
     let speaks_tls = config.tls || config.tls_cert.is_some();
     if speaks_tls || config.insecure_http {
         return Ok(());
@@ -68,6 +100,15 @@ pub(super) async fn check(config: &Config) -> Result<()> {
             Err(Fault::usage(what, hint).into())
         }
     }
+}
+
+/// Whether a browser can go there: to a host, by HTTP.
+fn is_web_address(url: &str) -> bool {
+    let parsed = url.parse::<axum::http::Uri>();
+    parsed.is_ok_and(|uri| {
+        let has_host = uri.host().is_some_and(|host| !host.is_empty());
+        matches!(uri.scheme_str(), Some("http" | "https")) && has_host && uri.query().is_none()
+    })
 }
 
 /// Where the hub is, for programs of this machine and for others.
@@ -213,6 +254,44 @@ mod tests {
             addresses_in_networks(false).iter().all(IpAddr::is_ipv4),
             "who listens for IPv4 is reached by it"
         );
+    }
+
+    #[tokio::test]
+    async fn an_address_that_no_phone_can_open_is_refused() {
+        let at = |url: &str| Config { public_url: Some(url.to_owned()), ..Config::default() };
+        for fine in ["https://hub.example", "http://100.64.0.1:8790/", "https://[fd00::1]:2/longshore"] {
+            assert!(check(&at(fine)).await.is_ok(), "{fine}");
+        }
+        for bad in [
+            "hub.example",
+            "javascript:alert(1)",
+            "nonsense://x/y/z",
+            "https://",
+            "https:///x",
+            "",
+            "https://a b",
+        ] {
+            let refused = check(&at(bad)).await.unwrap_err();
+            assert!(refused.to_string().contains("no address"), "{bad}: {refused}");
+        }
+    }
+
+    #[test]
+    fn what_up_was_told_is_remembered_wherever_the_next_start_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
+        assert_eq!(Listen::remembered(&places).unwrap(), Listen::default());
+        let told = Listen {
+            allow_host: vec!["hub".to_owned()],
+            tls: true,
+            tls_cert: Some("cert.pem".into()),
+            tls_key: Some("/etc/key.pem".into()),
+            public_url: Some("https://hub.example".to_owned()),
+            ..Listen::default()
+        };
+        told.clone().remember(&places).unwrap();
+        let cert = std::env::current_dir().unwrap().join("cert.pem");
+        assert_eq!(Listen::remembered(&places).unwrap(), Listen { tls_cert: Some(cert), ..told });
     }
 
     #[tokio::test]

@@ -16,6 +16,7 @@ mod exit;
 mod export;
 mod fork;
 mod hand;
+mod home;
 mod house;
 mod import;
 mod inbox;
@@ -28,6 +29,7 @@ mod ls;
 mod model;
 mod open;
 mod pair;
+mod private;
 mod prompt;
 mod queue;
 mod reach;
@@ -43,6 +45,7 @@ mod show;
 mod slash;
 mod terminal;
 mod token;
+mod token_file;
 mod up;
 mod usage;
 mod verified;
@@ -120,7 +123,6 @@ enum Verb {
     Agents,
     /// Write a session to a file
     Export(export::Export),
-    /// Read a session from a file that `export` wrote
     Import(import::Import),
     /// Find words in all sessions
     Search(search::Search),

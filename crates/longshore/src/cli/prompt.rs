@@ -1,5 +1,6 @@
 //! `longshore prompt`: say something to a session that is there already.
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -15,6 +16,7 @@ use super::said::said;
 use super::terminal::{note, put_line, say};
 use crate::client::Client;
 use crate::render::clean::clean;
+use crate::render::human::short_id;
 
 /// Say something to a session and watch the turn.
 #[derive(Debug, Args)]
@@ -47,6 +49,9 @@ impl Prompt {
         let mut client = reach::hub().await?;
         let info = reach::session(&mut client, Some(&self.session)).await?;
         let session = info.session_id;
+        if self.session == reach::LATEST && std::io::stderr().is_terminal() {
+            note(format_args!("to {} · {}", short_id(session), clean(&info.title)));
+        }
         let when = match (self.steer, self.now) {
             (true, _) => "steer",
             (_, true) => "interrupt",

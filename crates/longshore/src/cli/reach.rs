@@ -22,6 +22,7 @@ use tokio::time::Instant;
 use super::exit::{self, Fault};
 use super::link;
 use super::terminal::note;
+use super::token_file;
 use crate::client::{Client, Unreachable};
 use crate::config::{Config, Places};
 use crate::owner_token;
@@ -53,11 +54,6 @@ impl Running {
     }
 }
 
-/// Whether a hub holds the data folder.
-pub(super) fn is_up(places: &Places) -> bool {
-    std::fs::File::open(places.data.join("lock")).is_ok_and(|lock| lock.try_lock().is_err())
-}
-
 /// Where the hub is: as `LONGSHORE_URL` says, as the running one says, or where it would be.
 pub(super) fn url(places: &Places) -> Result<String> {
     if let Some(url) = named_url() {
@@ -79,14 +75,7 @@ pub(super) fn token(places: &Places) -> Result<String> {
     if let Some(token) = owner_token::of_environment() {
         return Ok(token.to_owned());
     }
-    let path = places.token();
-    match std::fs::read_to_string(&path) {
-        Ok(text) => Ok(text.trim().to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            Err(Unreachable { url: url(places).unwrap_or_default() }.into())
-        }
-        Err(error) => Err(error).with_context(|| format!("cannot read the token in {}", path.display())),
-    }
+    token_file::read(places)?.ok_or_else(|| Unreachable { url: url(places).unwrap_or_default() }.into())
 }
 
 /// Whom to believe that it is the hub: the one that runs here says how it is known, another one has a name.
@@ -120,7 +109,7 @@ pub(super) async fn running() -> Result<Client> {
 pub(super) async fn hub() -> Result<Client> {
     match running().await {
         Err(error) if error.downcast_ref::<Unreachable>().is_some() && named_url().is_none() => {
-            let mut client = start(std::iter::once("up".into())).await?;
+            let mut client = start(["up", "--as-before"].map(OsString::from).into_iter()).await?;
             note(started(&mut client).await);
             Ok(client)
         }
@@ -185,7 +174,7 @@ fn last_words(places: &Places, said_before: u64) -> String {
     lines[lines.len().saturating_sub(5)..].join("\n")
 }
 
-/// What stands for the session in which somebody last did something, wherever a session is named.
+/// What stands for the session in which a person last did something, wherever a session is named.
 pub(super) const LATEST: &str = "-";
 
 /// The words with which a person names a session, or what waits in one, with the session itself in the place of `-`.
@@ -197,7 +186,7 @@ pub(super) async fn named(client: &mut Client, words: Option<&str>) -> Result<Op
 }
 
 /// The session that a person means: an id or a part of it; nothing, or `-`, for the one in which
-/// somebody last did something.
+/// a person last did something, whatever agents have done elsewhere since.
 pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<SessionInfo> {
     #[derive(Deserialize)]
     struct Page {
@@ -214,7 +203,9 @@ pub(super) async fn session(client: &mut Client, named: Option<&str>) -> Result<
     }
     if name.is_empty() {
         let none = || Fault::not_found("there is no session yet", "`longshore run codex \"...\"` opens one");
-        return found.into_iter().next().ok_or_else(|| none().into());
+        // Of those in which nobody has done anything yet, the first of the list.
+        let latest = found.into_iter().rev().max_by_key(|session| (!session.archived, session.touched_at));
+        return latest.ok_or_else(|| none().into());
     }
     found.retain(|session| session.session_id.to_string().contains(&name));
     match found.len() {

@@ -3,7 +3,6 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitCode, Stdio};
 
@@ -15,25 +14,28 @@ use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader
 use tokio::process::Command;
 
 use super::exit::{Fault, INTERRUPTED};
+use super::private;
 use super::terminal::put_line;
 use super::up::asked_to_stop;
 use super::verify::{find, named};
 
 /// Write down the wire of an agent: in a scenario, or of a program that you drive.
 #[derive(Debug, Args)]
+#[command(override_usage = "longshore record [-o FILE] AGENT SCENARIO\n       \
+    longshore record -o FILE [--driver NAME] [--scenario WORD] -- PROGRAM [ARGUMENTS]...")]
 #[command(after_help = "In a scenario the agent runs on a scripted model, and needs no account:\n  \
     longshore record codex edit\n\
     With a program after --, stdin and stdout pass through, so that it can stand in for the program itself:\n  \
     longshore record -o hello.jsonl -- codex app-server")]
 pub(super) struct Record {
     /// The agent, as `longshore agents` names it
-    #[arg(required_unless_present = "command", conflicts_with = "command", requires = "played")]
+    #[arg(conflicts_with = "command", requires = "played")]
     agent: Option<String>,
     /// What it is tried with, as `longshore verify` names it
     #[arg(value_name = "SCENARIO")]
     played: Option<String>,
     /// The capture to write; of a scenario AGENT-SCENARIO.jsonl when not given
-    #[arg(short, long, value_name = "FILE", required_unless_present = "agent")]
+    #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The driver whose wire this is, for a program
     #[arg(long, default_value = "codex")]
@@ -48,9 +50,7 @@ pub(super) struct Record {
 
 /// A wire can hold secrets, so that the file is for its owner alone.
 fn create(path: &Path) -> Result<File> {
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(path);
-    file.with_context(|| format!("cannot write {}", path.display()))
+    private::create(path).with_context(|| format!("cannot write {}", path.display()))
 }
 
 impl Record {
@@ -101,8 +101,11 @@ impl Record {
     }
 
     async fn stand_between(self) -> Result<ExitCode> {
-        let (program, args) = self.command.split_first().context("name the program to run")?;
-        let mut file = create(self.output.as_deref().context("name the file to write with -o")?)?;
+        let hint = "`longshore record AGENT SCENARIO`, or `longshore record -o FILE -- PROGRAM`";
+        let nobody = || Fault::usage("nobody is named whose wire is to be written down", hint);
+        let (program, args) = self.command.split_first().ok_or_else(nobody)?;
+        let nowhere = || Fault::usage("no file is named for what goes through", hint);
+        let mut file = create(self.output.as_deref().ok_or_else(nowhere)?)?;
         writeln!(file, "{}", heading(&self.driver, program, &self.scenario))?;
         let tape = Tape::new(move |entry: Entry| {
             if let Err(error) = writeln!(file, "{}", entry.to_line()) {

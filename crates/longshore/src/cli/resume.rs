@@ -28,6 +28,7 @@ impl Resume {
         #[derive(Deserialize)]
         struct Resumed {
             resumed: Vec<SessionId>,
+            resuming: Vec<SessionId>,
         }
         if !self.all {
             return wish_of(self.session.as_deref(), "resume", json!({}), "resumed", as_json).await;
@@ -38,11 +39,20 @@ impl Resume {
             put_line(&answer)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let Resumed { resumed } = serde_json::from_value(answer)?;
-        let ids: Vec<String> = resumed.iter().copied().map(short_id).collect();
-        match resumed.len() {
-            0 => say("no session was interrupted by a restart")?,
-            many => say(format_args!("{} resumed: {}", plural(many, "session"), ids.join(", ")))?,
+        let Resumed { resumed, resuming } = serde_json::from_value(answer)?;
+        let named = |sessions: &[SessionId]| {
+            let ids: Vec<String> = sessions.iter().copied().map(short_id).collect();
+            format!("{}: {}", plural(sessions.len(), "session"), ids.join(", "))
+        };
+        if resumed.is_empty() && resuming.is_empty() {
+            say("no session was interrupted by a restart")?;
+        }
+        if !resumed.is_empty() {
+            say(format_args!("resumed {}", named(&resumed)))?;
+        }
+        if !resuming.is_empty() {
+            let why = "their agents are still asked for what was said in their own terminals";
+            say(format_args!("resuming {} ({why})", named(&resuming)))?;
         }
         Ok(ExitCode::SUCCESS)
     }

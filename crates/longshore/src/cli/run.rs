@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Args;
@@ -13,9 +14,12 @@ use serde_json::{Value, json};
 
 use super::exit::Fault;
 use super::live::{Live, Until};
-use super::reach;
 use super::said::said;
 use super::terminal::note;
+use super::{reach, set};
+
+/// How long a run may wait to be told which models there are, before the turn is shown.
+const MODELS_WITHIN: Duration = Duration::from_secs(5);
 
 /// Open a session, say something, and watch the turn.
 #[derive(Debug, Args)]
@@ -53,7 +57,7 @@ impl Run {
         let text = said(self.prompt.as_deref(), &format!("longshore run {} \"fix the tests\"", self.agent))?;
         let cwd = work_tree(self.cwd.as_deref(), reach::named_url().is_some())?;
         let mut client = reach::hub().await?;
-        let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": self.model });
+        let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": &self.model });
         if let Some(effort) = self.effort {
             open["effort"] = effort.into();
         }
@@ -66,6 +70,14 @@ impl Run {
         }
         let said: Value = json!({ "session": session.session_id, "content": text });
         let Prompted { prompt, turn } = client.call("prompt", said).await?;
+        if let Some(model) = self.model.filter(|_| session.capabilities.models) {
+            // The turn runs meanwhile, and nothing of it is lost: it is watched from its beginning.
+            let known =
+                tokio::time::timeout(MODELS_WITHIN, set::models(&mut client, &session.provider)).await;
+            if let Ok(Ok(known)) = known {
+                set::note_unlisted(&known, &session, &model);
+            }
+        }
         Live::new(client, session, Until::Turn(turn), json).begun_by(prompt).watch(Seq::ZERO).await
     }
 }

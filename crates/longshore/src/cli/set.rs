@@ -73,12 +73,7 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
     let (mut client, session) = found("model", named).await?;
     if let Some(model) = model {
         let models = models(&mut client, &session.provider).await.unwrap_or_default();
-        if !models.is_empty() && models.iter().all(|known| known.id != model) {
-            // Agents take names that they do not list: those of another service, or longer ones.
-            let (agent, model) = (clean(&session.provider), clean(&model));
-            let list = format!("`longshore model {}` lists those that it has", short_id(session.session_id));
-            note(format_args!("note: {agent} does not list `{model}` and may refuse it; {list}"));
-        }
+        note_unlisted(&models, &session, &model);
         let words = format!("model {model}");
         return wish(&mut client, &session, "update", json!({ "model": model }), &words, as_json).await;
     }
@@ -92,6 +87,16 @@ pub(super) async fn model(named: &str, model: Option<String>, as_json: bool) -> 
         put_line(format_args!("  {}  {}", clean(id), clean(title)))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Notes a model that the agent does not list. It takes names that it does not list: those of another service, or longer ones.
+pub(super) fn note_unlisted(models: &[ModelInfo], session: &SessionInfo, model: &str) {
+    if models.is_empty() || models.iter().any(|known| known.id == model) {
+        return;
+    }
+    let (agent, model) = (clean(&session.provider), clean(model));
+    let list = format!("`longshore model {}` lists those that it has", short_id(session.session_id));
+    note(format_args!("note: {agent} does not list `{model}` and may refuse it; {list}"));
 }
 
 /// The models of an agent, which starts for it if they are not known.

@@ -14,12 +14,13 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use super::exit::Fault;
-use super::house::{self, House, Keep};
+use super::home;
+use super::house::{House, Keep};
 use super::link;
 use super::listen::{self, Listen, Place};
 use super::reach::{self, Running};
 use super::terminal::{now, put_line};
+use super::token_file;
 use super::welcome::{Links, welcome};
 use crate::config::{Config, Places};
 use crate::owner_token;
@@ -40,6 +41,9 @@ pub(super) struct Up {
     /// Leave it in the background, once it answers
     #[arg(long, short)]
     detach: bool,
+    /// Listen where `up` was last told to: for verbs that start the hub by the way
+    #[arg(long, hide = true)]
+    as_before: bool,
 }
 
 impl Up {
@@ -50,7 +54,11 @@ impl Up {
         start_logging();
         let places = Places::find()?;
         let mut config = Config::load(&places)?;
-        self.listen.apply(&mut config);
+        let listen = match self.as_before {
+            true => Listen::remembered(&places)?,
+            false => self.listen,
+        };
+        listen.clone().apply(&mut config);
         listen::check(&config).await?;
 
         places.make_data()?;
@@ -58,9 +66,12 @@ impl Up {
         // The token of the environment goes before that of the file.
         let owner = match owner_token::of_environment() {
             Some(token) => Owner { token: Token::new(token), keep: None },
-            None => house::owner_of(&places)?,
+            None => token_file::owner_of(&places)?,
         };
         let house = House::open(&places, &config, keep, owner, |anchor| anchor).await?;
+        if keep == Keep::OnDisk {
+            listen.remember(&places).context("cannot note where the hub listens")?;
+        }
         tokio::spawn(tidy(house.hub.clone(), config));
         let running = house.announce()?;
         let told = match as_json {
@@ -91,10 +102,8 @@ impl Up {
 /// Has another process be the hub, with the same words but for the one that says so.
 async fn detach(as_json: bool) -> Result<ExitCode> {
     let places = Places::find()?;
-    if reach::is_up(&places) {
-        let up = Running::read(&places).map(|running| format!(", at {}", running.url)).unwrap_or_default();
-        let hint = "use it as it is, or stop it with `longshore down`";
-        return Err(Fault::conflict(format!("a hub is up already{up}"), hint).into());
+    if home::is_held(&places) {
+        return Err(home::is_taken(&places).into());
     }
     let words = std::env::args_os().skip(1).filter(|word| word != "--detach" && word != "-d");
     let mut client = reach::start(words.filter(|word| word != "--json")).await?;

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
 
 use anyhow::{Context, Result};
 use longshore_drivers::discover::{KnownOf, NEWER_THAN};
 use longshore_model::capability::{AgentInfo, Verified};
 use longshore_model::time::Timestamp;
 
+use super::private;
 use crate::config::Places;
 use crate::render::{Standing, human};
 use crate::scenario::Recorded;
@@ -27,9 +27,8 @@ pub(super) fn remember(places: &Places, agent: &str, verified: Verified) -> Resu
     let mut all = read(places);
     all.insert(agent.to_owned(), verified);
     let (path, beside) = (places.verified(), places.data.join("verified.json.new"));
-    let mut options = std::fs::OpenOptions::new();
-    let file = options.create(true).write(true).truncate(true).mode(0o600).open(&beside);
-    let written = file.and_then(|mut file| file.write_all(serde_json::to_string_pretty(&all)?.as_bytes()));
+    let written = private::create(&beside)
+        .and_then(|mut file| file.write_all(serde_json::to_string_pretty(&all)?.as_bytes()));
     let written = written.and_then(|()| std::fs::rename(&beside, &path));
     written.with_context(|| format!("cannot remember this in {}", path.display()))
 }

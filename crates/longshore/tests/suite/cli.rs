@@ -1,5 +1,6 @@
 //! The verbs, as a person or a script types them.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use longshore_model::event::{Body, Event};
@@ -155,6 +156,8 @@ async fn a_session_travels_to_another_hub() {
     let file = rig.folder.path().join("session.ndjson");
     let export = longshore(&rig, &["export", "-o", file.to_str().unwrap()]).await;
     assert!(export.status.success(), "{}", err(&export));
+    let mode = std::fs::metadata(&file).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "it holds whatever the agent printed");
     let again = longshore(&rig, &["import", file.to_str().unwrap()]).await;
     assert_eq!(again.status.code(), Some(1), "it is here already");
     assert!(err(&again).contains("here already"), "{}", err(&again));
@@ -202,8 +205,10 @@ async fn a_wire_is_recorded_and_replayed() {
 }
 
 #[tokio::test]
-async fn completions_know_the_verbs() {
+async fn completions_and_help_know_the_verbs() {
     let rig = Rig::with(json!([])).await;
+    let import = out(&longshore(&rig, &["import", "--help"]).await);
+    assert!(import.contains("past conversations") && import.contains("watch_past"), "{import}");
     for shell in ["bash", "zsh", "fish"] {
         assert!(out(&longshore(&rig, &["completions", shell]).await).contains("interrupt"));
     }

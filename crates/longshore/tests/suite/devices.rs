@@ -165,6 +165,9 @@ async fn a_hub_with_tls_is_known_here_by_its_certificate_and_elsewhere_by_its_au
     let mut listing = home.longshore(&["devices", "--json"]);
     let listed = listing.env("LONGSHORE_URL", &named).env("LONGSHORE_CA", ca).output().await.unwrap();
     assert!(listed.status.success(), "{}", String::from_utf8_lossy(&listed.stderr));
+    let unknown = home.longshore(&["devices"]).env("LONGSHORE_URL", &named).output().await.unwrap();
+    let said = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(unknown.status.code() == Some(6) && said.contains("LONGSHORE_CA"), "{said}");
     assert!(home.says(&["down"]).await.contains("stopped"));
 }
 

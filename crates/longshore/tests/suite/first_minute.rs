@@ -7,7 +7,7 @@ use super::terminal::Terminal;
 use super::verbs::{ANYWHERE, consumed, longshore};
 
 /// A home in which no hub runs.
-async fn at_rest() -> Rig {
+pub(super) async fn at_rest() -> Rig {
     let mut rig = Rig::with(json!([])).await;
     assert!(longshore(&rig, &["down"]).await.status.success());
     rig.gone().await;

@@ -108,6 +108,8 @@ async fn the_model_of_a_session_and_its_effort_are_told_and_changed() {
     refuses(&rig, &["model", "script.json"], 2, "longshore model --script script.json").await;
     // It may be one that another service has.
     says(&rig, &["model", "-", "gpt-9"], "codex does not list `gpt-9`").await;
+    let run = longshore(&rig, &["run", "codex", "third", "--mode", "full", "--model", "gpt-9"]).await;
+    assert!(err(&run).contains("codex does not list `gpt-9`"), "{}", err(&run));
 }
 
 #[tokio::test]

@@ -277,6 +277,11 @@ async fn what_is_not_there_is_named() {
     let told = desk.longshore(&["record", "codex", "eddit"], &[]).await;
     assert_eq!(told.code, Some(3));
     assert!(told.err.contains("there is open, plain, streaming"), "{}", told.err);
+    for words in [&["record"][..], &["record", "--", "cat"]] {
+        let told = desk.longshore(words, &[]).await;
+        assert_eq!(told.code, Some(2), "{words:?}: {}", told.err);
+        assert!(told.err.contains("`longshore record -o FILE -- PROGRAM`"), "{words:?}: {}", told.err);
+    }
     let told = desk.longshore(&["verify", "codex"], &[("CODEX_PATH", Path::new("/no/codex"))]).await;
     assert_eq!(told.code, Some(3));
     assert!(told.err.contains("npm install -g @openai/codex"), "{}", told.err);

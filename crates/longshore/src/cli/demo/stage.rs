@@ -16,7 +16,8 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::cli::house::{self, House, Keep};
+use crate::cli::house::{House, Keep};
+use crate::cli::token_file;
 use crate::client::{Client, News};
 use crate::config::{Config, Durability, Places};
 use crate::demo::{Folder, Part, Story};
@@ -118,7 +119,7 @@ impl Stage {
             agents: [(react::NAME.to_owned(), settings)].into(),
             ..Config::default()
         };
-        let owner = house::owner_of(&places)?;
+        let owner = token_file::owner_of(&places)?;
         let token = owner.token.reveal().to_owned();
         let around = surroundings(folder.path());
         let house =

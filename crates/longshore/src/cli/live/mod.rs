@@ -397,7 +397,11 @@ impl Live {
     fn lost(&mut self) -> Result<Fault> {
         self.screen.settled()?;
         self.screen.print(&self.renderer.finish())?;
-        let hint = format!("go on with `longshore attach {} --after {}`", self.session, self.cursor);
+        let hint = format!(
+            "`longshore resume {0}` brings the hub back and has the agent go on; `longshore attach {0} --after {1}` \
+             only shows what else was said",
+            self.session, self.cursor
+        );
         Ok(Fault::no_hub("the hub has gone; the session is as safe as its log", hint))
     }
 
