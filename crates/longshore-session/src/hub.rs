@@ -210,8 +210,12 @@ impl Hub {
             .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
         self.check_cwd(&cwd).await?;
-        if effort.is_some() && !known.capabilities.effort {
-            let what = "be told how hard to think";
+        let can = &known.capabilities;
+        let beyond = [
+            (model.is_some() && !can.models, "change its model"),
+            (effort.is_some() && !can.effort, "be told how hard to think"),
+        ];
+        if let Some((_, what)) = beyond.into_iter().find(|(is_beyond, _)| *is_beyond) {
             return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
         }
         let mode = mode.unwrap_or_else(|| Mode::unless_named(&known.capabilities.modes));

@@ -218,7 +218,9 @@ impl Session {
                 self.titled = true;
             }
             Body::ModelChanged { model } => self.model = Some(model.clone()),
-            Body::EffortChanged { effort } => self.effort = Some(effort.clone()),
+            Body::EffortChanged { effort } => {
+                self.effort = Some(effort.clone()).filter(|effort| !effort.is_empty());
+            }
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
             Body::CommandsListed { commands } => self.commands = brief::commands(commands),

@@ -21,6 +21,7 @@ mod gateway_words;
 mod leftovers;
 mod llama;
 mod mcp;
+mod models;
 mod one_task;
 mod outside;
 mod past;
