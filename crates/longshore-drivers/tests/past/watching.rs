@@ -331,7 +331,8 @@ async fn an_answer_that_nothing_follows_is_an_end_sooner_than_a_silence() {
         let file = folder.join(format!("{PARENT}.jsonl"));
         fs::write(&file, &text).unwrap();
         let written = fs::File::options().append(true).open(&file).unwrap();
-        written.set_modified(std::time::SystemTime::now() - Duration::from_secs(1_200)).unwrap();
+        let now = written.metadata().unwrap().modified().unwrap();
+        written.set_modified(now - Duration::from_secs(1_200)).unwrap();
         stage.look().await;
         let session = SessionId::of_past("claude", PARENT);
         let (agent, native) = ("claude".into(), PARENT.to_owned());
