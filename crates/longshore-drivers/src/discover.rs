@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use crate::npm;
+use crate::shell::quoted;
 use crate::spec::{Agent, AgentSpec};
 use crate::transport::{Happened, Limits, Line, Spawn, Stdio};
 
@@ -229,10 +230,16 @@ impl Versions {
     }
 }
 
-/// The command that goes on with a conversation in the agent's own terminal. Where the settings say that the agent keeps
-/// its things elsewhere, the command has to say so too.
+/// The command that goes on with a conversation in the agent's own terminal. Where the settings say that the agent is
+/// elsewhere, or keeps its things elsewhere, the command has to say so too.
 fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
-    let command = agent.resume()?;
+    let mut command = agent.resume()?.to_owned();
+    let own = |path: &&PathBuf, program: &str| agent.name() == program || path.ends_with(program);
+    if let Some((program, rest)) = command.split_once(' ')
+        && let Some(path) = settings.path.as_ref().filter(|path| own(path, program))
+    {
+        command = format!("{} {rest}", quoted(&path.display().to_string()));
+    }
     let of_files = agent.records().map(|records| records.home_variable());
     let of_served = agent.served_records().map_or(&[][..], |served| served.home_variables());
     let variables = of_files.into_iter().chain(of_served.iter().copied());
@@ -240,7 +247,7 @@ fn resume(agent: &dyn AgentSpec, settings: &AgentSettings) -> Option<String> {
         let place = settings.env.get(name)?.replace('\'', r"'\''");
         Some(format!("{name}='{place}' "))
     });
-    Some(homes.collect::<String>() + command)
+    Some(homes.collect::<String>() + &command)
 }
 
 /// Tells more of agents than they say themselves: who has tried a version knows more than that it is new.
@@ -341,6 +348,22 @@ mod tests {
             let claims = !info.capabilities.modes.is_empty();
             assert!(info.path.is_none() && claims != own, "{info:?}");
         }
+    }
+
+    #[test]
+    fn whoever_goes_on_by_hand_is_told_the_program_that_the_settings_name() {
+        let path = Some(PathBuf::from("/opt/my tools/opencode"));
+        let settings = AgentSettings { path, ..AgentSettings::default() };
+        let command = |name: &str| {
+            let agents = crate::table::built_in();
+            resume(&**agents.iter().find(|agent| agent.name() == name).unwrap(), &settings)
+        };
+        assert_eq!(command("opencode").unwrap(), "'/opt/my tools/opencode' -s {native}");
+        assert_eq!(
+            command("claude-code-acp").unwrap(),
+            "claude --resume {native}",
+            "which is another program"
+        );
     }
 
     #[test]

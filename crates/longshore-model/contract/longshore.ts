@@ -427,7 +427,7 @@ export type Event = (
 }
   | {
   payload: {
-    /** How hard, in its own words. */
+    /** How hard, in its own words; empty when nobody else can choose it. */
     effort: string;
   };
   type: "effort_changed";

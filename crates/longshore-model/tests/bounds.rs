@@ -147,6 +147,38 @@ fn texts_that_never_end_have_a_bound_together() {
 }
 
 #[test]
+fn what_one_call_prints_has_a_bound_and_its_result_comes_all_the_same() {
+    let mut stage = Stage::ready();
+    let turn = stage.prompt("go");
+    let print = |stage: &mut Stage, item: ItemId, piece: &str| {
+        stage.said(Draft::new(Body::ToolOutputDelta).turn(turn).item(item).text(piece));
+    };
+    // What cannot be printed is written with six characters.
+    for (piece, times) in [("x".repeat(1 << 20), 16), ("\0".repeat(1 << 20), 3)] {
+        let item = stage.item();
+        stage.events.clear();
+        for _ in 0..100 {
+            print(&mut stage, item, &piece);
+        }
+        let deltas: Vec<&str> = stage
+            .events
+            .iter()
+            .filter(|event| matches!(event.body, Body::ToolOutputDelta))
+            .map(|event| event.text())
+            .collect();
+        assert_eq!(deltas.len(), times + 1);
+        assert!(deltas[times].contains("is not kept"), "and that is said");
+        let outcome = ToolOutcome::of(ToolStatus::Completed);
+        stage.said(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text("the result"));
+        assert_eq!(stage.events.last().unwrap().text(), "the result");
+    }
+    let other = stage.item();
+    stage.events.clear();
+    print(&mut stage, other, "of another call");
+    assert_eq!(stage.events.last().unwrap().text(), "of another call");
+}
+
+#[test]
 fn of_items_that_never_end_the_oldest_is_ended() {
     let mut stage = Stage::ready();
     let turn = stage.prompt("go");

@@ -340,8 +340,12 @@ fn an_agent_that_has_forgotten_is_told_what_the_log_holds_for_the_same_prompt() 
     let fault = SessionFault { code: FaultCode::ResumeFailed };
     stage.said(Draft::new(Body::SessionError(fault)).text("no rollout found"));
     stage.effects.clear();
-    stage.gone(Sleep { cause: SleepCause::FailedToStart, ..Sleep::default() }, "no rollout found");
+    let stderr = "thirty lines".to_owned();
+    stage.gone(Sleep { cause: SleepCause::FailedToStart, stderr, ..Sleep::default() }, "no rollout found");
     assert!(matches!(&stage.effects[..], [Effect::LaunchFromLog(_)]), "{:?}", stage.effects);
+    let quietly = Sleep { cause: SleepCause::Stopped, ..Sleep::default() };
+    let slept = stage.events.iter().rfind(|event| matches!(event.body, Body::SessionSleeping(_))).unwrap();
+    assert_eq!(slept.body, Body::SessionSleeping(quietly), "it was said already, and nothing has failed");
     let from = stage.events.len();
     stage.is_ready();
     let told = stage.kinds(from);

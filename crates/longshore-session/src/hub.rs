@@ -185,11 +185,15 @@ impl Hub {
             .map_err(|fault| HubError::Invalid(fault.to_string()))?;
         let known = self.installed(&agent).await?;
         self.check_cwd(&cwd).await?;
+        let can = &known.capabilities;
+        let beyond = [
+            (model.is_some() && !can.models, "change its model"),
+            (effort.is_some() && !can.effort, "be told how hard to think"),
+        ];
+        if let Some((_, what)) = beyond.into_iter().find(|(is_beyond, _)| *is_beyond) {
+            return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
+        }
         if let Some(effort) = &effort {
-            if !known.capabilities.effort {
-                let what = "be told how hard to think";
-                return Err(Refusal::NotSupported { agent: known.name.to_string(), what }.into());
-            }
             self.check_effort(&known.name, model.as_deref(), effort).await?;
         }
         let mode = mode.unwrap_or_else(|| Mode::unless_named(&known.capabilities.modes));

@@ -150,6 +150,11 @@ pub trait Reader: Send {
 
     /// Nobody has written to the record for long: what is still open in it will not be closed there.
     fn rest(&mut self, told: &mut Told);
+
+    /// Whether what was read last is likely to be an end, though nothing says so: then that comes sooner.
+    fn seems_done(&self) -> bool {
+        false
+    }
 }
 
 /// What a reader has told, and when it happened.

@@ -38,6 +38,8 @@ pub(super) const BATCH_BYTES: usize = 4 << 20;
 pub(super) const SETTLED_AFTER_MS: i64 = 3_000;
 /// A record to which nobody has written for so long is one in which nothing happens any more.
 pub(super) const AT_REST_AFTER_MS: i64 = 3_600_000;
+/// The same for one that seems to be done.
+const DONE_AFTER_MS: i64 = 600_000;
 
 /// How many may want to know at once what an agent remembers.
 const CALLERS: usize = 64;
@@ -405,7 +407,8 @@ impl Inner {
         }
         let until = bookmark.lines.place();
         if until > sent {
-            if self.is_at_rest(key) {
+            let patience = if bookmark.reader.seems_done() { DONE_AFTER_MS } else { AT_REST_AFTER_MS };
+            if self.is_at_rest(key, patience) {
                 let before = told.drafts.len();
                 bookmark.reader.rest(&mut told);
                 outside.sift(&mut told, before);
@@ -444,9 +447,9 @@ impl Inner {
         Ok(Some(Bookmark { lines, reader, at: told.at, names_prompts: outside.names_prompts }))
     }
 
-    fn is_at_rest(&self, key: &Key) -> bool {
+    fn is_at_rest(&self, key: &Key, patience: i64) -> bool {
         let written = lock(&self.index).get(key).map(|known| known.written);
-        written.is_some_and(|written| written.plus_millis(AT_REST_AFTER_MS) < clock::now())
+        written.is_some_and(|written| written.plus_millis(patience) < clock::now())
     }
 }
 

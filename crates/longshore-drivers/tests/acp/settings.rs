@@ -226,6 +226,19 @@ fn a_model_is_an_option_where_there_is_one() {
 }
 
 #[test]
+fn what_an_agent_does_not_let_others_choose_is_not_told_as_chosen() {
+    let mut desk = Desk::unknown();
+    desk.open_with(Mode::Ask, Some("b"), Start::New);
+    desk.answer_ok("initialize", greeting(json!({})));
+    let out = desk.answer_ok("session/new", json!({"sessionId": NATIVE}));
+    let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
+    assert_eq!(ready.model, None);
+    let out = desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    let own = Body::EffortChanged { effort: String::new() };
+    assert_eq!(bodies(&out), [&Body::Notice { level: NoticeLevel::Warning }, &own]);
+}
+
+#[test]
 fn what_a_row_can_do_is_said_before_it_runs() {
     use longshore_drivers::acp::{Row, rows};
     for row in rows() {
@@ -279,5 +292,11 @@ fn a_model_whose_name_is_not_for_people_is_called_by_its_title() {
         "what is wished for by its title is set by its name"
     );
     let Body::SessionReady(ready) = &last_draft(&out).body else { panic!("{out:?}") };
-    assert_eq!(ready.model.as_deref(), Some("plain-1"), "what can be read stays as it is");
+    assert_eq!(ready.model.as_deref(), Some("scripted"));
+    let out = desk.answer_error("session/set_model", -1, "no such model");
+    assert_eq!(
+        last_draft(&out).body,
+        Body::ModelChanged { model: "plain-1".to_owned() },
+        "what it really uses"
+    );
 }

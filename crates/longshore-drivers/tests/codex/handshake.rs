@@ -5,7 +5,7 @@ use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
 use longshore_model::event::{Body, NoticeLevel};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnErrorCode};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::desk::{Desk, THREAD, lines, only_draft, only_line};
 
@@ -60,6 +60,16 @@ fn a_mode_that_changes_is_told_at_once_and_again_with_the_next_turn() {
         let refused = desk.answer_error("thread/settings/update", "unknown variant");
         assert!(matches!(only_draft(&refused).body, Body::Raw { .. }));
     }
+}
+
+#[test]
+fn a_chosen_effort_holds_while_it_plans() {
+    let mut desk = Desk::ready(Mode::Plan);
+    let told = |line: &Value| line["params"]["collaborationMode"]["settings"]["reasoning_effort"].clone();
+    assert_eq!(told(&only_line(&desk.say("plan it"))), Value::Null, "codex chooses it");
+    let mut desk = Desk::ready(Mode::Plan);
+    desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    assert_eq!(told(&only_line(&desk.say("plan it"))), "high");
 }
 
 #[test]

@@ -55,6 +55,28 @@ fn a_conversation_is_gone_on_with_under_the_rules_of_now() {
     assert_eq!(out.requests[0].path, "/session/ses_1?directory=/elsewhere", "where it was held");
 }
 
+/// It tells of all that it copies, now before it answers and now after the first prompt.
+#[test]
+fn what_a_copy_took_over_is_no_news() {
+    let mut desk = Desk::new();
+    desk.open(Mode::Ask, Start::Fork { native: "ses_0".to_owned() });
+    let copied =
+        json!({"info": {"id": "msg_a", "role": "assistant", "sessionID": CHAT, "time": {"created": 5}}});
+    desk.event("message.updated", copied.clone());
+    let time = json!({"created": 9});
+    desk.answer("POST /session/ses_0/fork", 200, json!({"id": CHAT, "directory": "/w", "time": time}));
+    desk.event("message.updated", copied);
+    desk.say("in the copy");
+    let part = |id: &str, message: &str| {
+        let time = json!({"start": 5, "end": 6});
+        json!({"part": {"id": id, "type": "text", "text": "old", "messageID": message, "sessionID": CHAT, "time": time}})
+    };
+    for message in ["msg_a", "msg_b"] {
+        let out = desk.event("message.part.updated", part("prt_1", message));
+        assert!(matches!(only_draft(&out).body, Body::Raw { .. }), "{message}: {:?}", out.said);
+    }
+}
+
 #[test]
 fn one_that_opencode_does_not_know_any_more_ends_its_session_and_no_other() {
     for start in [Start::Resume { native: CHAT.to_owned() }, Start::Fork { native: CHAT.to_owned() }] {

@@ -313,6 +313,39 @@ async fn a_record_that_nobody_writes_to_any_more_is_at_rest() {
     assert!(!matches!(drafts.last().unwrap().1.body, Body::TurnFinished(_)));
 }
 
+/// Versions of Claude Code behind other programs do not write why a message ended.
+#[tokio::test]
+async fn an_answer_that_nothing_follows_is_an_end_sooner_than_a_silence() {
+    let line = |kind: &str, uuid: &str, content: &str| {
+        let message = json!({ "role": kind, "id": uuid, "stop_reason": null,
+            "content": [{ "type": "text", "text": content }] });
+        json!({ "type": kind, "uuid": uuid, "timestamp": "2026-11-15T21:51:56.000Z", "cwd": "/w", "message": message })
+            .to_string()
+            + "\n"
+    };
+    let (asked, answer) = (line("user", "u", "hi"), line("assistant", "a", "Hello."));
+    for (text, ended) in [(asked.clone() + &answer, Some(TurnOutcome::Completed)), (asked, None)] {
+        let mut stage = Stage::new();
+        let folder = stage.home.path().join(".claude/projects/-w");
+        fs::create_dir_all(&folder).unwrap();
+        let file = folder.join(format!("{PARENT}.jsonl"));
+        fs::write(&file, &text).unwrap();
+        let written = fs::File::options().append(true).open(&file).unwrap();
+        let now = written.metadata().unwrap().modified().unwrap();
+        written.set_modified(now - Duration::from_secs(1_200)).unwrap();
+        stage.look().await;
+        let session = SessionId::of_past("claude", PARENT);
+        let (agent, native) = ("claude".into(), PARENT.to_owned());
+        stage.rig.send(ToAnchor::ReadPast { session, agent, native, after: 0, told: None }).await;
+        let FromAnchor::ReadPast { drafts, .. } = stage.rig.next().await else { panic!("nothing was read") };
+        let end = drafts.iter().find_map(|(_, draft)| match &draft.body {
+            Body::TurnFinished(end) => Some(end.outcome),
+            _ => None,
+        });
+        assert_eq!(end, ended, "{drafts:?}");
+    }
+}
+
 #[tokio::test]
 async fn what_grows_is_told_of_as_it_grows() {
     let past = WatchPast { every: Some(Duration::from_millis(5)), oldest: None };

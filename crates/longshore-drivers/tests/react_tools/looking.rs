@@ -78,6 +78,42 @@ async fn rules_of_what_to_ignore_that_have_no_end_are_not_read() {
     assert_eq!(search().await.content, "a.txt:1:needle\ndeep/b.txt:1:needle\n");
 }
 
+/// A `.git` that is a file leads to rules, too.
+#[tokio::test]
+async fn what_a_git_file_leads_to_is_not_read_either_if_it_has_no_end() {
+    let bench = Bench::new().await;
+    let at = |name: &str| bench.root().join(name);
+    bench.write("a.txt", "needle\n");
+    let search = async || bench.run("search", json!({ "pattern": "needle" })).await;
+    let refused = async |what: &str| {
+        let refused = search().await;
+        let said = refused.content.contains("nothing is searched there");
+        assert!(!refused.success && said, "{what}: {}", refused.content);
+    };
+    std::fs::File::create(at(".git")).unwrap().set_len(3 << 30).unwrap();
+    refused("a long one").await;
+    std::fs::remove_file(at(".git")).unwrap();
+    // As it stands, and as seen from the folder.
+    for git in [at("g").display().to_string(), "./g".to_owned()] {
+        bench.write(".git", &format!("gitdir: {git}\n"));
+        std::fs::create_dir_all(at("g")).unwrap();
+        symlink("/dev/zero", at("g/commondir")).unwrap();
+        refused("an endless commondir").await;
+        std::fs::remove_file(at("g/commondir")).unwrap();
+        let made = std::process::Command::new("mkfifo").arg(at("g/commondir")).status().unwrap();
+        assert!(made.success());
+        refused("a pipe").await;
+        std::fs::remove_file(at("g/commondir")).unwrap();
+        bench.write("g/commondir", "../c\n");
+        std::fs::create_dir_all(at("c/info")).unwrap();
+        symlink("/dev/zero", at("c/info/exclude")).unwrap();
+        refused("endless rules").await;
+        std::fs::remove_file(at("c/info/exclude")).unwrap();
+        assert_eq!(search().await.content, "a.txt:1:needle\n");
+        std::fs::remove_dir_all(at("g")).unwrap();
+    }
+}
+
 #[tokio::test]
 async fn searching_respects_gitignore_and_says_where() {
     let bench = Bench::new().await;

@@ -207,7 +207,7 @@ pub enum Body {
     },
     /// The agent thinks more, or less.
     EffortChanged {
-        /// How hard, in its own words.
+        /// How hard, in its own words; empty when nobody else can choose it.
         effort: String,
     },
     /// The agent may do more, or less, without asking.

@@ -3,10 +3,10 @@
 // Most of what an agent says is simply recorded; only what needs more is named here.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use super::{Effect, Link, Outcome, Session};
+use super::{Effect, Link, Outcome, Session, TOOL_OUTPUT_LIMIT};
 use crate::describe;
 use crate::event::{Body, Draft};
-use crate::id::Context;
+use crate::id::{Context, ItemId};
 use crate::item::ToolCall;
 use crate::lifecycle::{TurnErrorCode, TurnOutcome};
 
@@ -17,6 +17,9 @@ impl Session {
         }
         if let Some(refused) = self.refuse_surplus(&draft, cx, out) {
             self.record(refused, cx, out);
+            return;
+        }
+        if self.prints_too_much(&draft) {
             return;
         }
         self.begin_first(&draft, cx, out);
@@ -55,7 +58,13 @@ impl Session {
         let from_log = self.forgotten || self.opened.capabilities.memory_in_log;
         let revives = self.woken && self.link != Link::Ready;
         let again = readies && matches!(self.link, Link::Starting { .. });
+        let printed = draft.item.filter(|_| matches!(draft.body, Body::ToolOutputDelta));
+        let turn = draft.turn;
         self.record(draft, cx, out);
+        if let Some(item) = printed.filter(|item| self.has_printed_enough(*item)) {
+            let rest = Draft::new(Body::ToolOutputDelta).turn(turn).item(item);
+            self.record(rest.text("\n[... what else it prints is not kept ...]\n"), cx, out);
+        }
         self.close_surplus_items(cx, out);
         if readies && revives {
             self.record(Draft::new(Body::SessionRevived { from_log }), cx, out);
@@ -87,6 +96,16 @@ impl Session {
                 }
                 _ => false,
             }
+    }
+
+    /// Whether a call has printed more already than is taken down of one. Its result comes all the same.
+    fn prints_too_much(&self, draft: &Draft) -> bool {
+        matches!(draft.body, Body::ToolOutputDelta)
+            && draft.item.is_some_and(|item| self.has_printed_enough(item))
+    }
+
+    fn has_printed_enough(&self, item: ItemId) -> bool {
+        self.open.get(&item).is_some_and(|open| open.printed >= TOOL_OUTPUT_LIMIT)
     }
 
     /// Every item begins with a beginning, so that a log without its deltas still has every item in its place.

@@ -218,7 +218,9 @@ impl Session {
                 self.titled = true;
             }
             Body::ModelChanged { model } => self.model = Some(model.clone()),
-            Body::EffortChanged { effort } => self.effort = Some(effort.clone()),
+            Body::EffortChanged { effort } => {
+                self.effort = Some(effort.clone()).filter(|effort| !effort.is_empty());
+            }
             Body::ModeChanged { mode } => self.opened.mode = *mode,
             Body::GitChanged(git) => self.git = Some(git.clone()),
             Body::CommandsListed { commands } => self.commands = brief::commands(commands),
@@ -240,14 +242,17 @@ impl Session {
     fn begin(&mut self, event: &Event, kind: OpenKind) {
         if let Some(item) = event.item.filter(|item| !self.ended.contains(item)) {
             let (turn, since) = (event.turn, event.at);
-            let fresh = || OpenItem { turn, kind, text: String::new(), since, waited_ms: 0 };
+            let fresh = || OpenItem { turn, kind, text: String::new(), printed: 0, since, waited_ms: 0 };
             self.open.entry(item).or_insert_with(fresh);
         }
     }
 
     fn grow(&mut self, event: &Event, kind: OpenKind) {
         self.begin(event, kind);
-        let open = event.item.and_then(|item| self.open.get_mut(&item));
+        let mut open = event.item.and_then(|item| self.open.get_mut(&item));
+        if let Some(open) = &mut open {
+            open.printed += written(event.text());
+        }
         let has_room = |open: &&mut OpenItem| open.text.len() < OPEN_TEXT_LIMIT;
         if let Some(open) = open.filter(has_room).filter(|_| self.open_bytes < OPEN_TEXTS_LIMIT) {
             open.text.push_str(event.text());
@@ -270,4 +275,9 @@ impl Session {
     pub(super) fn is_open(&self, item: ItemId, kind: OpenKind) -> bool {
         self.open.get(&item).is_some_and(|open| open.kind == kind)
     }
+}
+
+/// How many bytes a text takes where it is written down: what cannot be printed takes more.
+fn written(text: &str) -> usize {
+    text.bytes().map(|byte| if byte < b' ' && byte != b'\n' { 6 } else { 1 }).sum()
 }

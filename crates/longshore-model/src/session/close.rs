@@ -24,6 +24,8 @@ impl Session {
             return self.launch(out);
         }
         self.rest(&sleep, &reason, cx, out);
+        // Why it could not go on was said when it was found out, and it is started again at once.
+        let sleep = if forgot { Sleep { cause: SleepCause::Stopped, ..Sleep::default() } } else { sleep };
         self.record(Draft::new(Body::SessionSleeping(sleep)).text(reason.clone()), cx, out);
         if self.opened.capabilities.own_record && self.native.is_some() && !self.is_elsewhere() {
             out.effects.push(Effect::FollowRecord);

@@ -54,6 +54,8 @@ pub const QUEUE_BYTES: usize = 16 << 20;
 const OPEN_TEXT_LIMIT: usize = 8 << 20;
 /// How much of all growing items together.
 pub const OPEN_TEXTS_LIMIT: usize = 32 << 20;
+/// How many bytes of what one call prints are taken down while it prints, as they are written.
+pub const TOOL_OUTPUT_LIMIT: usize = 16 << 20;
 /// How many items may be open at once. When there are more, the oldest is ended.
 pub const OPEN_ITEMS_LIMIT: usize = 1_000;
 

@@ -58,6 +58,8 @@ pub(super) struct OpenItem {
     pub(super) turn: Option<TurnId>,
     pub(super) kind: OpenKind,
     pub(super) text: String,
+    /// How many bytes were taken down of what it printed.
+    pub(super) printed: usize,
     pub(super) since: Timestamp,
     /// How long it waited for somebody to decide.
     pub(super) waited_ms: u64,

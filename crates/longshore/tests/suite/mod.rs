@@ -22,6 +22,7 @@ mod latest;
 mod leftovers;
 mod llama;
 mod mcp;
+mod models;
 mod one_task;
 mod outside;
 mod past;

@@ -385,3 +385,17 @@ async fn an_opencode_turn_that_a_killed_hub_cut_short_holds_nobody_up() {
     let log = std::fs::read_to_string(rig.hub_log()).unwrap();
     assert!(!log.contains("was not read in time"), "{log}");
 }
+
+#[tokio::test]
+async fn a_copy_of_an_opencode_conversation_tells_what_is_new_in_it() {
+    let rig = Rig::with(says(&["One.", "Two.", "Three."])).await;
+    let mut talk = rig.open_with("opencode", "full").await;
+    go(&mut talk, "first").await;
+    go(&mut talk, "second").await;
+    let fork = talk.call("fork", json!({})).await.unwrap();
+    let fork = serde_json::from_value(fork["sessionId"].clone()).unwrap();
+    let mut fork = rig.follow(fork, Seq::ZERO).await;
+    go(&mut fork, "in the copy").await;
+    assert_eq!(fork.messages(), ["One.", "Two.", "Three."], "{}", fork.story());
+    assert_eq!(prompts(&fork), ["first", "second", "in the copy"]);
+}

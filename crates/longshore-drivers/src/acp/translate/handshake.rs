@@ -283,12 +283,6 @@ impl Acp {
             talk.settling += 1;
         }
         self.natives.insert(launch.session, native.clone());
-        let ready = Ready {
-            native: Some(native.clone()),
-            version: self.version.clone(),
-            model: talk.model.clone(),
-            transcript: None,
-        };
         self.settle_mode(&native, launch.mode, cx, out);
         if let Some(model) = launch.model {
             self.settle_model(&native, model, cx, out);
@@ -296,6 +290,10 @@ impl Acp {
         if let Some(effort) = launch.effort {
             self.settle_effort(&native, effort, cx, out);
         }
+        // The model that was wished for, where it can be had.
+        let model = self.talks.get(&native).and_then(|talk| talk.model.clone());
+        let ready =
+            Ready { native: Some(native.clone()), version: self.version.clone(), model, transcript: None };
         out.say(launch.session, Draft::new(Body::SessionReady(ready)));
         let (timely, early) = std::mem::take(&mut self.early).into_iter().partition(|(of, _)| *of == native);
         self.early = early;

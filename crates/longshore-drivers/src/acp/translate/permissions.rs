@@ -35,6 +35,15 @@ impl Acp {
         let name = part.tool_call_id.clone();
         // Some agents tell of a call nowhere else before it ends.
         talk.tool_told(part, Source::Wish, self.row.quirks.names, cx, out);
+        let reason = match reason.as_deref().and_then(placed) {
+            Some((folder, why)) => {
+                if let Some(tool) = talk.tools.get_mut(&name) {
+                    tool.call.cwd.get_or_insert_with(|| folder.to_owned());
+                }
+                Some(why.to_owned()).filter(|why| !why.is_empty())
+            }
+            None => reason,
+        };
         let tool = talk.tools.get(&name);
         if talk.answers_itself(tool)
             && let Some(option) = option_for(Decision::AllowOnce, &options)
@@ -229,6 +238,13 @@ fn reason_in(part: &crate::acp::wire::ToolPart) -> Option<String> {
     }
 }
 
+/// Where, and why: `[current working directory /w] (make a file)`.
+fn placed(reason: &str) -> Option<(&str, &str)> {
+    let (folder, why) = reason.strip_prefix("[current working directory ")?.split_once(']')?;
+    let why = why.trim();
+    Some((folder, why.strip_prefix('(').and_then(|why| why.strip_suffix(')')).unwrap_or(why)))
+}
+
 /// The decisions that this agent can carry out here.
 fn decisions(options: &[PermissionOption], quirks: &Quirks) -> Vec<Decision> {
     let offers = |kind: &str| options.iter().any(|option| option.kind == kind);
@@ -272,6 +288,13 @@ fn is_inside(path: &str, cwd: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_reason_may_say_where() {
+        assert_eq!(placed("[current working directory /w] (make (a) file)"), Some(("/w", "make (a) file")));
+        assert_eq!(placed("[current working directory /w]"), Some(("/w", "")));
+        assert_eq!(placed("make a file"), None);
+    }
 
     #[test]
     fn a_path_is_inside_by_its_words() {

@@ -253,7 +253,7 @@ impl Acp {
         }
     }
 
-    /// Has an agent think with this model.
+    /// Has an agent think with this model. What it refuses later is told as a change back.
     pub(super) fn settle_model(
         &mut self,
         native: &str,
@@ -262,12 +262,14 @@ impl Acp {
         out: &mut Output,
     ) {
         let Some(talk) = self.talks.get_mut(native) else { return };
-        talk.model = Some(model.clone());
-        let model = talk.settings.model_called(&model);
         if talk.settings.value(MODEL).is_none() {
             let text = format!("{} does not let others choose its model.", self.row.title);
             Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
-        } else if talk.settings.value(MODEL) != Some(&model) {
+            return;
+        }
+        talk.model = Some(model.clone());
+        let model = talk.settings.model_called(&model);
+        if talk.settings.value(MODEL) != Some(&model) {
             self.set(native, MODEL, model, cx, out);
         }
     }
@@ -284,6 +286,7 @@ impl Acp {
         if talk.settings.option(EFFORT).is_none() {
             let text = format!("{} does not let others choose how hard it thinks.", self.row.title);
             Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+            out.say(talk.session, Draft::new(Body::EffortChanged { effort: String::new() }));
         } else if talk.settings.value(EFFORT) != Some(&effort) {
             self.set(native, EFFORT, effort, cx, out);
         }
@@ -349,6 +352,10 @@ impl Acp {
                 let text = format!("{} refused {value} as its {name}: {message}", self.row.title);
                 Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
             }
+        }
+        // It may have refused the model that it was said to use.
+        if talk.settling == usize::from(talk.past.is_some()) {
+            Self::model_changed(talk, talk.session, out);
         }
         self.say_held(native, cx, out);
     }

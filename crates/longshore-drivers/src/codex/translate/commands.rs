@@ -72,7 +72,7 @@ impl Codex {
                 Policy::of(mode).put_into(&mut params);
                 let planning = mode == Mode::Plan;
                 if let Some(model) = thread.model.as_deref().filter(|_| planning || thread.planning) {
-                    params["collaborationMode"] = collaboration(planning, model);
+                    params["collaborationMode"] = collaboration(planning, model, thread.effort.as_deref());
                 }
                 self.tell_quietly(session, "thread/settings/update", params, cx, out);
             }
@@ -156,7 +156,7 @@ impl Codex {
         }
         let planning = thread.mode == Mode::Plan;
         if let Some(model) = thread.model.as_deref().filter(|_| planning || thread.planning) {
-            params["collaborationMode"] = collaboration(planning, model);
+            params["collaborationMode"] = collaboration(planning, model, thread.effort.as_deref());
         }
         let call = Call::Start { thread: native.to_owned(), said, reloaded };
         self.calls.send("turn/start", params, call, cx, out);

@@ -39,8 +39,9 @@ impl Policy {
     }
 }
 
-/// `collaborationMode`: planning is a way of working of its own, in which alone codex asks questions.
-pub(super) fn collaboration(planning: bool, model: &str) -> Value {
+/// `collaborationMode`: planning is a way of working of its own, in which alone codex asks questions. Its model and effort
+/// come before those of the turn.
+pub(super) fn collaboration(planning: bool, model: &str, effort: Option<&str>) -> Value {
     let mode = if planning { "plan" } else { "default" };
-    json!({"mode": mode, "settings": {"model": model, "reasoning_effort": null, "developer_instructions": null}})
+    json!({"mode": mode, "settings": {"model": model, "reasoning_effort": effort, "developer_instructions": null}})
 }

@@ -116,8 +116,6 @@ pub(super) enum Author {
     /// Somebody else's words to the agent, or OpenCode's own.
     Other,
     Agent,
-    /// Somebody, in an earlier turn or in the conversation that this one is a copy of.
-    Past,
 }
 
 /// A part of a message.
@@ -239,10 +237,10 @@ impl Chat {
         self.messages.get(message).map_or_else(|| self.turn_id(), |message| message.turn)
     }
 
-    /// Who wrote a message. One that is not known is the agent's while a turn runs, and otherwise no news.
-    pub(super) fn author_of(&self, message: &str) -> Author {
-        let unknown = if self.turn.is_some() { Author::Agent } else { Author::Past };
-        self.messages.get(message).map_or(unknown, |message| message.author)
+    /// Who wrote a message. OpenCode tells of a message before its parts, so one that is not known is no news: it is of an
+    /// earlier turn, or of the conversation that this one is a copy of.
+    pub(super) fn author_of(&self, message: &str) -> Option<Author> {
+        self.messages.get(message).map(|message| message.author)
     }
 
     /// The part of that name, which `fresh` makes when there is none.

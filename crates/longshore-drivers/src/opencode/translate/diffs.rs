@@ -56,10 +56,21 @@ pub(super) fn asked_changes(metadata: &Value) -> Vec<FileChange> {
     path.map(change).into_iter().collect()
 }
 
-/// The unified diff of everything that a turn has changed.
+/// The unified diff of everything that a turn has changed, file by file as git tells it.
 pub(super) fn turn_diff(summary: &Value) -> String {
-    let patches = summary["diffs"].as_array().into_iter().flatten();
-    patches.filter_map(|diff| diff["patch"].as_str()).collect::<Vec<_>>().join("")
+    let files = summary["diffs"].as_array().into_iter().flatten().filter_map(change_of);
+    files.filter(|change| !change.diff.is_empty()).map(|change| as_git_tells(&change)).collect()
+}
+
+fn as_git_tells(FileChange { path, kind, diff, .. }: &FileChange) -> String {
+    let pieces = diff.find("\n@@").map_or(diff.as_str(), |before| &diff[before + 1..]);
+    let (old, new) = (format!("a/{path}"), format!("b/{path}"));
+    let (before, after) = match kind {
+        FileChangeKind::Add => ("/dev/null", new.as_str()),
+        FileChangeKind::Delete => (old.as_str(), "/dev/null"),
+        FileChangeKind::Update => (old.as_str(), new.as_str()),
+    };
+    format!("diff --git {old} {new}\n--- {before}\n+++ {after}\n{pieces}")
 }
 
 fn change_of(file: &Value) -> Option<FileChange> {
@@ -107,5 +118,22 @@ mod tests {
         assert_eq!(kind_of("--- a\n+++ a\n@@ -1,2 +0,0 @@\n-x\n-y\n"), FileChangeKind::Delete);
         assert_eq!(kind_of("--- a\n+++ a\n@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n"), FileChangeKind::Update);
         assert_eq!(kind_of(&added("one\ntwo\n")), FileChangeKind::Add);
+    }
+
+    #[test]
+    fn what_a_turn_has_changed_is_told_as_git_tells_it() {
+        let rule = "=".repeat(67);
+        let patch = format!("Index: a.txt\n{rule}\n--- a.txt\t\n+++ a.txt\t\n@@ -0,0 +1,1 @@\n+x\n");
+        let other = format!("Index: b.txt\n{rule}\n--- b.txt\t\n+++ b.txt\t\n@@ -1,1 +1,1 @@\n-x\n+y\n");
+        let diffs = serde_json::json!({ "diffs": [
+            { "file": "a.txt", "status": "added", "patch": patch },
+            { "file": "b.txt", "status": "modified", "patch": other },
+        ] });
+        assert_eq!(
+            turn_diff(&diffs),
+            "diff --git a/a.txt b/a.txt\n--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+x\n\
+             diff --git a/b.txt b/b.txt\n--- a/b.txt\n+++ b/b.txt\n@@ -1,1 +1,1 @@\n-x\n+y\n"
+        );
+        assert_eq!(turn_diff(&Value::Null), "");
     }
 }

@@ -17,7 +17,7 @@ impl OpenCode {
         let Some(chat) = self.chats.get_mut(&*delta.session_id) else { return };
         if delta.field != "text"
             || delta.delta.is_empty()
-            || chat.author_of(&delta.message_id) != Author::Agent
+            || chat.author_of(&delta.message_id) != Some(Author::Agent)
         {
             return;
         }
@@ -54,8 +54,9 @@ impl OpenCode {
     /// A part is there, or more is known of it.
     pub(super) fn part(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
         let Some(chat) = self.chats.get(&part.session_id) else { return };
-        match (chat.author_of(&part.message_id), part.kind.as_str()) {
-            (Author::Ours | Author::Past, _) => {}
+        let Some(author) = chat.author_of(&part.message_id) else { return };
+        match (author, part.kind.as_str()) {
+            (Author::Ours, _) => {}
             (Author::Other, "text" | "file") => self.somebody_said(part, raw, cx, out),
             (Author::Other, _) => {}
             (Author::Agent, "text") => self.text(part, What::Text { told: 0 }, raw, cx, out),

@@ -271,15 +271,9 @@ impl OpenCode {
     }
 }
 
-/// Whether a message that is not known is none of the turn that runs or begins. It is remembered, for the sake of its
-/// parts.
-fn is_past(chat: &mut Chat, info: &Info) -> bool {
-    let past = info.time.created.is_some_and(|created| created < chat.since);
-    if past {
-        let turn = chat.turn_id();
-        chat.messages.insert(info.id.clone(), Message { turn, author: Author::Past });
-    }
-    past
+/// Whether a message that is not known is none of the turn that runs or begins.
+fn is_past(chat: &Chat, info: &Info) -> bool {
+    info.time.created.is_some_and(|created| created < chat.since)
 }
 
 /// A turn that nobody of ours asked for.

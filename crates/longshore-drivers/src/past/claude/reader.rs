@@ -116,6 +116,11 @@ impl Reader for Transcript {
     fn rest(&mut self, told: &mut Told) {
         self.end_unsaid(told);
     }
+
+    /// Older versions do not write why a message ended.
+    fn seems_done(&self) -> bool {
+        self.turn.as_ref().is_some_and(|turn| turn.answered)
+    }
 }
 
 impl Transcript {

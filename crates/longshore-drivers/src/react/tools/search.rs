@@ -1,6 +1,6 @@
 //! `search`: ripgrep's own crates, which respect `.gitignore`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use grep_regex::RegexMatcherBuilder;
 use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkMatch};
@@ -71,7 +71,7 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
     };
     if let Some(folder) = place.ancestors().find(|folder| !has_plain_rules(folder)) {
         return ToolResult::failed(format!(
-            "one of {} in {} is no file of at most {RULES_BYTES} bytes, so that nothing is searched there",
+            "one of {}, or of what .git leads to, in {} is no file of at most {RULES_BYTES} bytes, so that nothing is searched there",
             RULES.join(", "),
             folder.display()
         ));
@@ -124,8 +124,41 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
 
 /// Whether what a folder says of what is to be ignored has an end: all of it is read.
 fn has_plain_rules(folder: &Path) -> bool {
-    let is_plain = |found: std::fs::Metadata| found.is_file() && found.len() <= RULES_BYTES;
-    RULES.iter().all(|name| folder.join(name).metadata().map_or(true, is_plain))
+    RULES.iter().all(|name| is_plain(&folder.join(name))) && leads_to_plain_rules(folder)
+}
+
+/// Whether there is nothing, or a file of which all can be read.
+fn is_plain(path: &Path) -> bool {
+    path.metadata().map_or(true, |found| found.is_dir() || (found.is_file() && found.len() <= RULES_BYTES))
+}
+
+/// The same for the rules to which a `.git` leads that is a file: it names a folder, where another file names the one that
+/// has them. Relative to what is for the crates to say, so that all that they may read is looked at.
+fn leads_to_plain_rules(folder: &Path) -> bool {
+    let file = folder.join(".git");
+    if file.is_dir() {
+        return true;
+    }
+    if !is_plain(&file) {
+        return false;
+    }
+    let Some(named) = first_line(&file) else { return true };
+    let Some(named) = named.strip_prefix("gitdir: ") else { return true };
+    [PathBuf::from(named), folder.join(named)].iter().all(|place| {
+        let file = place.join("commondir");
+        is_plain(&file)
+            && first_line(&file).is_none_or(|common| {
+                let places = [PathBuf::from(&common), place.join(&common)];
+                places.iter().all(|place| is_plain(&place.join("info/exclude")))
+            })
+    })
+}
+
+/// Of a file that has an end.
+fn first_line(file: &Path) -> Option<String> {
+    let text = std::fs::read(file).ok()?;
+    let line = text.split(|byte| *byte == b'\n').next()?;
+    Some(String::from_utf8_lossy(line).trim_end_matches('\r').to_owned())
 }
 
 /// What is written in Latin-1 is found and shown as other tools show it. What begins with the mark of another encoding is

@@ -296,6 +296,7 @@ impl Renderer {
             }
 
             Body::ModelChanged { model } => self.remark(&format!("model: {model}")),
+            Body::EffortChanged { effort } if effort.is_empty() => self.remark("effort: the agent's own"),
             Body::EffortChanged { effort } => self.remark(&format!("effort: {effort}")),
             Body::ModeChanged { mode } => self.remark(&format!("mode: {mode}")),
             Body::ArchiveChanged { archived } => {
