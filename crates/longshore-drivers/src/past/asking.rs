@@ -316,8 +316,10 @@ impl Inner {
                 false => told.drafts.clear(),
             }
         }
-        let is_whole = places.len() == messages.len();
-        if is_whole {
+        let unfinished = &messages[places.len().min(messages.len())..];
+        // What our own driver told of is not waited for: whoever would finish it is gone, or tells of it there.
+        let is_told_here = outside.lets_nothing_of(unfinished, &mut *reader, told.at);
+        if is_told_here {
             reached = reached.max(millis(updated_at));
         } else {
             lock(&self.shelf).tell_again(key, true);

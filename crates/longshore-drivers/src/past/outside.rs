@@ -5,15 +5,16 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use longshore_model::anchor::ToldHere;
-use longshore_model::event::Body;
+use longshore_model::event::{Body, Raw};
 use longshore_model::id::{PromptId, TurnId};
 use longshore_model::lifecycle::NativeId;
+use longshore_model::time::Timestamp;
 use tokio::sync::oneshot;
 
-use super::Told;
 use super::index::Key;
 use super::told::millis;
 use super::watch::{Inner, Kept, Watched, Watcher, lock};
+use super::{Reader, Told};
 
 /// Lets through what was told of turns that our own driver did not tell, and all that belongs to no turn once there is one.
 #[derive(Default)]
@@ -58,6 +59,16 @@ impl OutsideTurns {
                 told.drafts.push((at, draft));
             }
         }
+    }
+
+    /// Whether all that these lines would tell was told here.
+    pub(super) fn lets_nothing_of(&mut self, lines: &[Raw], reader: &mut dyn Reader, at: Timestamp) -> bool {
+        let mut told = Told { at, ..Told::default() };
+        for line in lines {
+            reader.line(line, None, &mut told);
+            self.sift(&mut told, 0);
+        }
+        told.drafts.is_empty()
     }
 }
 
@@ -114,10 +125,8 @@ impl Inner {
 #[cfg(test)]
 mod tests {
     use longshore_model::event::Draft;
-    use longshore_model::time::Timestamp;
     use serde_json::json;
 
-    use super::super::Reader;
     use super::super::claude::Transcript;
     use super::*;
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 use longshore_drivers::discover::{AgentSettings, Surroundings};
 use longshore_drivers::opencode;
 use longshore_drivers::past::WatchPast;
-use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor};
+use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor, ToldHere};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
@@ -95,16 +95,26 @@ impl Stage {
         }
     }
 
-    async fn want(&mut self, native: &str, after: u64) -> SessionId {
+    async fn want(&mut self, native: &str, after: u64, told: Option<ToldHere>) -> SessionId {
         let session = SessionId::of_past("opencode", native);
         let (agent, native) = ("opencode".into(), native.to_owned());
-        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, told: None }).await;
+        self.rig.send(ToAnchor::ReadPast { session, agent, native, after, told }).await;
         session
     }
 
     /// Reads on in a conversation: what was said, and up to where it was read.
     async fn read(&mut self, native: &str, after: u64) -> (Vec<(Timestamp, Draft)>, u64) {
-        let session = self.want(native, after).await;
+        self.read_beside(native, after, None).await
+    }
+
+    /// The same, without what was told here.
+    async fn read_beside(
+        &mut self,
+        native: &str,
+        after: u64,
+        told: Option<ToldHere>,
+    ) -> (Vec<(Timestamp, Draft)>, u64) {
+        let session = self.want(native, after, told).await;
         match self.rig.next().await {
             FromAnchor::ReadPast { session: other, after: place, drafts, until, .. } => {
                 assert_eq!((other, place), (session, after));
@@ -225,6 +235,26 @@ async fn what_is_not_finished_is_waited_for_and_then_read_on() {
 }
 
 #[tokio::test]
+async fn what_was_cut_short_here_is_not_waited_for() {
+    let now = now();
+    let at = |millis: i64| Timestamp::from_micros(millis * 1_000);
+    let here = |until: i64| Some(ToldHere { until: at(until), since: at(OLD), prompts: Vec::new() });
+    let mut stage = Stage::new();
+    stage.write("1");
+    stage.sessions(&[session("ses_1", now)]);
+    stage.messages("ses_1", &[user("msg_1", now - 900, "talk"), step("msg_2", now - 800, None, "word")]);
+    stage.look().await;
+    assert_eq!(
+        stage.read_beside("ses_1", 0, here(now - 700)).await,
+        (Vec::new(), now as u64),
+        "all is known"
+    );
+    assert_eq!(stage.look().await.0, [], "and nothing is to come");
+    let (_, until) = stage.read_beside("ses_1", 0, here(now - 1_000)).await;
+    assert_eq!(until, now as u64 - 900, "what somebody else is doing there is waited for");
+}
+
+#[tokio::test]
 async fn what_nobody_finished_is_taken_in_when_it_is_at_rest() {
     let mut stage = Stage::new();
     stage.write("1");
@@ -253,7 +283,7 @@ async fn an_answer_that_cannot_be_read_loses_nothing() {
         &[said, strange, json!("no message"), step("msg_3", OLD + 2, Some(OLD + 3), "Hail.")],
     );
     assert_eq!(stage.look().await.0.len(), 2);
-    stage.want("ses_1", 0).await;
+    stage.want("ses_1", 0, None).await;
     let (drafts, _) = stage.read("ses_2", 0).await;
     assert_eq!(texts(&drafts), ["hello", "Hail."]);
     let kept = drafts.iter().filter(|(_, draft)| draft.raw.is_some()).count();

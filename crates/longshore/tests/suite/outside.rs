@@ -369,3 +369,19 @@ async fn a_released_opencode_goes_on_in_its_own_terminal_and_comes_back() {
     assert_eq!(talk.messages(), ["One.", "Two.", "Three."]);
     assert!(rig.model_heard(&["third here", "second"]), "it remembers both");
 }
+
+#[tokio::test]
+async fn an_opencode_turn_that_a_killed_hub_cut_short_holds_nobody_up() {
+    let slow = json!({ "do": [{ "say": "word ".repeat(400), "chunks": "words", "delay_ms": 50 }] });
+    let mut rig = Rig::with(says_and(&[], slow, &["Two."])).await;
+    let mut talk = rig.open_with("opencode", "full").await;
+    talk.prompt("talk").await;
+    talk.until_event("it speaks", |event| matches!(event.body, Body::MessageDelta)).await;
+    rig.kill().await;
+    rig.start().await;
+    let mut talk = rig.follow(talk.session, Seq::ZERO).await;
+    go(&mut talk, "go on").await;
+    assert_eq!(prompts(&talk), ["talk", "go on"], "{}", talk.story());
+    let log = std::fs::read_to_string(rig.hub_log()).unwrap();
+    assert!(!log.contains("was not read in time"), "{log}");
+}
