@@ -42,7 +42,7 @@ scene("a page that was offline in the middle of a turn shows the same as one tha
     await leaves.evaluate(() => dispatchEvent(new Event("online")));
   });
   await leaves.getByLabel("Queued prompts").getByText("hail from the tunnel").waitFor();
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   await hub.rest(sessionId);
   await hub.call("POST", `/sessions/${sessionId}/queue/send`, {});
   await leaves.getByText("Hail to you.").waitFor();

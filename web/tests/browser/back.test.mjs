@@ -76,7 +76,7 @@ scene("whoever comes back to the inbox, the board or a search finds the place", 
   const onBoard = await scrollTo(desk, board, 250);
   await awayAndBack(desk, () => desk.evaluate(() => document.querySelector(".board a").click()));
   await until("the place on the board", async () => Math.abs((await scrolled(board)) - onBoard) < 4);
-  for (const session of asking) await hub.call("POST", `/sessions/${session}/interrupt`);
+  for (const session of asking) await hub.stop(session);
   assert.deepEqual([phone.complaints, desk.complaints], [[], []]);
 });
 
@@ -184,7 +184,7 @@ scene("when a tablet is turned, keys still lead to what waits", async ({ open, h
   await page.locator("aside [data-row]").first().waitFor();
   await page.keyboard.press("j");
   assert.ok(await page.evaluate(() => document.activeElement.closest("aside") !== null));
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
 });
 
 scene("a file that is dropped where nothing takes it does not replace the app", async ({ open }) => {

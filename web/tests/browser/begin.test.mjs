@@ -24,7 +24,7 @@ scene("on a phone a prompt, its agent and its folder are on the first screen of 
   const agent = page.getByRole("button", { name: /^Agent: / });
   await agent.waitFor();
   const start = (await page.getByRole("button", { name: /^Start/ }).boundingBox()).y;
-  for (const [what, part] of [["prompt", page.getByLabel("Prompt")], ["agent", agent], ["model", page.getByLabel("Model")], ["folder", page.getByLabel("Folder")], ["permissions", page.getByRole("radiogroup", { name: "Permissions" })]]) {
+  for (const [what, part] of [["prompt", page.getByLabel("Prompt")], ["agent", agent], ["model", page.getByLabel("Model")], ["folder", page.getByRole("textbox", { name: "Folder" })], ["permissions", page.getByRole("radiogroup", { name: "Permissions" })]]) {
     const box = await part.boundingBox();
     assert.ok(box.y >= 0 && box.y + box.height <= start, `${what} is on the first screen: ${JSON.stringify(box)}, above ${start} of ${PHONE.height}`);
   }
@@ -55,7 +55,7 @@ scene("whoever has a keyboard writes at once, and starts with it", async ({ open
   const page = await open({ size: DESKTOP, path: "/new?agent=codex" });
   const prompt = page.getByLabel("Prompt");
   await until("the cursor", () => prompt.evaluate((area) => area === document.activeElement));
-  await page.getByLabel("Folder").fill(stage.shop);
+  await page.getByRole("textbox", { name: "Folder" }).fill(stage.shop);
   await prompt.fill("hail by key");
   await prompt.press("Control+Enter");
   await page.waitForURL(/\/sessions\/[^/]+$/);
@@ -66,7 +66,7 @@ scene("whoever has a keyboard writes at once, and starts with it", async ({ open
 scene("a folder is written from the home of its machine, and one that isn't there leads nobody into a dead end", async ({ open, hub, stage }) => {
   mkdirSync(join(stage.folder, "home/boats"), { recursive: true });
   const page = await open({ path: "/new?agent=codex" });
-  await page.getByLabel("Folder").fill("/nowhere/at/all");
+  await page.getByRole("textbox", { name: "Folder" }).fill("/nowhere/at/all");
   await page.getByRole("button", { name: "Browse" }).click();
   const sheet = page.getByRole("dialog", { name: "Choose a folder" });
   await sheet.getByRole("alert").getByText(/nowhere/).waitFor();
@@ -76,7 +76,7 @@ scene("a folder is written from the home of its machine, and one that isn't ther
   await page.keyboard.press("Escape");
   await sheet.waitFor({ state: "detached" });
 
-  await page.getByLabel("Folder").fill("~/boats");
+  await page.getByRole("textbox", { name: "Folder" }).fill("~/boats");
   await page.getByLabel("Prompt").fill("hail from home");
   await page.getByRole("button", { name: /^Start/ }).click();
   await page.waitForURL(/\/sessions\/[^/]+$/);

@@ -134,6 +134,10 @@ export function client(stage) {
     ask: (id) => until("an approval", async () => (await call("GET", "/approvals")).approvals.find((one) => one.session === id)),
     open: (more) => call("POST", "/sessions", { agent: "codex", cwd: stage.shop ?? process.cwd(), mode: "ask", ...more }),
     session: (id) => call("GET", `/sessions/${id}`),
+    /** Ends a turn that a scene leaves running, if it has not ended by itself meanwhile. */
+    stop: (id) => call("POST", `/sessions/${id}/interrupt`).catch((error) => {
+      if (!error.message.includes('"no_turn"')) throw error;
+    }),
     /** Takes in a log through the socket, in as many calls as it takes. */
     async take(events) {
       const socket = new WebSocket(`${stage.url.replace("http", "ws")}/api/v1/socket?token=${encodeURIComponent(stage.token)}`);

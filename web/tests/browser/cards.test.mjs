@@ -20,7 +20,7 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
   await heard(card);
   await page.keyboard.press("y");
   await until("another ask, after the first was allowed", async () => (await hub.call("GET", `/sessions/${first}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "allow_once"));
-  await hub.call("POST", `/sessions/${first}/interrupt`);
+  await hub.stop(first);
 
   const second = (await hub.open({ prompt: "write a note by key again" })).sessionId;
   await hub.ask(second);
@@ -41,7 +41,7 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
     await page.keyboard.press("x");
     return (await page.getByTitle(/denied by owner/).count()) > 0;
   });
-  await hub.call("POST", `/sessions/${second}/interrupt`);
+  await hub.stop(second);
 
   // From the top of the page to its content in two keys.
   await page.goto(`${stage.url}/`);
@@ -86,7 +86,7 @@ scene("a second tap at the same place does not decide what moves there", async (
     await cards[1].getByRole("button", { name: "Allow once" }).click({ timeout: 1_000 }).catch(() => undefined);
     return decided(asked[1]);
   });
-  for (const session of asked) await hub.call("POST", `/sessions/${session}/interrupt`);
+  for (const session of asked) await hub.stop(session);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -102,7 +102,7 @@ scene("an approval out of sight is shown before a key decides it", async ({ open
   await page.keyboard.press("y");
   await page.getByRole("button", { name: "Allow once" }).waitFor();
   assert.equal((await hub.session(sessionId)).activity, "waiting", "nothing was decided that was not seen");
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -136,7 +136,7 @@ for (const what of Object.keys(STUFFING)) scene(`the end of a command that is st
     } else await card.getByText(/×(400|3000)/).waitFor();
     assert.deepEqual(page.complaints, []);
   }
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
 });
 
 scene("the inbox shows all of what is decided on, also where a row is cut", async ({ open, hub }) => {
@@ -162,7 +162,7 @@ scene("the inbox shows all of what is decided on, also where a row is cut", asyn
     assert.equal(await file.getByText(/left out/).count(), 0);
     assert.deepEqual(page.complaints, []);
   }
-  for (const session of [buried, long]) await hub.call("POST", `/sessions/${session}/interrupt`);
+  for (const session of [buried, long]) await hub.stop(session);
 });
 
 scene("what a device has only a part of is denied, and not allowed", async ({ open, hub, stage }) => {
@@ -188,7 +188,7 @@ scene("what a device has only a part of is denied, and not allowed", async ({ op
   assert.equal((await hub.session(sessionId)).activity, "waiting", "a key allows it no more than a tap");
   await card.getByRole("button", { name: "Deny", exact: true }).click();
   await until("it is denied", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "deny"));
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
 });
 
 scene("answers and outputs are copied on a phone, and outputs are read on a screen of their own", async ({ open, hub, stage }) => {

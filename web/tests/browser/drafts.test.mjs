@@ -32,7 +32,7 @@ scene("an answer that was begun outlasts scrolling, leaving and reloading", asyn
   await there();
   await page.getByRole("button", { name: "Answer" }).click();
   await until("what was sent is no draft", () => page.evaluate(() => !Object.keys(localStorage).some((name) => name.includes("answer."))));
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -53,7 +53,7 @@ scene("a denial that was begun is still open with its words", async ({ open, hub
   await there();
   await page.getByRole("button", { name: "Deny and send" }).click();
   await page.getByText(/“not there, but”/).first().waitFor();
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -61,7 +61,7 @@ scene("a session that was about to be started keeps its words, and a folder that
   const page = await open({ path: "/sessions" });
   await page.getByRole("link", { name: "New", exact: true }).click();
   await page.getByLabel("Prompt").fill("hail from a draft");
-  await page.getByLabel("Folder").fill(`${stage.shop}/nowhere`);
+  await page.getByRole("textbox", { name: "Folder" }).fill(`${stage.shop}/nowhere`);
   await page.getByRole("button", { name: "Back", exact: true }).click();
   await page.getByRole("link", { name: "New", exact: true }).click();
   assert.equal(await page.getByLabel("Prompt").inputValue(), "hail from a draft");
@@ -72,7 +72,7 @@ scene("a session that was about to be started keeps its words, and a folder that
   await page.getByRole("alert").waitFor();
   assert.equal(await page.getByLabel("Prompt").inputValue(), "hail from a draft", "the words stay");
   assert.equal((await hub.call("GET", "/sessions?limit=200")).sessions.length, before, "nothing was opened");
-  await page.getByLabel("Folder").fill(stage.shop);
+  await page.getByRole("textbox", { name: "Folder" }).fill(stage.shop);
   await page.getByRole("button", { name: /^Start/ }).click();
   await page.getByText("hail from a draft").first().waitFor();
   await page.goto(`${stage.url}/new`);
@@ -84,7 +84,7 @@ scene("a session that was about to be started keeps its words, and a folder that
 scene("a session that is started without a network is started once, when there is one", async ({ open, hub, stage }) => {
   const page = await open({ path: "/new" });
   await chooseAgent(page, /Codex/);
-  await page.getByLabel("Folder").fill(stage.shop);
+  await page.getByRole("textbox", { name: "Folder" }).fill(stage.shop);
   await page.getByLabel("Prompt").fill("hail from a tunnel entrance");
   await page.context().setOffline(true);
   await page.getByText("Offline").first().waitFor();
@@ -105,7 +105,7 @@ scene("sessions that are started without a network are each started, and one tha
   await page.getByText("Offline").first().waitFor();
   for (const name of ["one", "two", "three"]) {
     if (name !== "one") await page.getByRole("link", { name: "New", exact: true }).click();
-    await page.getByLabel("Folder").fill(name === "three" ? stage.work : stage.shop);
+    await page.getByRole("textbox", { name: "Folder" }).fill(name === "three" ? stage.work : stage.shop);
     await page.getByLabel("Prompt").fill(`hail from tunnel ${name}`);
     await page.getByRole("radio", { name: name === "three" ? "Plan" : "Ask" }).click();
     await page.getByRole("button", { name: /when back online/ }).click();
@@ -116,7 +116,7 @@ scene("sessions that are started without a network are each started, and one tha
   await page.getByLabel("Prompt").fill("half a");
   await page.locator(".bar", { hasText: "tunnel three" }).getByRole("button", { name: "Undo" }).click();
   await until("the words", async () => (await page.getByLabel("Prompt").inputValue()) === "half a\n\nhail from tunnel three");
-  assert.equal(await page.getByLabel("Folder").inputValue(), stage.work);
+  assert.equal(await page.getByRole("textbox", { name: "Folder" }).inputValue(), stage.work);
   assert.equal(await page.getByRole("radio", { name: "Plan" }).getAttribute("aria-checked"), "true");
   await page.context().setOffline(false);
   await page.evaluate(() => dispatchEvent(new Event("online")));

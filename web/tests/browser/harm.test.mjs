@@ -52,7 +52,7 @@ scene("what an agent asks is never more than text", async ({ open, hub }) => {
     return asks.every((session) => [...approvals, ...questions].some((one) => one.session === session));
   });
   for (const [size, path] of [[PHONE, "/"], [DESKTOP, "/"], ...asks.map((session) => [PHONE, `/sessions/${session}`])]) await harmless(await open({ size, path }), path);
-  for (const session of asks) await hub.call("POST", `/sessions/${session}/interrupt`);
+  for (const session of asks) await hub.stop(session);
 });
 
 for (const [mode, decides] of [["read_only", false], ["approve", true]]) {
@@ -106,7 +106,7 @@ scene("a device counts what it may answer, and cannot write where it may not", a
     assert.equal(await page.locator("form, textarea").count(), 0);
     assert.deepEqual(page.complaints, []);
   }
-  for (const session of [asks, wants]) await hub.call("POST", `/sessions/${session}/interrupt`);
+  for (const session of [asks, wants]) await hub.stop(session);
 });
 
 scene("whoever is not known is asked for a code", async ({ open, stage }) => {

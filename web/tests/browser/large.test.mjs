@@ -57,7 +57,7 @@ scene("whoever reads further up is left there while words come", async ({ open, 
   assert.equal(await rows.evaluate((list) => list.scrollTop), 0);
   await page.getByRole("button", { name: /^Latest/ }).click();
   await until("the end is followed again", async () => (await below()) < 60);
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   await hub.rest(sessionId);
   assert.deepEqual(page.complaints, []);
 });

@@ -19,7 +19,7 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       writeFileSync(file, `def gross(price, tax):\n${PRICE[0]}\n`);
       const page = await open({ size, path: "/new" });
       await chooseAgent(page, title);
-      await page.getByLabel("Folder").fill(stage.shop);
+      await page.getByRole("textbox", { name: "Folder" }).fill(stage.shop);
       await page.getByLabel("Prompt").fill(`mend the price, ${agent} on a ${where}`);
       await page.getByRole("button", { name: /^Start/ }).click();
 

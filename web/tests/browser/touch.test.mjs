@@ -93,6 +93,6 @@ scene("radios obey arrows wherever they are, and are one stop for Tab", async ({
   await prompt(page).waitFor();
   await page.locator("button.pick").first().click();
   await obeys(page.getByRole("radiogroup", { name: "Permissions" }), false);
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });

@@ -35,7 +35,7 @@ scene("a question with two parts says each of them once, and who asks", async ({
   const page = await open({ path: `/sessions/${sessionId}` });
   await page.getByRole("heading", { name: "Codex has a question" }).waitFor();
   for (const part of ["roof", "door"]) assert.equal(await page.getByText(`Which colour has the ${part}?`).count(), 1, part);
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -90,7 +90,7 @@ scene("an output is as wide as its lines, unless it is wrapped", async ({ open, 
 
 scene("how hard a model thinks is chosen at the start and later, in words", async ({ open, hub, stage }) => {
   const page = await open({ path: "/new?agent=codex" });
-  await page.getByLabel("Folder").fill(stage.shop);
+  await page.getByRole("textbox", { name: "Folder" }).fill(stage.shop);
   const efforts = page.getByRole("radiogroup", { name: "Reasoning effort" });
   await efforts.getByRole("radio", { name: "High", exact: true }).click();
   await page.getByRole("button", { name: /^Start/ }).click();
@@ -175,7 +175,7 @@ scene("small things: no wire words of an agent, no own name, whole names of agen
   assert.deepEqual(cut, []);
 
   await page.goto(`${stage.url}/new?agent=codex`);
-  await page.getByLabel("Folder").waitFor();
+  await page.getByRole("textbox", { name: "Folder" }).waitFor();
   assert.equal(await page.getByLabel(/machine/i).count(), 0);
 
   // Whoever has no keyboard is not taught its keys.

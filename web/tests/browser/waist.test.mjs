@@ -78,7 +78,7 @@ scene("a queued prompt is rewritten, kept as it was, or sent at once", async ({ 
   await queued.getByRole("button", { name: "Send now" }).click();
   await queued.waitFor({ state: "detached" });
   await until("it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === "hail later"));
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`).catch(() => {});
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -102,7 +102,7 @@ scene("a long queued prompt is edited and sent with all of its words", async ({ 
   await queued.getByRole("button", { name: "Send now" }).click();
   await queued.waitFor({ state: "detached" });
   await until("all of it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === edited));
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`).catch(() => {});
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -150,10 +150,12 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   const badge = page.getByRole("navigation", { name: "Main" }).locator(".count");
   await until("the head says what the badge does", async () => (await page.locator("p.under").textContent()) === `${await badge.textContent()} waiting for you`);
   await page.getByRole("button", { name: /^Resume .*cut two/ }).waitFor();
+  // Which is which is read beside the button as well, where titles begin alike.
+  for (const title of await page.locator(".cut b", { hasText: "speak endlessly, cut" }).all()) assert.ok(await title.evaluate((one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight), await title.textContent());
   await page.getByRole("button", { name: /^Resume .*cut one/ }).click();
   await page.getByRole("button", { name: /^Resume .*cut one/ }).waitFor({ state: "detached" });
   await until("it goes on", async () => !(await hub.session(ids[0])).cutByRestart);
-  await hub.call("POST", `/sessions/${ids[0]}/interrupt`).catch(() => {});
+  await hub.stop(ids[0]);
   await page.goto(`${stage.url}/sessions`);
   await page.getByText("interrupted", { exact: true }).first().waitFor();
   // The session itself says so once, and goes on from there too.
@@ -164,7 +166,7 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   await page.getByRole("button", { name: "Resume", exact: true }).click();
   await page.getByText("A restart of the hub interrupted this turn.").waitFor({ state: "detached" });
   await until("it goes on", async () => !(await hub.session(ids[1])).cutByRestart);
-  await hub.call("POST", `/sessions/${ids[1]}/interrupt`).catch(() => {});
+  await hub.stop(ids[1]);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -212,6 +214,6 @@ scene("a plan is approved as a plan, or sent back with words", async ({ open, hu
   await card.getByRole("button", { name: "Keep planning", exact: true }).click();
   await page.getByText(/“mind the rounding”/).first().waitFor();
   await page.getByText(/asked to keep planning/).first().waitFor();
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });

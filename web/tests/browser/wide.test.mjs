@@ -64,7 +64,7 @@ scene("whatever is touched on a phone has room for a thumb", async ({ open, hub,
   }
   await page.getByText("No such session").waitFor();
   assert.equal(await page.getByText(/UUID/).count(), 0);
-  await hub.call("POST", `/sessions/${sessionId}/interrupt`);
+  await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 

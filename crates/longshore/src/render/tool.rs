@@ -206,7 +206,7 @@ impl Tool {
         match outcome.status {
             ToolStatus::Running => words.push("still running".to_owned()),
             ToolStatus::Declined => words.push("declined".to_owned()),
-            ToolStatus::Cancelled => words.push("cancelled".to_owned()),
+            ToolStatus::Cancelled => words.push("stopped".to_owned()),
             ToolStatus::Failed if outcome.exit_code.is_none() => words.push("failed".to_owned()),
             ToolStatus::Failed | ToolStatus::Completed => {}
         }

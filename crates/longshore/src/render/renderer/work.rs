@@ -76,7 +76,7 @@ impl Renderer {
                 ToolStatus::Completed => "applied",
                 ToolStatus::Failed => "not applied",
                 ToolStatus::Declined => "declined",
-                ToolStatus::Cancelled => "cancelled",
+                ToolStatus::Cancelled => "stopped",
             };
             let mut line =
                 Line::of("  ", ink::PLAIN).with(sign, sign_ink).with(&format!(" {word}"), ink::DIM);

@@ -113,7 +113,7 @@ fn other_tools_say_what_they_do() {
     assert_eq!(
         printed,
         "● Read  src/a.rs\n  ✓ 2 lines · 10ms\n\n● srv.do  id: 7, text: hi\n  │ {\n  │   \"ok\": true\n  │ }\n  ✓ 10ms\n\n\
-         ● A tool\n  │ who was it?\n  ■ cancelled\n"
+         ● A tool\n  │ who was it?\n  ■ stopped\n"
     );
 }
 
