@@ -45,7 +45,8 @@ pub(crate) async fn look_at(cwd: &str) -> Option<GitState> {
 
 /// Whether git would find a repository from here. Each question to git is a process, and most of them would ask for nothing.
 fn in_repository(folder: &Path) -> bool {
-    folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| above.join(".git").exists()))
+    let is_one = |git: &Path| git.is_file() || git.join("HEAD").symlink_metadata().is_ok();
+    folder.canonicalize().is_ok_and(|folder| folder.ancestors().any(|above| is_one(&above.join(".git"))))
 }
 
 async fn git(cwd: &str, quiet: &Quiet, arguments: &[&str]) -> Option<String> {
