@@ -61,10 +61,7 @@ impl House {
     ) -> Result<Self> {
         let log: Arc<dyn Log> = match keep {
             Keep::InMemory => Arc::new(MemoryLog::default()),
-            Keep::OnDisk => {
-                home::hold(places).await?;
-                Arc::new(open_log(places, config)?)
-            }
+            Keep::OnDisk => Arc::new(open_log(places, config)?),
         };
         let listener =
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;

@@ -63,6 +63,10 @@ impl Up {
 
         places.make_data()?;
         let keep = if self.ephemeral { Keep::InMemory } else { Keep::OnDisk };
+        if keep == Keep::OnDisk {
+            // Before anything is read or made there: hubs that start at once would each make a token.
+            home::hold(&places).await?;
+        }
         // The token of the environment goes before that of the file.
         let owner = match owner_token::of_environment() {
             Some(token) => Owner { token: Token::new(token), keep: None },

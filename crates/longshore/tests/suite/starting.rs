@@ -40,7 +40,7 @@ async fn a_home_has_one_hub_whoever_deletes_the_lock_and_however_many_start() {
     let start = || {
         let mut hub = rig.longshore();
         hub.args(["up", "--bind", "127.0.0.1:0"]).stdout(Stdio::null()).stderr(Stdio::null());
-        hub.kill_on_drop(true).spawn().unwrap()
+        hub.env("LONGSHORE_TOKEN", "").kill_on_drop(true).spawn().unwrap()
     };
     let mut hubs: Vec<_> = (0..4).map(|_| start()).collect();
     let mut codes = Vec::new();
@@ -59,7 +59,11 @@ async fn a_home_has_one_hub_whoever_deletes_the_lock_and_however_many_start() {
     assert_eq!(codes, [Some(5); 3]);
     let note = rig.folder.path().join("longshore/data/hub.json");
     until("the one that is left is up", || note.exists()).await;
-    assert!(longshore(&rig, &["down"]).await.status.success());
+    // Each of them would have made a token.
+    for verb in ["ls", "down"] {
+        let done = told(&rig, &[verb], "", &[("LONGSHORE_TOKEN", "")]).await;
+        assert!(done.status.success(), "{verb}: {}", err(&done));
+    }
 }
 
 #[tokio::test]
