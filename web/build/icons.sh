@@ -1,5 +1,6 @@
 #!/bin/sh
-# Draws the icons of public/icons from the drawings. Needs rsvg-convert (Debian: librsvg2-bin); run it when a drawing changes.
+# Draws the icons of public/icons from the drawings. Needs rsvg-convert (Debian:
+# librsvg2-bin); run it when a drawing changes.
 set -e
 cd "$(dirname "$0")/.."
 for size in 192 512; do rsvg-convert -w $size -h $size public/icons/mark.svg -o public/icons/icon-$size.png; done

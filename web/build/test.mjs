@@ -15,10 +15,14 @@ try {
       ssr: true,
       outDir,
       emptyOutDir: true,
-      rollupOptions: { input: Object.fromEntries(names.map((name) => [name.replace(".ts", ""), join("tests/unit", name)])) },
+      rollupOptions: {
+        input: Object.fromEntries(names.map((name) => [name.replace(".ts", ""), join("tests/unit", name)])),
+      },
     },
   });
-  const built = readdirSync(outDir).filter((name) => /\.test\.m?js$/.test(name)).map((name) => join(outDir, name));
+  const built = readdirSync(outDir)
+    .filter((name) => /\.test\.m?js$/.test(name))
+    .map((name) => join(outDir, name));
   const run = spawnSync(process.execPath, ["--test", ...process.argv.slice(2), ...built], { stdio: "inherit" });
   process.exitCode = run.status ?? 1;
 } finally {

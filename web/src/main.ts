@@ -6,7 +6,7 @@ import App from "./app.svelte";
 import { ask, denial, http, token } from "./lib/http.ts";
 import { parseRoute } from "./lib/route.ts";
 import { announcePresence } from "./state/presence.svelte.ts";
-import { hub } from "./state/hub.svelte.ts";
+import { start } from "./state/start.ts";
 import { nav } from "./state/nav.svelte.ts";
 import { settings } from "./state/settings.svelte.ts";
 import { update } from "./state/update.svelte.ts";
@@ -20,10 +20,16 @@ async function takeToken(): Promise<void> {
   history.replaceState(null, "", location.pathname + (query.size ? `?${query}` : "") + location.hash);
   token.set(given);
   // A cookie lasts longer than the tab; hubs that give none are talked to with the token.
-  await ask("POST", "/pair/token", { token: given }).then(() => token.forget(), () => {});
+  await ask("POST", "/pair/token", { token: given }).then(
+    () => token.forget(),
+    () => {},
+  );
 }
 
-/** A link of `longshore open` signs this browser in without a form; a browser that is in already stays the device that it is. */
+/**
+ * A link of `longshore open` signs this browser in without a form; a browser that
+ * is in already stays the device that it is.
+ */
 async function enterByLink(): Promise<void> {
   if (location.pathname !== "/pair" || !new URLSearchParams(location.search).has("enter")) return;
   const code = location.hash.slice(1);
@@ -40,7 +46,7 @@ settings.apply();
 await takeToken();
 await enterByLink();
 mount(App, { target: document.getElementById("app") as HTMLElement });
-if (nav.route.screen !== "pair") hub.start();
+if (nav.route.screen !== "pair") start();
 announcePresence();
 
 if ("serviceWorker" in navigator && import.meta.env.PROD) {

@@ -18,7 +18,13 @@ self.addEventListener("install", (event) => {
 });
 
 self.addEventListener("activate", (event) => {
-  const old = caches.keys().then((names) => Promise.all(names.filter((name) => name.startsWith("shell-") && name !== SHELL.name).map((name) => caches.delete(name))));
+  const old = caches
+    .keys()
+    .then((names) =>
+      Promise.all(
+        names.filter((name) => name.startsWith("shell-") && name !== SHELL.name).map((name) => caches.delete(name)),
+      ),
+    );
   event.waitUntil(old.then(() => self.clients.claim()));
 });
 
@@ -93,7 +99,12 @@ async function decide(message: PushMessage, action: string): Promise<void> {
 
 /** A decision that did not arrive must not look as if it had. */
 function failed(message: PushMessage, why: string): Promise<void> {
-  return self.registration.showNotification(message.title, { body: `Not sent: ${why}`, icon: "/icons/icon-192.png", tag: message.approval ?? message.kind, data: message });
+  return self.registration.showNotification(message.title, {
+    body: `Not sent: ${why}`,
+    icon: "/icons/icon-192.png",
+    tag: message.approval ?? message.kind,
+    data: message,
+  });
 }
 
 async function show(message: PushMessage): Promise<void> {

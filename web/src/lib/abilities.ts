@@ -35,7 +35,8 @@ export const mayAnswer = mayAct;
 export const mayManage = (me: Me | undefined): boolean => (me?.role ?? "owner") === "owner" || me?.mode === "full";
 
 /** What a device is told that may not act. */
-export const watches = (me: Me | undefined): string => "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "");
+export const watches = (me: Me | undefined): string =>
+  "This device can only watch." + (mayDecide(me) ? " It can answer approvals." : "");
 
 export function offers(session: Session, agent: AgentInfo | undefined, me: Me | undefined): Offers {
   const can = session.capabilities;
@@ -48,7 +49,9 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   return {
     prompt,
     ...(!prompt && { why: closed ? "This session has ended." : act ? "Sub-agents can't be messaged." : watches(me) }),
-    whens: !running ? ["queue"] : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
+    whens: !running
+      ? ["queue"]
+      : ["queue", ...(can.steer ? (["steer"] as const) : []), ...(can.interrupt ? (["interrupt"] as const) : [])],
     stop: live && running && can.interrupt,
     attach: live && can.attachments,
     fork: act && can.fork,
@@ -68,10 +71,16 @@ export function offers(session: Session, agent: AgentInfo | undefined, me: Me | 
   };
 }
 
-/** Agents that can work, those that somebody would have to log in to first, and those that would have to be installed. */
+/**
+ * Agents that can work, those that somebody would have to log in to first, and those that would have to be installed.
+ */
 export function sortAgents(agents: AgentInfo[]): { ready: AgentInfo[]; loggedOut: AgentInfo[]; missing: AgentInfo[] } {
   const here = agents.filter((agent) => agent.path);
-  return { ready: here.filter(isReady), loggedOut: here.filter((agent) => !isReady(agent)), missing: agents.filter((agent) => !agent.path) };
+  return {
+    ready: here.filter(isReady),
+    loggedOut: here.filter((agent) => !isReady(agent)),
+    missing: agents.filter((agent) => !agent.path),
+  };
 }
 /** Nobody knows of every agent whether somebody is logged in. */
 export const isReady = (agent: AgentInfo): boolean => Boolean(agent.path) && agent.loggedIn !== false;
@@ -82,9 +91,14 @@ export function installed(agents: AgentInfo[]): AgentInfo[] {
   return [...ready, ...loggedOut];
 }
 
-/** What agents tell now, with the models they told before where they have not been asked since: a model keeps its name. */
+/**
+ * What agents tell now, with the models they told before where they have not been asked since: a model keeps its name.
+ */
 export function knowingModels(agents: AgentInfo[], before: AgentInfo[]): AgentInfo[] {
-  return agents.map((agent) => ({ ...agent, models: agent.models ?? before.find((one) => one.name === agent.name)?.models }));
+  return agents.map((agent) => ({
+    ...agent,
+    models: agent.models ?? before.find((one) => one.name === agent.name)?.models,
+  }));
 }
 
 /** How hard a model can be told to think; those of the usual one when none is chosen. */

@@ -28,14 +28,19 @@ export function ansiLines(output: string): Run[][] {
 
 /** The words alone. */
 export function plainText(output: string): string {
-  return ansiLines(output).map((line) => line.map((run) => run.text).join("")).join("\n");
+  return ansiLines(output)
+    .map((line) => line.map((run) => run.text).join(""))
+    .join("\n");
 }
 
 /** A carriage return writes the line anew, as progress bars do. */
 function write(line: Run[], text: string, style: Style): void {
   const cut = text.replace(/\r+$/, "").lastIndexOf("\r");
   if (cut >= 0) line.length = 0;
-  const seen = text.slice(cut + 1).replaceAll("\r", "").replace(UNSEEN, "");
+  const seen = text
+    .slice(cut + 1)
+    .replaceAll("\r", "")
+    .replace(UNSEEN, "");
   if (seen) line.push({ ...style, text: seen });
 }
 

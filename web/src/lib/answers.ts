@@ -12,13 +12,18 @@ export function begun(fields: Field[], kept: Record<string, Partial<Entry>>): Re
 }
 
 /** What may be written down of a form, and what may not; neither when nothing was filled in. */
-export function withoutSecrets(fields: Field[], entries: Record<string, Entry>): [open: Record<string, Entry> | undefined, secret: Record<string, Entry> | undefined] {
+export function withoutSecrets(
+  fields: Field[],
+  entries: Record<string, Entry>,
+): [open: Record<string, Entry> | undefined, secret: Record<string, Entry> | undefined] {
   const filled = fields.filter(({ id }) => {
     const entry = entries[id];
     return entry && (entry.text || entry.other || entry.chosen.length || entry.yes !== undefined);
   });
   const part = (secret: boolean) => {
-    const found = filled.filter((field) => Boolean(field.secret) === secret).map(({ id }): [string, Entry] => [id, entries[id] as Entry]);
+    const found = filled
+      .filter((field) => Boolean(field.secret) === secret)
+      .map(({ id }): [string, Entry] => [id, entries[id] as Entry]);
     return found.length ? Object.fromEntries(found) : undefined;
   };
   return [part(false), part(true)];
@@ -48,7 +53,10 @@ export function answerOf(field: Field, entry: Entry): unknown {
 }
 
 /** The answers by field, and the fields that still want one. */
-export function collect(fields: Field[], entries: Record<string, Entry>): { answers: Record<string, unknown>; missing: string[] } {
+export function collect(
+  fields: Field[],
+  entries: Record<string, Entry>,
+): { answers: Record<string, unknown>; missing: string[] } {
   const answers: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const field of fields) {

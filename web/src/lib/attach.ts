@@ -6,9 +6,16 @@ const MOST_BYTES = 20 << 20;
 const LONGEST_SIDE = 2_000;
 
 export async function toAttachment(file: File): Promise<Attachment> {
-  const blob = file.type.startsWith("image/") && file.type !== "image/svg+xml" && file.type !== "image/gif" ? await smaller(file) : file;
+  const blob =
+    file.type.startsWith("image/") && file.type !== "image/svg+xml" && file.type !== "image/gif"
+      ? await smaller(file)
+      : file;
   if (blob.size > MOST_BYTES) throw new Error(`${file.name} is larger than 20 MB`);
-  return { name: file.name || null, mediaType: blob.type || "application/octet-stream", data: base64(new Uint8Array(await blob.arrayBuffer())) };
+  return {
+    name: file.name || null,
+    mediaType: blob.type || "application/octet-stream",
+    data: base64(new Uint8Array(await blob.arrayBuffer())),
+  };
 }
 
 async function smaller(file: File): Promise<Blob> {
@@ -16,7 +23,10 @@ async function smaller(file: File): Promise<Blob> {
   if (!picture) return file;
   const scale = LONGEST_SIDE / Math.max(picture.width, picture.height);
   if (scale >= 1 && file.size < 2 << 20) return file;
-  const canvas = new OffscreenCanvas(Math.round(picture.width * Math.min(1, scale)), Math.round(picture.height * Math.min(1, scale)));
+  const canvas = new OffscreenCanvas(
+    Math.round(picture.width * Math.min(1, scale)),
+    Math.round(picture.height * Math.min(1, scale)),
+  );
   canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
   return canvas.convertToBlob({ type: file.type === "image/png" ? "image/png" : "image/jpeg", quality: 0.85 });
 }
@@ -34,13 +44,21 @@ export function fromBase64(text: string): Uint8Array<ArrayBuffer> {
 /** The parts of a prompt as the hub takes them. */
 export function content(text: string, attachments: Attachment[]): unknown {
   if (!attachments.length) return text;
-  return [...(text ? [{ type: "text", text }] : []), ...attachments.map((attachment) => ({ type: "attachment", ...attachment }))];
+  return [
+    ...(text ? [{ type: "text", text }] : []),
+    ...attachments.map((attachment) => ({ type: "attachment", ...attachment })),
+  ];
 }
 
 /** The words and the files of a prompt as the hub takes it. */
 export function partsOf(content: unknown): { text: string; attachments: Attachment[] } {
   if (typeof content === "string") return { text: content, attachments: [] };
-  const parts = (Array.isArray(content) ? content : []) as ({ type: "text"; text: string } | ({ type: "attachment" } & Attachment))[];
+  const parts = (Array.isArray(content) ? content : []) as (
+    { type: "text"; text: string } | ({ type: "attachment" } & Attachment)
+  )[];
   const text = parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
-  return { text, attachments: parts.flatMap((part) => (part.type === "attachment" ? [(({ type: _, ...file }) => file)(part)] : [])) };
+  return {
+    text,
+    attachments: parts.flatMap((part) => (part.type === "attachment" ? [(({ type: _, ...file }) => file)(part)] : [])),
+  };
 }

@@ -14,19 +14,28 @@ export function changedFiles(items: TimelineItem[], cwd: string): ChangedFile[] 
       const path = within(change.path, cwd);
       const file = files.get(path) ?? { path, edits: [], added: 0, removed: 0 };
       const { added, removed } = rowsOf(change);
-      files.set(path, { path, edits: [...file.edits, change], added: file.added + added, removed: file.removed + removed });
+      files.set(path, {
+        path,
+        edits: [...file.edits, change],
+        added: file.added + added,
+        removed: file.removed + removed,
+      });
     }
   }
   return [...files.values()].sort((a, b) => a.path.localeCompare(b.path));
 }
 
 /** Whether an item can add to the changed files. */
-export const hasChanges = (item: TimelineItem): boolean => item.kind === "turn_diff" || item.kind === "diff" || (item.kind === "tool" && Boolean(item.content.changes?.length));
+export const hasChanges = (item: TimelineItem): boolean =>
+  item.kind === "turn_diff" || item.kind === "diff" || (item.kind === "tool" && Boolean(item.content.changes?.length));
 
 /** What a turn of several edits came to; nothing where the one edit says it already. */
 export function sumOfTurn(items: readonly TimelineItem[], turn: string | null | undefined, cwd: string): FileChange[] {
   const ofTurn = items.filter((item) => item.turn === turn);
-  const edits = ofTurn.filter((item) => (item.kind === "tool" && item.content.changes?.length) || (item.kind === "diff" && item.content.changes.length));
+  const edits = ofTurn.filter(
+    (item) =>
+      (item.kind === "tool" && item.content.changes?.length) || (item.kind === "diff" && item.content.changes.length),
+  );
   const sum = ofTurn.find((item) => item.kind === "turn_diff");
   return sum?.text && edits.length !== 1 ? filesOf(sum.text, cwd) : [];
 }

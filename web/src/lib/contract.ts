@@ -1,7 +1,18 @@
 // The words of the hub, as generated from its Rust types. Nothing is copied.
 export type * from "../../../crates/longshore-model/contract/longshore.ts";
 
-import type { AgentInfo, DayUsage, Device, DeviceMode, Event, Folders as Found, OpenApproval, OpenQuestion, Session, TimelineItem } from "../../../crates/longshore-model/contract/longshore.ts";
+import type {
+  AgentInfo,
+  DayUsage,
+  Device,
+  DeviceMode,
+  Event,
+  Folders as Found,
+  OpenApproval,
+  OpenQuestion,
+  Session,
+  TimelineItem,
+} from "../../../crates/longshore-model/contract/longshore.ts";
 
 /** Why the hub refused, see docs/errors.md. */
 export type Problem = {
@@ -19,7 +30,6 @@ export type EventPage = { events: Event[]; next: number | null; head: number };
 export type Waiting = { approvals: OpenApproval[]; questions: OpenQuestion[]; interrupted: Session[]; held: Session[] };
 export type Agents = { agents: AgentInfo[] };
 export type Hit = { session: string; title: string; seq: number; item?: string | null; snippet: string; at: string };
-export type Prompted = { prompt: string; turn: string; seq: number };
 export type HandBack = { cwd: string; command: string[]; line: string } | null;
 
 /** What to do with a prompt when the agent is busy. */
@@ -32,4 +42,12 @@ export type Machine = { name: string; agents: AgentInfo[] };
 /** Where a work tree could be, and where some were. */
 export type Folders = Found & { recent: string[] };
 export type UsageDay = DayUsage;
-export type PushMessage = { kind: string; title: string; body: string; session?: string; approval?: string; url?: string; actions?: { action: string; title: string }[] };
+export type PushMessage = {
+  kind: string;
+  title: string;
+  body: string;
+  session?: string;
+  approval?: string;
+  url?: string;
+  actions?: { action: string; title: string }[];
+};

@@ -7,7 +7,9 @@ const GROUND: { light: Rgb; dark: Rgb } = { light: [0xf2, 0xf2, 0xee], dark: [0x
 const ENOUGH = 4.6;
 
 function luminance(colour: Rgb): number {
-  const [red, green, blue] = colour.map((part) => (part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4)) as Rgb;
+  const [red, green, blue] = colour.map((part) =>
+    part / 255 <= 0.03928 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4,
+  ) as Rgb;
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
 }
 
@@ -26,17 +28,28 @@ function moved(colour: Rgb, to: number, ground: Rgb): Rgb {
 }
 
 export function rgbOf(colour: string | undefined): Rgb | undefined {
-  const parts = /^rgb\((\d+) (\d+) (\d+)\)$/.exec(colour ?? "")?.slice(1).map(Number);
+  const parts = /^rgb\((\d+) (\d+) (\d+)\)$/
+    .exec(colour ?? "")
+    ?.slice(1)
+    .map(Number);
   return parts as Rgb | undefined;
 }
 
 const css = (colour: Rgb): string => `rgb(${colour.join(" ")})`;
 
-/** The colour of a run's letters. The theme's own colours are legible as they are; on a background they are black or white. */
+/**
+ * The colour of a run's letters. The theme's own colours are legible as they are;
+ * on a background they are black or white.
+ */
 export function letters({ fg, bg }: Pick<Run, "fg" | "bg">): string | undefined {
   const [front, back] = [rgbOf(fg), rgbOf(bg)];
   // The theme's colours are dark in the light and light in the dark.
   if (bg && !back) return "light-dark(#ffffff, #101415)";
-  if (back) return front && contrast(front, back) >= ENOUGH ? css(front) : contrast([0, 0, 0], back) >= contrast([255, 255, 255], back) ? "#000000" : "#ffffff";
+  if (back)
+    return front && contrast(front, back) >= ENOUGH
+      ? css(front)
+      : contrast([0, 0, 0], back) >= contrast([255, 255, 255], back)
+        ? "#000000"
+        : "#ffffff";
   return front ? `light-dark(${css(moved(front, 0, GROUND.light))}, ${css(moved(front, 255, GROUND.dark))})` : fg;
 }

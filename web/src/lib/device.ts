@@ -19,7 +19,11 @@ export function deviceName(userAgent: string, touches = 0, model = ""): string {
 
 /** Browsers that keep it to themselves say `K`. */
 function androidModel(userAgent: string): string {
-  const found = /Android[^;)]*;\s*(?:[a-z]{2}-[a-z]{2};\s*)?([^;)]+)/i.exec(userAgent)?.[1]?.replace(/\s+Build\/.*$/, "").trim() ?? "";
+  const found =
+    /Android[^;)]*;\s*(?:[a-z]{2}-[a-z]{2};\s*)?([^;)]+)/i
+      .exec(userAgent)?.[1]
+      ?.replace(/\s+Build\/.*$/, "")
+      .trim() ?? "";
   return /^(K|wv|Mobile|Tablet|rv:.*)$/i.test(found) ? "" : found;
 }
 
@@ -33,15 +37,29 @@ export async function thisDevice(): Promise<string> {
 export function isLoopback(address: string): boolean {
   try {
     const { hostname } = new URL(address);
-    return hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || hostname.startsWith("127.");
+    return (
+      hostname === "localhost" || hostname.endsWith(".localhost") || hostname === "[::1]" || hostname.startsWith("127.")
+    );
   } catch {
     return false;
   }
 }
 
 /** The links with which a phone pairs: the usual one, and the same at the hub's other addresses. */
-export function pairLinks({ pairUrl, addresses = [] }: PairCode, here: string): { address?: string; link: string; host: string }[] {
+export function pairLinks(
+  { pairUrl, addresses = [] }: PairCode,
+  here: string,
+): { address?: string; link: string; host: string }[] {
   const usual = new URL(pairUrl, here);
-  const others = addresses.map((address) => ({ address, at: new URL(address) })).filter(({ at }) => at.origin !== usual.origin);
-  return [{ link: usual.href, host: usual.host }, ...others.map(({ address, at }) => ({ address, link: `${address}${usual.pathname}${usual.search}${usual.hash}`, host: at.host }))];
+  const others = addresses
+    .map((address) => ({ address, at: new URL(address) }))
+    .filter(({ at }) => at.origin !== usual.origin);
+  return [
+    { link: usual.href, host: usual.host },
+    ...others.map(({ address, at }) => ({
+      address,
+      link: `${address}${usual.pathname}${usual.search}${usual.hash}`,
+      host: at.host,
+    })),
+  ];
 }

@@ -9,13 +9,19 @@ export type FileRows = { hunks: Hunk[]; added: number; removed: number };
 export type Pair = { left?: Row; right?: Row };
 
 const HEADER = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@(.*)$/;
-const META = /^(diff --git |index |--- |\+\+\+ |new file|deleted file|old mode|new mode|similarity|rename |\\ No newline|Binary files )/;
+/** How lines begin that say something about a file, not of it. */
+const META = [
+  ...["diff --git ", "index ", "--- ", "+++ ", "new file", "deleted file", "old mode", "new mode", "similarity"],
+  ...["rename ", "\\ No newline", "Binary files "],
+];
+const isMeta = (line: string): boolean => META.some((beginning) => line.startsWith(beginning));
 
 export function rowsOf(change: Pick<FileChange, "diff" | "kind">): FileRows {
   const lines = change.diff.replace(/\n$/, "").split("\n");
   const bare = !lines.some((line) => line.startsWith("@@"));
   const hunks = bare ? bareRows(lines, change) : hunksOf(lines);
-  const count = (sign: string) => hunks.reduce((sum, hunk) => sum + hunk.rows.filter((row) => row.sign === sign).length, 0);
+  const count = (sign: string) =>
+    hunks.reduce((sum, hunk) => sum + hunk.rows.filter((row) => row.sign === sign).length, 0);
   for (const hunk of hunks) mark(hunk.rows);
   return { hunks, added: count("+"), removed: count("-") };
 }
@@ -23,10 +29,31 @@ export function rowsOf(change: Pick<FileChange, "diff" | "kind">): FileRows {
 /** A new or a gone file may come as its bare content. */
 function bareRows(lines: string[], change: Pick<FileChange, "diff" | "kind">): Hunk[] {
   if (!change.diff) return [];
-  if (change.kind === "update") return [{ header: "", rows: number(lines.filter((line) => !META.test(line)), 1, 1) }];
+  if (change.kind === "update")
+    return [
+      {
+        header: "",
+        rows: number(
+          lines.filter((line) => !isMeta(line)),
+          1,
+          1,
+        ),
+      },
+    ];
   const sign = change.kind === "add" ? "+" : "-";
-  const signed = lines.every((line) => line.startsWith(sign) || line === "") ? lines.map((line) => line.slice(1)) : lines;
-  return [{ header: "", rows: number(signed.map((line) => sign + line), 1, 1) }];
+  const signed = lines.every((line) => line.startsWith(sign) || line === "")
+    ? lines.map((line) => line.slice(1))
+    : lines;
+  return [
+    {
+      header: "",
+      rows: number(
+        signed.map((line) => sign + line),
+        1,
+        1,
+      ),
+    },
+  ];
 }
 
 function hunksOf(lines: string[]): Hunk[] {
@@ -36,7 +63,8 @@ function hunksOf(lines: string[]): Hunk[] {
   let start: [number, number] | undefined;
   let header: string | undefined;
   const close = () => {
-    if (header !== undefined) hunks.push({ header, rows: start ? number(body, ...start) : unnumbered(number(body, 1, 1)) });
+    if (header !== undefined)
+      hunks.push({ header, rows: start ? number(body, ...start) : unnumbered(number(body, 1, 1)) });
     body = [];
   };
   for (const line of lines) {
@@ -85,7 +113,7 @@ function mark(rows: Row[]): void {
 }
 
 function* runs(rows: Row[]): Iterable<{ gone: Row[]; come: Row[] }> {
-  for (let at = 0; at < rows.length; ) {
+  for (let at = 0; at < rows.length;) {
     const gone = takeWhile(rows, at, "-");
     const come = takeWhile(rows, at + gone.length, "+");
     if (gone.length && come.length) yield { gone, come };
@@ -119,7 +147,7 @@ function cut(text: string, head: number, tail: number): Piece[] {
 /** Old beside new. */
 export function pairs(rows: Row[]): Pair[] {
   const paired: Pair[] = [];
-  for (let at = 0; at < rows.length; ) {
+  for (let at = 0; at < rows.length;) {
     const row = rows[at] as Row;
     if (row.sign === " ") {
       paired.push({ left: row, right: row });
@@ -128,7 +156,8 @@ export function pairs(rows: Row[]): Pair[] {
     }
     const gone = takeWhile(rows, at, "-");
     const come = takeWhile(rows, at + gone.length, "+");
-    for (let line = 0; line < Math.max(gone.length, come.length); line++) paired.push({ left: gone[line], right: come[line] });
+    for (let line = 0; line < Math.max(gone.length, come.length); line++)
+      paired.push({ left: gone[line], right: come[line] });
     at += gone.length + come.length;
   }
   return paired;
@@ -143,14 +172,22 @@ export function filesOf(diff: string, cwd = ""): FileChange[] {
       const path = /^\+\+\+ (?:b\/)?(.+)$/m.exec(part)?.[1];
       const before = /^--- (?:a\/)?(.+)$/m.exec(part)?.[1];
       const named = /^diff --git a\/(.+) b\/(.+)$/m.exec(part);
-      const kind = path === "/dev/null" || /^deleted file/m.test(part) ? "delete" : before === "/dev/null" || /^new file/m.test(part) ? "add" : "update";
+      const kind =
+        path === "/dev/null" || /^deleted file/m.test(part)
+          ? "delete"
+          : before === "/dev/null" || /^new file/m.test(part)
+            ? "add"
+            : "update";
       const chosen = kind === "delete" ? before : path;
       const found = (chosen && chosen !== "/dev/null" ? chosen : named?.[2]) ?? "?";
       return { path: underRoot(found, cwd), kind, diff: part };
     });
 }
 
-/** A diff of a repository names its paths from the repository's root, which may be far above the work tree. One name that both share may be chance; two are none. */
+/**
+ * A diff of a repository names its paths from the repository's root, which may be far above the work tree.
+ * One name that both share may be chance; two are none.
+ */
 function underRoot(path: string, cwd: string): string {
   const names = cwd.split("/").filter(Boolean);
   for (let from = 0; from <= names.length - 2; from++) {

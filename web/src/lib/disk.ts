@@ -9,7 +9,8 @@ function open(): Promise<IDBDatabase> {
   return new Promise((resolve, reject) => {
     const request = indexedDB.open(NAME, VERSION);
     request.onupgradeneeded = () => {
-      for (const [name, keyPath] of Object.entries(STORES)) if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, { keyPath });
+      for (const [name, keyPath] of Object.entries(STORES))
+        if (!request.result.objectStoreNames.contains(name)) request.result.createObjectStore(name, { keyPath });
     };
     request.onsuccess = () => resolve(request.result);
     request.onerror = () => reject(request.error);
@@ -17,7 +18,11 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
-export async function onStore<T>(store: Store, mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+export async function onStore<T>(
+  store: Store,
+  mode: IDBTransactionMode,
+  act: (store: IDBObjectStore) => IDBRequest<T>,
+): Promise<T> {
   const db = await open();
   try {
     return await new Promise<T>((resolve, reject) => {

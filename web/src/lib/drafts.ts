@@ -1,4 +1,5 @@
-// Words that were begun and not sent: they outlast a look elsewhere, a scroll, a reload. Secrets and files never leave memory.
+// Words that were begun and not sent: they outlast a look elsewhere, a scroll, a
+// reload. Secrets and files never leave memory.
 
 /** What a page needs of `localStorage`; tests bring their own. */
 export type Disk = Pick<Storage, "getItem" | "setItem" | "removeItem" | "key" | "length">;
@@ -68,7 +69,9 @@ export class Drafts {
   private names(): string[] {
     const disk = this.disk();
     if (!disk) return [];
-    return Array.from({ length: disk.length }, (_, at) => disk.key(at) ?? "").filter((name) => name.startsWith(PREFIX)).map((name) => name.slice(PREFIX.length));
+    return Array.from({ length: disk.length }, (_, at) => disk.key(at) ?? "")
+      .filter((name) => name.startsWith(PREFIX))
+      .map((name) => name.slice(PREFIX.length));
   }
 
   private prune(): void {

@@ -36,13 +36,20 @@ function around(text: string, { from, to }: Span): Span {
   const after = text.slice(to, to + AROUND);
   const back = before.lastIndexOf("\n", before.lastIndexOf("\n") - 1);
   const on = after.indexOf("\n", after.indexOf("\n") + 1);
-  return { from: from - (back < 0 || !before.includes("\n") ? before.length : before.length - back - 1), to: to + (on < 0 || !after.includes("\n") ? after.length : on) };
+  return {
+    from: from - (back < 0 || !before.includes("\n") ? before.length : before.length - back - 1),
+    to: to + (on < 0 || !after.includes("\n") ? after.length : on),
+  };
 }
 
 /** Whether leaving that out would save no room. */
-const isSmall = (text: string, from: number, to: number): boolean => to - from <= SMALL && text.slice(Math.max(0, from), to).split("\n").length <= 3;
+const isSmall = (text: string, from: number, to: number): boolean =>
+  to - from <= SMALL && text.slice(Math.max(0, from), to).split("\n").length <= 3;
 
-/** The pieces of a text; one when it is short enough. The first of the `dangerous` spans are always seen, the others counted. */
+/**
+ * The pieces of a text; one when it is short enough. The first of the `dangerous`
+ * spans are always seen, the others counted.
+ */
 export function excerpt(text: string, head: number, tail: number, dangerous: Span[] = []): Piece[] {
   let [begin, end] = [reach(text, head, false), reach(text, tail, true)];
   if (isSmall(text, begin, end)) return [{ text }];
@@ -50,7 +57,10 @@ export function excerpt(text: string, head: number, tail: number, dangerous: Spa
   begin = text.slice(0, begin).trimEnd().length;
   end = text.length - text.slice(end).trimStart().length;
   const seen: Span[] = [{ from: 0, to: begin }];
-  for (const span of [...dangerous.slice(0, SEEN).map((danger) => around(text, danger)), { from: end, to: text.length }].sort((a, b) => a.from - b.from)) {
+  for (const span of [
+    ...dangerous.slice(0, SEEN).map((danger) => around(text, danger)),
+    { from: end, to: text.length },
+  ].sort((a, b) => a.from - b.from)) {
     const last = seen.at(-1) as Span;
     if (isSmall(text, last.to, span.from)) last.to = Math.max(last.to, span.to);
     else seen.push({ ...span });
@@ -71,7 +81,8 @@ const whole = (text: string, at: number): number => (/[\udc00-\udfff]/.test(text
 /** What is left out, in words. */
 function named(text: string): string {
   const lines = text.split("\n").length - 1;
-  if (!text.trim()) return lines > 1 ? `${plural(lines, "empty line")} not shown` : `${plural(text.length, "blank")} not shown`;
+  if (!text.trim())
+    return lines > 1 ? `${plural(lines, "empty line")} not shown` : `${plural(text.length, "blank")} not shown`;
   const letters = `${text.length.toLocaleString("en")} letters`;
   return lines > 1 ? `${plural(lines, "line")}, ${letters} not shown` : `${letters} not shown`;
 }

@@ -26,7 +26,9 @@ export function agoWords(at: string, now: number): string {
 export function clock(at: string, now: number): string {
   const date = new Date(at);
   const time = date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit" });
-  return date.toDateString() === new Date(now).toDateString() ? time : `${date.toLocaleDateString(undefined, { day: "numeric", month: "short" })}, ${time}`;
+  return date.toDateString() === new Date(now).toDateString()
+    ? time
+    : `${date.toLocaleDateString(undefined, { day: "numeric", month: "short" })}, ${time}`;
 }
 
 /** `240 ms`, `5.7 s`, `3:07 min`, `2:05 h`. */
@@ -73,10 +75,16 @@ export function within(path: string, folder: string): string {
 }
 
 /** Letters without a shape, and blanks that are none on the keyboard. */
-const SHAPELESS = "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0e\\ufeff\\uffa0\\ufff9-\\ufffb\\u{1d159}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
+const SHAPELESS =
+  "\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5" +
+  "\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ufe00-\\ufe0e\\ufeff" +
+  "\\uffa0\\ufff9-\\ufffb\\u{1d159}\\u{1d173}-\\u{1d17a}\\u{e0000}-\\u{e0fff}";
 const HIDDEN = new RegExp(`([${SHAPELESS}])\\1*`, "gu");
 
-/** What has no shape of its own, or turns what follows around, is written out: nothing may hide in a command. Many alike are counted. */
+/**
+ * What has no shape of its own, or turns what follows around, is written out:
+ * nothing may hide in a command. Many alike are counted.
+ */
 export function reveal(text: string): string {
   return text.replace(HIDDEN, (run, one: string) => {
     const code = one.codePointAt(0) as number;
@@ -86,11 +94,21 @@ export function reveal(text: string): string {
   });
 }
 
-const bare = (line: string): string => line.replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/, "").replace(/\*\*|__|~~|`+/g, "").replace(/\s*\|\s*/g, " ").trim();
+const bare = (line: string): string =>
+  line
+    .replace(/^\s*(?:#{1,6}|>|[-*+]|\d+[.)])\s+/, "")
+    .replace(/\*\*|__|~~|`+/g, "")
+    .replace(/\s*\|\s*/g, " ")
+    .trim();
 
 /** The last line of a text that says something, without the marks of its markdown. */
 export function lastLine(text: string): string {
-  return text.split("\n").map(bare).findLast((line) => /[\p{L}\p{N}]/u.test(line)) ?? "";
+  return (
+    text
+      .split("\n")
+      .map(bare)
+      .findLast((line) => /[\p{L}\p{N}]/u.test(line)) ?? ""
+  );
 }
 
 /** All of a text in one line, without the marks of its markdown. */

@@ -1,12 +1,19 @@
-// What was written and is not sent after all goes back to where it was written: into the composer of its session, or into the
-// form of a new one. Words that were begun there meanwhile stay, above.
+// What was written and is not sent after all goes back to where it was written: into the composer of its session, or
+// into the form of a new one. Words that were begun there meanwhile stay, above.
 import { partsOf } from "./attach.ts";
 import type { Attachment, Mode } from "./contract.ts";
 import { draftName, type Drafts } from "./drafts.ts";
 import type { Wish } from "./outbox.ts";
 
 /** The form of a new session as it was left. */
-export type Begun = { prompt: string; agent?: string; cwd?: string; mode?: Mode; model?: string; effort?: string };
+export type OpeningForm = {
+  prompt: string;
+  agent?: string;
+  cwd?: string;
+  mode?: Mode;
+  model?: string;
+  effort?: string;
+};
 
 const joined = (begun: string | undefined, more: string): string => [begun, more].filter(Boolean).join("\n\n");
 
@@ -22,9 +29,16 @@ export function giveBack(drafts: Drafts, wish: Wish): void {
       return addFiles(draftName.files(wish.session), attachments);
     }
     case "open": {
-      const { prompt, agent, cwd, mode, model, effort } = wish.params as Partial<Begun>;
+      const { prompt, agent, cwd, mode, model, effort } = wish.params as Partial<OpeningForm>;
       const { text, attachments } = partsOf(prompt ?? "");
-      const form: Begun = { prompt: joined(drafts.of<Begun>(draftName.opening)?.prompt, text), agent, cwd, mode, model, effort };
+      const form: OpeningForm = {
+        prompt: joined(drafts.of<OpeningForm>(draftName.opening)?.prompt, text),
+        agent,
+        cwd,
+        mode,
+        model,
+        effort,
+      };
       drafts.keep(draftName.opening, form);
       return addFiles(draftName.openingFiles, attachments);
     }

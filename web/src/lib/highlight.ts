@@ -1,8 +1,8 @@
 // Colours for code. The highlighter and each of its languages are fetched when they are first needed.
 import type { HLJSApi, LanguageFn } from "highlight.js";
 
-type Loaded = { default: LanguageFn };
-const LANGUAGES: Record<string, () => Promise<Loaded>> = {
+type LanguageModule = { default: LanguageFn };
+const LANGUAGES: Record<string, () => Promise<LanguageModule>> = {
   bash: () => import("highlight.js/lib/languages/bash"),
   c: () => import("highlight.js/lib/languages/c"),
   cpp: () => import("highlight.js/lib/languages/cpp"),
@@ -30,10 +30,37 @@ const LANGUAGES: Record<string, () => Promise<Loaded>> = {
   yaml: () => import("highlight.js/lib/languages/yaml"),
 };
 const CALLED: Record<string, string> = {
-  sh: "bash", shell: "bash", zsh: "bash", console: "bash", h: "c", "c++": "cpp", cc: "cpp", hpp: "cpp", cs: "csharp",
-  docker: "dockerfile", toml: "ini", conf: "ini", js: "javascript", jsx: "javascript", mjs: "javascript", jsonc: "json",
-  jsonl: "json", kt: "kotlin", make: "makefile", md: "markdown", py: "python", rb: "ruby", rs: "rust", ts: "typescript",
-  tsx: "typescript", html: "xml", svg: "xml", svelte: "xml", vue: "xml", yml: "yaml", patch: "diff",
+  sh: "bash",
+  shell: "bash",
+  zsh: "bash",
+  console: "bash",
+  h: "c",
+  "c++": "cpp",
+  cc: "cpp",
+  hpp: "cpp",
+  cs: "csharp",
+  docker: "dockerfile",
+  toml: "ini",
+  conf: "ini",
+  js: "javascript",
+  jsx: "javascript",
+  mjs: "javascript",
+  jsonc: "json",
+  jsonl: "json",
+  kt: "kotlin",
+  make: "makefile",
+  md: "markdown",
+  py: "python",
+  rb: "ruby",
+  rs: "rust",
+  ts: "typescript",
+  tsx: "typescript",
+  html: "xml",
+  svg: "xml",
+  svelte: "xml",
+  vue: "xml",
+  yml: "yaml",
+  patch: "diff",
 };
 /** Longer code stays plain: colouring it would be felt. */
 const LONGEST = 60_000;
@@ -43,14 +70,18 @@ const ready = new Map<string, Promise<boolean>>();
 
 /** The coloured code, or nothing where the language is not known or cannot be fetched: then it stays plain. */
 export async function highlighted(language: string, text: string): Promise<DocumentFragment | undefined> {
-  const asked = language.toLowerCase();
-  const name = CALLED[asked] ?? asked;
+  const lower = language.toLowerCase();
+  const name = CALLED[lower] ?? lower;
   const load = LANGUAGES[name];
   if (!load || text.length > LONGEST) return undefined;
   try {
     engine ??= import("highlight.js/lib/core").then((module) => module.default);
     const hljs = await engine;
-    if (!ready.has(name)) ready.set(name, load().then((module) => (hljs.registerLanguage(name, module.default), true)));
+    if (!ready.has(name))
+      ready.set(
+        name,
+        load().then((module) => (hljs.registerLanguage(name, module.default), true)),
+      );
     await ready.get(name);
     return spans(hljs.highlight(text, { language: name, ignoreIllegals: true }).value);
   } catch {
@@ -62,13 +93,13 @@ export async function highlighted(language: string, text: string): Promise<Docum
 }
 
 /** A piece of a line in one colour. */
-export type Coloured = { text: string; className: string };
+export type ColouredText = { text: string; className: string };
 
 /** The same, line by line. */
-export async function highlightedLines(language: string, lines: string[]): Promise<Coloured[][] | undefined> {
+export async function highlightedLines(language: string, lines: string[]): Promise<ColouredText[][] | undefined> {
   const all = await highlighted(language, lines.join("\n"));
   if (!all) return undefined;
-  const found: Coloured[][] = [[]];
+  const found: ColouredText[][] = [[]];
   const walk = (node: Node, className: string): void => {
     for (const child of node.childNodes) {
       if (child.nodeType !== Node.TEXT_NODE) walk(child, (child as Element).className || className);

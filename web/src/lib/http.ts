@@ -1,6 +1,6 @@
 // Calls that need no socket: pairing, devices, push, usage. The cookie says who we are; a pasted token does so too.
 import type { Problem } from "./contract.ts";
-import { Lost, Refused } from "./socket.ts";
+import { ConnectionLost, Refusal } from "./socket.ts";
 
 const KEPT = "longshore.token";
 
@@ -29,11 +29,20 @@ export async function ask(method: string, path: string, body?: unknown, accept?:
       credentials: "same-origin",
     });
   } catch {
-    throw new Lost();
+    throw new ConnectionLost();
   }
   if (response.ok) return response;
   const problem = (await response.json().catch(() => undefined)) as Problem | undefined;
-  throw new Refused(problem?.code ? problem : { code: "internal", status: response.status, title: `the hub answered ${response.status}`, retry: response.status >= 500 });
+  throw new Refusal(
+    problem?.code
+      ? problem
+      : {
+          code: "internal",
+          status: response.status,
+          title: `the hub answered ${response.status}`,
+          retry: response.status >= 500,
+        },
+  );
 }
 
 export async function http<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -44,7 +53,7 @@ export async function http<T>(method: string, path: string, body?: unknown): Pro
     return JSON.parse(text) as T;
   } catch {
     // A page instead of an answer: whoever serves the app knows no such call.
-    throw new Refused({ code: "no_route", status: 404, title: "this hub has no such call", retry: false });
+    throw new Refusal({ code: "no_route", status: 404, title: "this hub has no such call", retry: false });
   }
 }
 
@@ -61,6 +70,6 @@ export async function denial(): Promise<string | undefined> {
     await ask("GET", "/api/v1/sessions?limit=1");
     return undefined;
   } catch (error) {
-    return error instanceof Refused && error.problem.status === 401 ? error.problem.code : undefined;
+    return error instanceof Refusal && error.problem.status === 401 ? error.problem.code : undefined;
   }
 }

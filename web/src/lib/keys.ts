@@ -22,13 +22,13 @@ export const SHORTCUTS: Shortcut[] = [
   { keys: "Control+Enter", does: "steer, where the agent can be", where: "Composer" },
 ];
 
-type Pressed = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean; repeat: boolean };
+type KeyPress = { key: string; ctrlKey: boolean; metaKey: boolean; altKey: boolean; repeat: boolean };
 
 /** Tells which shortcut a key completes. A `g` waits a second for the key that follows. */
 export class Keys {
   private pending: { key: string; at: number } | undefined;
 
-  press(event: Pressed, typing: boolean, now: number): string | undefined {
+  press(event: KeyPress, typing: boolean, now: number): string | undefined {
     if (event.ctrlKey || event.metaKey || event.altKey) return undefined;
     if (typing) return event.key === "Escape" ? "Escape" : undefined;
     const before = this.pending && now - this.pending.at < 1_000 ? `${this.pending.key} ` : "";
@@ -37,11 +37,14 @@ export class Keys {
     // A key that is held down leads through a list, and does nothing else twice.
     const found = SHORTCUTS.find((shortcut) => shortcut.keys === keys && (!event.repeat || shortcut.where === "Lists"));
     if (found) return keys;
-    if (SHORTCUTS.some((shortcut) => shortcut.keys.startsWith(`${event.key} `))) this.pending = { key: event.key, at: now };
+    if (SHORTCUTS.some((shortcut) => shortcut.keys.startsWith(`${event.key} `)))
+      this.pending = { key: event.key, at: now };
     return undefined;
   }
 }
 
 export function isTyping(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  return (
+    target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))
+  );
 }

@@ -1,7 +1,7 @@
 // An agent as two letters on a colour, both made from its name: no agent is known here, and no two look alike.
 export type Mark = { letters: string; hue: number };
 
-type Named = { name: string; title: string };
+type NamedAgent = { name: string; title: string };
 
 /** Words of a title, without what stands around them. */
 const wordsOf = (title: string): string[] => title.split(/[^\p{L}\p{N}]+/u).filter(Boolean);
@@ -20,7 +20,7 @@ const hueOf = (name: string): number => [...name].reduce((sum, letter) => (sum *
 const apart = (a: number, b: number): number => Math.min(Math.abs(a - b), 360 - Math.abs(a - b));
 
 /** The marks of all agents; who comes first keeps what both would like. */
-export function marksOf(agents: Named[]): Map<string, Mark> {
+export function marksOf(agents: NamedAgent[]): Map<string, Mark> {
   const marks = new Map<string, Mark>();
   for (const { name, title } of agents) {
     const taken = [...marks.values()];

@@ -1,11 +1,11 @@
 // What a person wants done, kept until the hub has answered: through a tunnel, a closed tab, a restart of the hub.
 //
-// A wish has a key of its own. Prompts send it along, so the hub takes the same one once however often it arrives;
-// a decision is taken once by nature. A session that is to be opened has no such luck: it is sent once, by one page, and when
-// nobody knows whether it arrived, it counts as refused. Wishes of one session go in order, and one that is refused is kept
-// with its reason until the person has seen it.
+// A wish has a key of its own. Prompts send it along, so the hub takes the same one once however often it arrives; a
+// decision is taken once by nature. A session that is to be opened has no such luck: it is sent once, by one page, and
+// when nobody knows whether it arrived, it counts as refused. Wishes of one session go in order, and one that is
+// refused is kept with its reason until the person has seen it.
 import type { ApprovalDecision, Problem } from "./contract.ts";
-import { Lost, Refused } from "./socket.ts";
+import { ConnectionLost, Refusal } from "./socket.ts";
 
 export type Wish = {
   key: string;
@@ -33,7 +33,12 @@ export type Shelf = {
 };
 
 /** The answer to an opening did not come. */
-const UNSURE: Problem = { status: 0, code: "unsure", title: "The connection was lost while it was being started. Look at the list, then start it again", retry: false };
+const UNSURE: Problem = {
+  status: 0,
+  code: "unsure",
+  title: "The connection was lost while it was being started. Look at the list, then start it again",
+  retry: false,
+};
 
 /** How many wishes may wait; further ones are refused to the person's face. */
 export const MOST = 200;
@@ -59,7 +64,9 @@ export class Outbox {
     const kept = await this.shelf.all().catch(() => []);
     if (era !== this.era) return;
     const known = new Set(this.wishes.map((wish) => wish.key));
-    const waiting = kept.filter((wish) => !known.has(wish.key)).map((wish) => (wish.state === "sending" ? { ...wish, ...unanswered(wish) } : wish));
+    const waiting = kept
+      .filter((wish) => !known.has(wish.key))
+      .map((wish) => (wish.state === "sending" ? { ...wish, ...unanswered(wish) } : wish));
     this.wishes = [...waiting, ...this.wishes].sort((a, b) => a.at - b.at);
     this.changed();
   }
@@ -75,7 +82,10 @@ export class Outbox {
     this.changed();
     // Sent even where nothing can be kept (private browsing): then it lasts as long as the page.
     this.unkept.add(kept.key);
-    await this.shelf.put(kept).then(() => this.unkept.delete(kept.key)).catch(() => {});
+    await this.shelf
+      .put(kept)
+      .then(() => this.unkept.delete(kept.key))
+      .catch(() => {});
     await this.flush();
   }
 
@@ -96,7 +106,9 @@ export class Outbox {
 
   /** The timeline of a session has come this far: what stands in for events up to there can go. */
   reached(session: string, head: number): void {
-    const over = this.wishes.filter((wish) => wish.state === "done" && wish.session === session && wish.seq !== undefined && wish.seq <= head);
+    const over = this.wishes.filter(
+      (wish) => wish.state === "done" && wish.session === session && wish.seq !== undefined && wish.seq <= head,
+    );
     for (const wish of over) void this.remove(wish.key);
   }
 
@@ -140,14 +152,14 @@ export class Outbox {
       this.become(wish.key, { state: "done", seq: result?.seq });
       await this.shelf.remove(wish.key).catch(() => {});
     } catch (error) {
-      if (error instanceof Refused && !error.problem.retry) {
+      if (error instanceof Refusal && !error.problem.retry) {
         if (isOurs(wish, error.problem)) await this.remove(wish.key);
         else this.become(wish.key, { state: "refused", problem: error.problem }, true);
         return true;
       }
-      const unsure = !(error instanceof Refused) && !(error instanceof Lost && !error.sent);
+      const unsure = !(error instanceof Refusal) && !(error instanceof ConnectionLost && !error.sent);
       this.become(wish.key, unsure ? unanswered(wish) : { state: "waiting" }, once);
-      if (!(error instanceof Lost) && !(error instanceof Refused)) throw error;
+      if (!(error instanceof ConnectionLost) && !(error instanceof Refusal)) throw error;
       return false;
     }
     return true;
@@ -162,12 +174,18 @@ export class Outbox {
 }
 
 /** What becomes of a wish that was sent and not answered: sent again, where that does no harm. */
-const unanswered = (wish: Wish): Partial<Wish> & Pick<Wish, "state"> => (wish.method === "open" ? { state: "refused", problem: UNSURE } : { state: "waiting" });
+const unanswered = (wish: Wish): Partial<Wish> & Pick<Wish, "state"> =>
+  wish.method === "open" ? { state: "refused", problem: UNSURE } : { state: "waiting" };
 
 /** The answer to a decision was lost and it was sent again: what the hub calls decided already was this very one. */
 function isOurs(wish: Wish, problem: Problem): boolean {
   const made = problem.details?.["decision"] as ApprovalDecision | undefined;
-  return wish.method === "decide" && problem.code === "already_decided" && made?.decision === wish.params["decision"] && (made?.message ?? undefined) === wish.params["message"];
+  return (
+    wish.method === "decide" &&
+    problem.code === "already_decided" &&
+    made?.decision === wish.params["decision"] &&
+    (made?.message ?? undefined) === wish.params["message"]
+  );
 }
 
 /** A key that no other wish has. `randomUUID` is missing on plain http. */

@@ -2,8 +2,14 @@
 
 export type Permissions = { lines: string[]; rest: unknown };
 
-const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
-const paths = (value: unknown): string[] | undefined => (value == null ? [] : Array.isArray(value) && value.every((one) => typeof one === "string") ? (value as string[]) : undefined);
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+const paths = (value: unknown): string[] | undefined =>
+  value == null
+    ? []
+    : Array.isArray(value) && value.every((one) => typeof one === "string")
+      ? (value as string[])
+      : undefined;
 
 /** `rest` is undefined when the lines say all of it. */
 export function permissionWords(permissions: unknown): Permissions {
@@ -20,21 +26,37 @@ export function permissionWords(permissions: unknown): Permissions {
 }
 
 function network(value: unknown): string[] | undefined {
-  if (!isRecord(value) || Object.keys(value).some((name) => name !== "enabled") || typeof value["enabled"] !== "boolean") return undefined;
+  if (
+    !isRecord(value) ||
+    Object.keys(value).some((name) => name !== "enabled") ||
+    typeof value["enabled"] !== "boolean"
+  )
+    return undefined;
   return value["enabled"] ? ["use the network"] : ["not use the network"];
 }
 
 function files(value: unknown): string[] | undefined {
-  if (!isRecord(value) || Object.keys(value).some((name) => !["read", "write", "entries"].includes(name))) return undefined;
+  if (!isRecord(value) || Object.keys(value).some((name) => !["read", "write", "entries"].includes(name)))
+    return undefined;
   const [read, write] = [paths(value["read"]), paths(value["write"])];
-  const entries = value["entries"] == null ? [] : Array.isArray(value["entries"]) ? value["entries"].map(entry) : [undefined];
+  const entries =
+    value["entries"] == null ? [] : Array.isArray(value["entries"]) ? value["entries"].map(entry) : [undefined];
   if (!read || !write || entries.includes(undefined)) return undefined;
-  return [...read.map((path) => `read below ${path}`), ...write.map((path) => `write below ${path}`), ...(entries as string[])];
+  return [
+    ...read.map((path) => `read below ${path}`),
+    ...write.map((path) => `write below ${path}`),
+    ...(entries as string[]),
+  ];
 }
 
 function entry(value: unknown): string | undefined {
   if (!isRecord(value) || !isRecord(value["path"]) || Object.keys(value).length !== 2) return undefined;
   const { type, path } = value["path"] as { type?: unknown; path?: unknown };
   const access = value["access"];
-  return type === "path" && typeof path === "string" && Object.keys(value["path"]).length === 2 && (access === "read" || access === "write") ? `${access} below ${path}` : undefined;
+  return type === "path" &&
+    typeof path === "string" &&
+    Object.keys(value["path"]).length === 2 &&
+    (access === "read" || access === "write")
+    ? `${access} below ${path}`
+    : undefined;
 }

@@ -4,17 +4,22 @@ import { http } from "./http.ts";
 export type PushState = "unsupported" | "blocked" | "off" | "on";
 
 export async function pushState(): Promise<PushState> {
-  if (!("serviceWorker" in navigator) || !("PushManager" in window) || !("Notification" in window)) return "unsupported";
+  if (!("serviceWorker" in navigator) || !("PushManager" in window) || !("Notification" in window))
+    return "unsupported";
   if (Notification.permission === "denied") return "blocked";
   const registration = await navigator.serviceWorker.getRegistration();
   return (await registration?.pushManager.getSubscription()) ? "on" : "off";
 }
 
 export async function pushOn(): Promise<void> {
-  if ((await Notification.requestPermission()) !== "granted") throw new Error("Notifications are not allowed by the browser");
+  if ((await Notification.requestPermission()) !== "granted")
+    throw new Error("Notifications are not allowed by the browser");
   const { publicKey } = await http<{ publicKey: string }>("GET", "/api/v1/push/key");
   const registration = await navigator.serviceWorker.ready;
-  const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: bytesOf(publicKey) });
+  const subscription = await registration.pushManager.subscribe({
+    userVisibleOnly: true,
+    applicationServerKey: bytesOf(publicKey),
+  });
   try {
     await http("POST", "/api/v1/push/subscribe", { subscription: subscription.toJSON() });
   } catch (error) {

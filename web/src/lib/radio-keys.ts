@@ -3,13 +3,17 @@ import type { Attachment } from "svelte/attachments";
 
 const STEPS: Record<string, number> = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
 
-/** For whatever holds elements of the role `radio`. What is reached is chosen, unless choosing would end the choice (`look`). */
+/**
+ * For whatever holds elements of the role `radio`. What is reached is chosen,
+ * unless choosing would end the choice (`look`).
+ */
 export const radioKeys =
   (look = false): Attachment<HTMLElement> =>
   (group) => {
     const radios = () => [...group.querySelectorAll<HTMLElement>("[role=radio]:not(:disabled)")];
     const isOn = (radio: HTMLElement) => radio.getAttribute("aria-checked") === "true";
-    const reachable = (all: HTMLElement[]) => all.find((radio) => radio === document.activeElement) ?? all.find(isOn) ?? all[0];
+    const reachable = (all: HTMLElement[]) =>
+      all.find((radio) => radio === document.activeElement) ?? all.find(isOn) ?? all[0];
     const rove = () => {
       const all = radios();
       const one = reachable(all);

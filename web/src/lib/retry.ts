@@ -9,7 +9,11 @@ const NO_ANSWER = "No answer from the model provider";
 
 /** How agents say it, each in its way; a unit test has their own words. */
 const SHAPES = [
-  /^(?<why>.*?)[,;:.(]?\s*(?:this is\s+)?retry (?<at>\d+) of (?<of>\d+)(?: (?:comes )?in (?<seconds>[\d.]+) ?s)?[.)]*$/is,
+  new RegExp(
+    String.raw`^(?<why>.*?)[,;:.(]?\s*(?:this is\s+)?retry (?<at>\d+) of (?<of>\d+)` +
+      String.raw`(?: (?:comes )?in (?<seconds>[\d.]+) ?s)?[.)]*$`,
+    "is",
+  ),
   /^(?<why>.*?); retrying(?: in (?<seconds>[\d.]+) s)?\.$/is,
   /^(?<why>.*?); trying again in (?<seconds>[\d.]+) s \((?<at>\d+) of (?<of>\d+)\)$/is,
   /^(?<why>.*?); \w+ tries again \(attempt (?<at>\d+)\)$/is,
@@ -21,21 +25,32 @@ export function retryOf(item: TimelineItem | undefined): Retry | undefined {
   if (item?.kind !== "notice") return undefined;
   // The hub marks the notices of a session that was read from a file.
   const text = (item.text ?? "").trim().replace(/ \(imported\)$/, "");
-  const told = SHAPES.map((shape) => shape.exec(text)?.groups).find(Boolean);
-  if (!told) return undefined;
+  const match = SHAPES.map((shape) => shape.exec(text)?.groups).find(Boolean);
+  if (!match) return undefined;
   const number = (digits: string | undefined) => (digits === undefined ? undefined : Number(digits));
-  return { why: told["lost"] ? "The connection to the model provider was lost" : plainWhy(told["why"] ?? ""), at: number(told["at"]), of: number(told["of"]), seconds: number(told["seconds"]) ?? 0 };
+  return {
+    why: match["lost"] ? "The connection to the model provider was lost" : plainWhy(match["why"] ?? ""),
+    at: number(match["at"]),
+    of: number(match["of"]),
+    seconds: number(match["seconds"]) ?? 0,
+  };
 }
 
 function plainWhy(words: string): string {
   if (/\b429\b|rate.?limit|too many requests/i.test(words)) return "Rate limited";
   if (/\b5\d\d\b|overload/i.test(words)) return "The model provider is overloaded";
-  return words.trim().replace(/[.;,]$/, "").replace(/^./u, (letter) => letter.toUpperCase()) || NO_ANSWER;
+  return (
+    words
+      .trim()
+      .replace(/[.;,]$/, "")
+      .replace(/^./u, (letter) => letter.toUpperCase()) || NO_ANSWER
+  );
 }
 
 /** The line that counts: `left` seconds before the next try, or what has become of it when nobody tries any more. */
 export function retryWords({ at, of, seconds }: Retry, left: number, live: boolean): string {
   const which = of ? ` (${at} of ${of})` : at ? ` (attempt ${at})` : "";
-  if (!live) return of ? `Tried again ${at} of ${of} times.` : at ? `Tried again ${plural(at, "time")}.` : "Tried again.";
+  if (!live)
+    return of ? `Tried again ${at} of ${of} times.` : at ? `Tried again ${plural(at, "time")}.` : "Tried again.";
   return seconds && left > 0 ? `Next try in ${left} s${which}.` : `Trying again${which}…`;
 }

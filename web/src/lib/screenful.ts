@@ -9,7 +9,12 @@ function height(item: TimelineItem): number {
   switch (item.kind) {
     case "message":
     case "user_message":
-      return 40 + (item.text ?? "").split("\n").reduce((sum, line) => sum + LINE * Math.max(0.5, Math.ceil(line.length / LETTERS)), 0);
+      return (
+        40 +
+        (item.text ?? "")
+          .split("\n")
+          .reduce((sum, line) => sum + LINE * Math.max(0.5, Math.ceil(line.length / LETTERS)), 0)
+      );
     case "approval":
     case "question":
       return item.endedAt ? 48 : 260;

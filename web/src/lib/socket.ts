@@ -4,7 +4,7 @@
 import type { Problem } from "./contract.ts";
 
 /** The hub said no. */
-export class Refused extends Error {
+export class Refusal extends Error {
   readonly problem: Problem;
   constructor(problem: Problem) {
     super(problem.title);
@@ -13,7 +13,7 @@ export class Refused extends Error {
 }
 
 /** The answer did not come: nobody knows whether it was done, unless it was not even sent. */
-export class Lost extends Error {
+export class ConnectionLost extends Error {
   constructor(readonly sent = true) {
     super("the connection was lost");
   }
@@ -96,12 +96,12 @@ export class Link {
 
   call<T>(method: string, params: object = {}, within = ANSWER_WITHIN): Promise<T> {
     const socket = this.socket;
-    if (this.state !== "open" || !socket) return Promise.reject(new Lost(false));
+    if (this.state !== "open" || !socket) return Promise.reject(new ConnectionLost(false));
     const id = this.nextId++;
     return new Promise<T>((resolve, reject) => {
       const timer = this.world.later(() => {
         this.calls.delete(id);
-        reject(new Lost());
+        reject(new ConnectionLost());
       }, within);
       this.calls.set(id, { resolve: resolve as (value: unknown) => void, reject, timer });
       socket.send(JSON.stringify({ jsonrpc: "2.0", id, method, params }));
@@ -147,7 +147,13 @@ export class Link {
   }
 
   private received(data: string): void {
-    let message: { id?: number; method?: string; params?: unknown; result?: unknown; error?: { message: string; data?: Problem } };
+    let message: {
+      id?: number;
+      method?: string;
+      params?: unknown;
+      result?: unknown;
+      error?: { message: string; data?: Problem };
+    };
     try {
       message = JSON.parse(data);
     } catch {
@@ -160,7 +166,7 @@ export class Link {
     this.world.cancel(call.timer);
     if (message.error) {
       const { data, message: title } = message.error;
-      call.reject(new Refused(data ?? { code: "internal", status: 500, title, retry: false }));
+      call.reject(new Refusal(data ?? { code: "internal", status: 500, title, retry: false }));
     } else call.resolve(message.result);
   }
 
@@ -192,7 +198,7 @@ export class Link {
     this.calls.clear();
     for (const call of waiting) {
       this.world.cancel(call.timer);
-      call.reject(new Lost());
+      call.reject(new ConnectionLost());
     }
   }
 }

@@ -1,5 +1,5 @@
-// What decides is deaf until it has stood still for a moment. When something above it goes away, the next button slides under
-// the finger that has just tapped, and a second tap was never meant for it.
+// What decides is deaf until it has stood still for a moment. When something above it goes away, the next button slides
+// under the finger that has just tapped, and a second tap was never meant for it.
 import type { Attachment } from "svelte/attachments";
 
 /** Longer than it takes to tap twice, shorter than it takes to read what is decided on. */
@@ -21,12 +21,16 @@ export function moved(was: Place, now: Place): boolean {
 
 /** Remembers since when something has been in its place. */
 export class Stillness {
-  constructor(private place: Place, private since: number) {}
+  constructor(
+    private place: Place,
+    private since: number,
+  ) {}
 
   lasts(place: Place, now: number): boolean {
     if (moved(this.place, place)) this.since = now;
     // Small steps add up, and what is scrolled by hand is compared with where that led.
-    if (moved(this.place, place) || Math.abs(this.place.y - place.y) > SLACK || this.place.room !== place.room) this.place = place;
+    if (moved(this.place, place) || Math.abs(this.place.y - place.y) > SLACK || this.place.room !== place.room)
+      this.place = place;
     return now - this.since >= MOMENT;
   }
 }
@@ -43,7 +47,8 @@ function look() {
 
 /** The list that a button is scrolled with. */
 function scrollerOf(button: Element): Element | undefined {
-  for (let around = button.parentElement; around; around = around.parentElement) if (/auto|scroll/.test(getComputedStyle(around).overflowY)) return around;
+  for (let around = button.parentElement; around; around = around.parentElement)
+    if (/auto|scroll/.test(getComputedStyle(around).overflowY)) return around;
   return undefined;
 }
 
@@ -52,7 +57,12 @@ export const deafUntilStill: Attachment<HTMLElement> = (button) => {
   const scroller = scrollerOf(button);
   const place = (): Place => {
     const { x, y } = button.getBoundingClientRect();
-    return { x, y, scrolled: scroller?.scrollTop ?? 0, room: scroller ? scroller.scrollHeight - scroller.clientHeight : 0 };
+    return {
+      x,
+      y,
+      scrolled: scroller?.scrollTop ?? 0,
+      room: scroller ? scroller.scrollHeight - scroller.clientHeight : 0,
+    };
   };
   const stillness = new Stillness(place(), performance.now());
   const isStill = () => stillness.lasts(place(), performance.now());
@@ -75,4 +85,5 @@ export const deafUntilStill: Attachment<HTMLElement> = (button) => {
 };
 
 /** Whether all that decides in a card has stood still: keys are no quicker than fingers. */
-export const standsStill = (card: Element): boolean => [...watched].every(([button, isStill]) => !card.contains(button) || isStill());
+export const standsStill = (card: Element): boolean =>
+  [...watched].every(([button, isStill]) => !card.contains(button) || isStill());

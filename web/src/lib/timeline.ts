@@ -109,7 +109,8 @@ export class Timeline {
     if (!behind) return;
     for (const event of events) {
       // The end of delegated work is found by the session that did it, and telling it twice is telling it once.
-      if (event.seq <= this.head && (behind.has(toldOf(event)) || event.type === "delegation_finished")) this.fold(event);
+      if (event.seq <= this.head && (behind.has(toldOf(event)) || event.type === "delegation_finished"))
+        this.fold(event);
     }
   }
 
@@ -130,14 +131,20 @@ export class Timeline {
     switch (event.type) {
       case "user_message": {
         const { attachments, by } = event.payload ?? {};
-        return this.push(event, { kind: "user_message", content: { ...(attachments?.length && { attachments }), ...(by && { by }) } });
+        return this.push(event, {
+          kind: "user_message",
+          content: { ...(attachments?.length && { attachments }), ...(by && { by }) },
+        });
       }
       case "message_started":
       case "message_delta":
         return this.grow(event, { kind: "message", content: {} });
       case "message_done": {
         const { phase, partial } = event.payload ?? {};
-        return this.settle(event, { kind: "message", content: { ...(phase && { phase }), ...(partial && { partial }) } });
+        return this.settle(event, {
+          kind: "message",
+          content: { ...(phase && { phase }), ...(partial && { partial }) },
+        });
       }
       case "reasoning_started":
       case "reasoning_delta":
@@ -164,7 +171,10 @@ export class Timeline {
         return;
 
       case "approval_requested":
-        return this.upsert(key.approval(event.payload.approval), event, { kind: "approval", content: { request: event.payload } });
+        return this.upsert(key.approval(event.payload.approval), event, {
+          kind: "approval",
+          content: { request: event.payload },
+        });
       case "approval_decided": {
         const { approval, ...decision } = event.payload;
         return this.answered(key.approval(approval), event, { decision });
@@ -172,7 +182,10 @@ export class Timeline {
       case "approval_expired":
         return this.answered(key.approval(event.payload.approval), event, { expired: event.text ?? "" });
       case "question_asked":
-        return this.upsert(key.question(event.payload.question), event, { kind: "question", content: { request: event.payload } });
+        return this.upsert(key.question(event.payload.question), event, {
+          kind: "question",
+          content: { request: event.payload },
+        });
       case "question_answered": {
         const { question, ...answer } = event.payload;
         return this.answered(key.question(question), event, { answer });
@@ -333,13 +346,18 @@ export class Timeline {
     }
     this.entry(key.item(event.item), event, fresh, (item) => {
       const { call, outcome } = item.kind === "tool" || item.kind === "delegation" ? item.content : {};
-      Object.assign(item, { kind: "delegation", content: { ...begun, ...(call && { call }), ...(outcome && { outcome }) } });
+      Object.assign(item, {
+        kind: "delegation",
+        content: { ...begun, ...(call && { call }), ...(outcome && { outcome }) },
+      });
       delete item.endedAt;
     });
   }
 
   private delegationFinished(event: Event & { type: "delegation_finished" }): void {
-    const at = this.items.findLastIndex((item) => item.kind === "delegation" && item.content.delegation.child === event.payload.child);
+    const at = this.items.findLastIndex(
+      (item) => item.kind === "delegation" && item.content.delegation.child === event.payload.child,
+    );
     if (at < 0) {
       if (this.older !== null) this.astray = true;
       return;

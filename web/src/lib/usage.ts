@@ -5,14 +5,20 @@ export type Measure = "tokens" | "cost";
 export type Part = { name: string; value: number };
 export type Bar = { day: string; total: number; parts: Part[] };
 
-export const valueOf = (row: UsageDay, measure: Measure): number => (measure === "cost" ? (row.cost ?? 0) : row.input + row.output);
+export const valueOf = (row: UsageDay, measure: Measure): number =>
+  measure === "cost" ? (row.cost ?? 0) : row.input + row.output;
 
 /** One bar per day, also for days on which nothing happened; the parts in one order throughout. */
 export function bars(rows: UsageDay[], measure: Measure, days: number, today: string): Bar[] {
   const names = totals(rows, measure, (row) => row.agent).map((part) => part.name);
   return lastDays(days, today).map((day) => {
     const parts = names
-      .map((name) => ({ name, value: rows.filter((row) => row.day === day && row.agent === name).reduce((sum, row) => sum + valueOf(row, measure), 0) }))
+      .map((name) => ({
+        name,
+        value: rows
+          .filter((row) => row.day === day && row.agent === name)
+          .reduce((sum, row) => sum + valueOf(row, measure), 0),
+      }))
       .filter((part) => part.value > 0);
     return { day, total: parts.reduce((sum, part) => sum + part.value, 0), parts };
   });
@@ -22,12 +28,17 @@ export function bars(rows: UsageDay[], measure: Measure, days: number, today: st
 export function totals(rows: UsageDay[], measure: Measure, by: (row: UsageDay) => string): Part[] {
   const sums = new Map<string, number>();
   for (const row of rows) sums.set(by(row), (sums.get(by(row)) ?? 0) + valueOf(row, measure));
-  return [...sums].map(([name, value]) => ({ name, value })).filter((part) => part.value > 0).sort((a, b) => b.value - a.value || a.name.localeCompare(b.name));
+  return [...sums]
+    .map(([name, value]) => ({ name, value }))
+    .filter((part) => part.value > 0)
+    .sort((a, b) => b.value - a.value || a.name.localeCompare(b.name));
 }
 
 function lastDays(many: number, today: string): string[] {
   const end = Date.parse(`${today}T00:00:00Z`);
-  return Array.from({ length: many }, (_, at) => new Date(end - (many - 1 - at) * 86_400_000).toISOString().slice(0, 10));
+  return Array.from({ length: many }, (_, at) =>
+    new Date(end - (many - 1 - at) * 86_400_000).toISOString().slice(0, 10),
+  );
 }
 
 /** A round figure at or above the largest, for the scale. */
@@ -40,5 +51,7 @@ export function ceiling(largest: number): number {
 /** Which days have their names below the chart: always the first and the last, the others evenly between them. */
 export function tickDays(many: number, fit: number): Set<number> {
   const count = Math.min(many, Math.max(2, fit));
-  return new Set(Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * (many - 1)) / (count - 1)))));
+  return new Set(
+    Array.from({ length: count }, (_, at) => (count === 1 ? 0 : Math.round((at * (many - 1)) / (count - 1)))),
+  );
 }

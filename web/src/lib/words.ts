@@ -1,14 +1,46 @@
-// The words for every value that the hub tells: one table per type of the contract. A value without words does not compile,
-// and a type of the contract that is in none of these fails a test (tests/unit/words.test.ts).
-import type { Activity, AnswerAction, Decision, DeviceMode, FileChangeKind, Mode, PlanStatus, Status, ToolStatus, TurnErrorCode, TurnOutcome, When } from "./contract.ts";
+// The words for every value that the hub tells: one table per type of the contract. A value without words does not
+// compile, and a type of the contract that is in none of these fails a test (tests/unit/words.test.ts).
+import type {
+  Activity,
+  AnswerAction,
+  Decision,
+  DeviceMode,
+  FileChangeKind,
+  Mode,
+  PlanStatus,
+  Status,
+  ToolStatus,
+  TurnErrorCode,
+  TurnOutcome,
+  When,
+} from "./contract.ts";
 
 /** What a session does. The last two say less than how its last turn ended. */
-export const ACTIVITY: Record<Activity, string> = { starting: "starting", working: "working", waiting: "needs you", closed: "ended", idle: "idle", sleeping: "sleeping" };
+export const ACTIVITY: Record<Activity, string> = {
+  starting: "starting",
+  working: "working",
+  waiting: "needs you",
+  closed: "ended",
+  idle: "idle",
+  sleeping: "sleeping",
+};
 
 /** How the last turn of a session that rests has ended. */
-export const STATUS: Record<Status, string> = { active: "working", idle: "idle", completed: "idle", error: "failed", interrupted: "interrupted" };
+export const STATUS: Record<Status, string> = {
+  active: "working",
+  idle: "idle",
+  completed: "idle",
+  error: "failed",
+  interrupted: "interrupted",
+};
 
-export const TOOL_STATUS: Record<ToolStatus, string> = { running: "running", completed: "done", failed: "failed", declined: "declined", cancelled: "stopped" };
+export const TOOL_STATUS: Record<ToolStatus, string> = {
+  running: "running",
+  completed: "done",
+  failed: "failed",
+  declined: "declined",
+  cancelled: "stopped",
+};
 
 /** What a button says, what is said afterwards, and the same on a chip. */
 export const DECISION: Record<Decision, { button: string; decided: string; chip: string }> = {
@@ -26,7 +58,11 @@ export const PLAN_DECISION: Partial<Record<Decision, { button: string; decided: 
   deny: { button: "Keep planning…", decided: "asked to keep planning" },
 };
 
-export const ANSWER_ACTION: Record<AnswerAction, string> = { accept: "answered", decline: "not answered", cancel: "not answered" };
+export const ANSWER_ACTION: Record<AnswerAction, string> = {
+  accept: "answered",
+  decline: "not answered",
+  cancel: "not answered",
+};
 
 export const MODE: Record<Mode, { word: string; means: string }> = {
   plan: { word: "Plan", means: "reads and plans, changes nothing" },
@@ -55,22 +91,49 @@ export const TURN_ERROR: Record<TurnErrorCode, string> = {
   other: "The turn failed",
 };
 
-export const TURN_OUTCOME: Record<TurnOutcome, string> = { completed: "Done", failed: "Failed", interrupted: "Interrupted" };
+export const TURN_OUTCOME: Record<TurnOutcome, string> = {
+  completed: "Done",
+  failed: "Failed",
+  interrupted: "Interrupted",
+};
 
-export const PLAN_STATUS: Record<PlanStatus, string> = { pending: "to do", in_progress: "in progress", completed: "done" };
+export const PLAN_STATUS: Record<PlanStatus, string> = {
+  pending: "to do",
+  in_progress: "in progress",
+  completed: "done",
+};
 
 /** What happens to a file, as one letter and one word. */
-export const FILE_CHANGE: Record<FileChangeKind, readonly [letter: string, word: string]> = { add: ["A", "new"], update: ["M", "changed"], delete: ["D", "deleted"] };
+export const FILE_CHANGE: Record<FileChangeKind, readonly [letter: string, word: string]> = {
+  add: ["A", "new"],
+  update: ["M", "changed"],
+  delete: ["D", "deleted"],
+};
 
 /** What becomes of words that are said while a turn runs. */
 export const WHEN: Record<When, string> = { queue: "Queue", steer: "Steer", interrupt: "Interrupt" };
 
 /** How hard a model thinks. Agents name these as they like; the usual names have words. */
-const EFFORT: Record<string, string> = { none: "Off", minimal: "Minimal", low: "Low", medium: "Medium", high: "High", xhigh: "Extra high", max: "Max" };
+const EFFORT: Record<string, string> = {
+  none: "Off",
+  minimal: "Minimal",
+  low: "Low",
+  medium: "Medium",
+  high: "High",
+  xhigh: "Extra high",
+  max: "Max",
+};
 export const effortWord = (effort: string): string => EFFORT[effort] ?? titled(effort);
 
 /** A name of the wire as people write it: `read_only`, `auto-edit`, `WebFetch`. */
-export const plainName = (name: string): string => (/\s/.test(name) ? name : name.replace(/([a-z\d])([A-Z])/g, "$1 $2").replace(/[_-]+/g, " ").trim().toLowerCase());
+export const plainName = (name: string): string =>
+  /\s/.test(name)
+    ? name
+    : name
+        .replace(/([a-z\d])([A-Z])/g, "$1 $2")
+        .replace(/[_-]+/g, " ")
+        .trim()
+        .toLowerCase();
 
 /** The same at the beginning of a line. */
 export const titled = (name: string): string => plainName(name).replace(/^./u, (letter) => letter.toUpperCase());
@@ -82,4 +145,16 @@ export function toolName(name: string): string {
 }
 
 /** All tables, by the type of the contract whose values they have. */
-export const TABLES: Record<string, Record<string, unknown>> = { Activity: ACTIVITY, AnswerAction: ANSWER_ACTION, Decision: DECISION, DeviceMode: DEVICE_MODE, FileChangeKind: FILE_CHANGE, Mode: MODE, PlanStatus: PLAN_STATUS, Status: STATUS, ToolStatus: TOOL_STATUS, TurnErrorCode: TURN_ERROR, TurnOutcome: TURN_OUTCOME };
+export const TABLES: Record<string, Record<string, unknown>> = {
+  Activity: ACTIVITY,
+  AnswerAction: ANSWER_ACTION,
+  Decision: DECISION,
+  DeviceMode: DEVICE_MODE,
+  FileChangeKind: FILE_CHANGE,
+  Mode: MODE,
+  PlanStatus: PLAN_STATUS,
+  Status: STATUS,
+  ToolStatus: TOOL_STATUS,
+  TurnErrorCode: TURN_ERROR,
+  TurnOutcome: TURN_OUTCOME,
+};

@@ -1,4 +1,5 @@
-// What is under way at approvals: which have a denial being written, and which was asked for by a key. It outlasts the card.
+// What is under way at approvals: which have a denial being written, and which was
+// asked for by a key. It outlasts the card.
 import { draftName, drafts } from "../lib/drafts.ts";
 
 class Asks {

@@ -2,9 +2,11 @@
 import { Frames } from "../lib/frames.ts";
 import { memory, newestPage } from "../lib/memory.ts";
 import { Timeline } from "../lib/timeline.ts";
-import { Lost, Refused } from "../lib/socket.ts";
+import { ConnectionLost, Refusal } from "../lib/socket.ts";
 import type { Event, EventPage, Problem, Session, TimelineItem, TimelinePage } from "../lib/contract.ts";
-import type { Hub } from "./hub.svelte.ts";
+import { connection } from "./connection.svelte.ts";
+import { sessions } from "./sessions.svelte.ts";
+import { wishes } from "./wishes.svelte.ts";
 
 const PAGE = 60;
 /** What is seen is written down so often at most. */
@@ -36,10 +38,7 @@ export class Live {
   private met = false;
   private keeping: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    readonly session: string,
-    private readonly hub: Hub,
-  ) {}
+  constructor(readonly session: string) {}
 
   /** Called whenever there is a new connection: goes on after the last event that is here. */
   connect(): Promise<void> {
@@ -51,7 +50,7 @@ export class Live {
   async recall(): Promise<void> {
     const kept = await memory.page(this.session);
     if (!kept || this.timeline) return;
-    if (!this.hub.sessions.has(this.session)) this.hub.known(kept.row);
+    if (!sessions.all.has(this.session)) sessions.put(kept.row);
     this.timeline = Timeline.from(kept.page);
     this.asOf = kept.at;
     this.loaded = true;
@@ -78,7 +77,7 @@ export class Live {
   }
 
   leave(): void {
-    void this.hub.call("unsubscribe", { session: this.session }).catch(() => {});
+    void connection.call("unsubscribe", { session: this.session }).catch(() => {});
   }
 
   /** Puts the next older page before what is here. */
@@ -87,13 +86,17 @@ export class Live {
     if (!timeline || timeline.older === null || this.loadingOlder) return;
     this.loadingOlder = true;
     try {
-      const page = await this.hub.call<TimelinePage>("timeline", { session: this.session, before: timeline.older, limit: PAGE });
+      const page = await connection.call<TimelinePage>("timeline", {
+        session: this.session,
+        before: timeline.older,
+        limit: PAGE,
+      });
       if (timeline !== this.timeline) return;
       if (timeline.prepend(page)) await this.mend(timeline, page.head);
       this.prepended += 1;
       this.draw();
     } catch (error) {
-      if (!(error instanceof Lost || error instanceof Refused)) throw error;
+      if (!(error instanceof ConnectionLost || error instanceof Refusal)) throw error;
     } finally {
       this.loadingOlder = false;
     }
@@ -101,8 +104,12 @@ export class Live {
 
   /** The page was read a moment before the last events came: its things are told of them. */
   private async mend(timeline: Timeline, from: number): Promise<void> {
-    for (let after: number | null = from; after !== null && after < timeline.head; ) {
-      const missed: EventPage = await this.hub.call<EventPage>("events", { session: this.session, after, limit: 1_000 });
+    for (let after: number | null = from; after !== null && after < timeline.head;) {
+      const missed: EventPage = await connection.call<EventPage>("events", {
+        session: this.session,
+        after,
+        limit: 1_000,
+      });
       timeline.mend(missed.events);
       after = missed.next;
     }
@@ -122,7 +129,11 @@ export class Live {
     const pages: TimelineItem[][] = [];
     let before: number | null = null;
     do {
-      const page: TimelinePage = await this.hub.call<TimelinePage>("timeline", { session: this.session, limit: 500, ...(before !== null && { before }) });
+      const page: TimelinePage = await connection.call<TimelinePage>("timeline", {
+        session: this.session,
+        limit: 500,
+        ...(before !== null && { before }),
+      });
       pages.unshift(page.items);
       before = page.next;
     } while (before !== null && pages.length < 100);
@@ -131,19 +142,19 @@ export class Live {
 
   private async subscribe(): Promise<void> {
     try {
-      const session = await this.hub.call<Session>("session", { session: this.session });
-      this.hub.known(session);
+      const session = await connection.call<Session>("session", { session: this.session });
+      sessions.put(session);
       const behind = session.head - (this.timeline?.head ?? 0);
       if (!this.timeline || behind < 0 || behind > TOO_FAR_BEHIND) await this.restart();
       else if (behind > 0 && this.met) [this.catchUpTo, this.missed] = [session.head, behind];
       const timeline = this.timeline as Timeline | undefined;
-      if (timeline) await this.hub.call("subscribe", { session: this.session, after: timeline.head });
+      if (timeline) await connection.call("subscribe", { session: this.session, after: timeline.head });
       this.problem = undefined;
       this.asOf = undefined;
       this.met = true;
     } catch (error) {
-      if (error instanceof Refused) this.refused(error.problem);
-      else if (!(error instanceof Lost)) throw error;
+      if (error instanceof Refusal) this.refused(error.problem);
+      else if (!(error instanceof ConnectionLost)) throw error;
     }
   }
 
@@ -157,13 +168,19 @@ export class Live {
   private keep(): void {
     this.keeping ??= setTimeout(() => {
       this.keeping = undefined;
-      const [timeline, row] = [this.timeline, this.hub.sessions.get(this.session)];
-      if (timeline && row && this.met) void memory.keepPage({ session: this.session, at: Date.now(), row, page: newestPage(timeline.items, timeline.head, timeline.older) });
+      const [timeline, row] = [this.timeline, sessions.all.get(this.session)];
+      if (timeline && row && this.met)
+        void memory.keepPage({
+          session: this.session,
+          at: Date.now(),
+          row,
+          page: newestPage(timeline.items, timeline.head, timeline.older),
+        });
     }, KEEP_EVERY);
   }
 
   private async restart(): Promise<void> {
-    const page = await this.hub.call<TimelinePage>("timeline", { session: this.session, limit: PAGE });
+    const page = await connection.call<TimelinePage>("timeline", { session: this.session, limit: PAGE });
     this.timeline = Timeline.from(page);
     this.loaded = true;
     this.draw();
@@ -175,9 +192,9 @@ export class Live {
     this.items = [...timeline.items];
     this.hasOlder = timeline.older !== null;
     this.keep();
-    this.hub.outbox.reached(this.session, timeline.head);
+    wishes.outbox.reached(this.session, timeline.head);
     // The event may be here before the answer; then nothing has to stand in for it either.
-    if (this.arrived.length) this.hub.outbox.arrived(this.arrived.splice(0));
+    if (this.arrived.length) wishes.outbox.arrived(this.arrived.splice(0));
     if (this.missed && timeline.head >= this.catchUpTo) {
       this.caughtUp = this.missed;
       this.missed = 0;

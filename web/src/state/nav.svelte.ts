@@ -31,7 +31,11 @@ class Nav {
   }
 
   private keepState(): void {
-    if (this.keepers.size) history.replaceState({ ...history.state, ...Object.fromEntries([...this.keepers].map(([name, state]) => [name, state()])) }, "");
+    if (this.keepers.size)
+      history.replaceState(
+        { ...history.state, ...Object.fromEntries([...this.keepers].map(([name, state]) => [name, state()])) },
+        "",
+      );
   }
 
   go(route: Route, replace = false): void {

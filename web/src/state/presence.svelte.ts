@@ -6,13 +6,13 @@ import { nav } from "./nav.svelte.ts";
 const AGAIN = 45_000;
 
 export function announcePresence(): void {
-  let told = "";
+  let last = "";
   const tell = (again: boolean) => {
     const session = nav.route.screen === "session" || nav.route.screen === "changes" ? nav.route.id : null;
     const visible = document.visibilityState === "visible";
     const now = `${session} ${visible}`;
-    if (now === told && !(again && visible)) return;
-    told = now;
+    if (now === last && !(again && visible)) return;
+    last = now;
     void http("POST", "/api/v1/presence", { session, visible }).catch(() => {});
   };
   $effect.root(() => {

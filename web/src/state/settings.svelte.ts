@@ -1,26 +1,26 @@
 // What a person likes, on this device.
 export type Theme = "system" | "light" | "dark";
-type Kept = { theme: Theme; enterSends: boolean; lastAgent?: string; lastCwd?: string };
+type Preferences = { theme: Theme; enterSends: boolean; lastAgent?: string; lastCwd?: string };
 
 const KEY = "longshore.settings";
 
-function read(): Kept {
+function read(): Preferences {
   // On a phone, Enter is how a new line is made.
-  const usual: Kept = { theme: "system", enterSends: !matchMedia("(pointer: coarse)").matches };
+  const usual: Preferences = { theme: "system", enterSends: !matchMedia("(pointer: coarse)").matches };
   try {
-    return { ...usual, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Kept>) };
+    return { ...usual, ...(JSON.parse(localStorage.getItem(KEY) ?? "{}") as Partial<Preferences>) };
   } catch {
     return usual;
   }
 }
 
 class Settings {
-  kept = $state<Kept>(read());
+  values = $state<Preferences>(read());
 
-  set(more: Partial<Kept>): void {
-    Object.assign(this.kept, more);
+  set(more: Partial<Preferences>): void {
+    Object.assign(this.values, more);
     try {
-      localStorage.setItem(KEY, JSON.stringify(this.kept));
+      localStorage.setItem(KEY, JSON.stringify(this.values));
     } catch {
       // Then it lasts as long as the page.
     }
@@ -28,7 +28,7 @@ class Settings {
   }
 
   apply(): void {
-    document.documentElement.dataset["theme"] = this.kept.theme;
+    document.documentElement.dataset["theme"] = this.values.theme;
   }
 }
 

@@ -1,4 +1,5 @@
-// Keys, obeyed by whatever is on screen: the newest listener of a key wins, and what stands beside gives way to all others.
+// Keys, obeyed by whatever is on screen: the newest listener of a key wins, and
+// what stands beside gives way to all others.
 import { onDestroy } from "svelte";
 import { isTyping, Keys } from "../lib/keys.ts";
 
@@ -9,7 +10,12 @@ const keys = new Keys();
 export function shortcut(name: string, act: () => void, beside = false): void {
   const list = listeners.get(name) ?? [];
   listeners.set(name, beside ? [act, ...list] : [...list, act]);
-  onDestroy(() => listeners.set(name, (listeners.get(name) ?? []).filter((other) => other !== act)));
+  onDestroy(() =>
+    listeners.set(
+      name,
+      (listeners.get(name) ?? []).filter((other) => other !== act),
+    ),
+  );
 }
 
 export function onShortcut(event: KeyboardEvent): void {

@@ -1,5 +1,5 @@
 // Short words about what just happened, which go away by themselves.
-import { Lost, Refused } from "../lib/socket.ts";
+import { ConnectionLost, Refusal } from "../lib/socket.ts";
 
 export type Toast = { id: number; text: string; bad: boolean; undo?: () => void };
 
@@ -37,8 +37,9 @@ class Toasts {
 }
 
 export function wordsOf(error: unknown): string {
-  if (error instanceof Refused) return error.problem.hint ? `${error.problem.title}. ${error.problem.hint}` : error.problem.title;
-  if (error instanceof Lost) return "Can't reach the hub. Try again when you're back online.";
+  if (error instanceof Refusal)
+    return error.problem.hint ? `${error.problem.title}. ${error.problem.hint}` : error.problem.title;
+  if (error instanceof ConnectionLost) return "Can't reach the hub. Try again when you're back online.";
   return error instanceof Error ? error.message : String(error);
 }
 

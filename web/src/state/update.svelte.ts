@@ -1,4 +1,5 @@
-// The hub was updated while the page was open: its old parts are gone, so it is loaded anew, unless somebody is writing.
+// The hub was updated while the page was open: its old parts are gone, so it is
+// loaded anew, unless somebody is writing.
 import { drafts } from "../lib/drafts.ts";
 import { isTyping } from "../lib/keys.ts";
 

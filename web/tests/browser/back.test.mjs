@@ -1,4 +1,5 @@
-// Whoever comes back finds a screen as it was left, also in the middle of what was read, and stays there while more comes.
+// Whoever comes back finds a screen as it was left, also in the middle of what was
+// read, and stays there while more comes.
 import assert from "node:assert/strict";
 import { DESKTOP, PHONE, quiet, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
@@ -8,7 +9,9 @@ const scrolled = (scroller) => scroller.evaluate((one) => one.scrollTop);
 
 /** Scrolls as a person does, and says how far. */
 async function scrollTo(page, scroller, to) {
-  await until(`something to scroll to ${to}`, () => scroller.evaluate((one, to) => one.scrollHeight > one.clientHeight + to, to));
+  await until(`something to scroll to ${to}`, () =>
+    scroller.evaluate((one, to) => one.scrollHeight > one.clientHeight + to, to),
+  );
   await scroller.evaluate((one, to) => one.scrollTo(0, to), to);
   await quiet(page);
   return scrolled(scroller);
@@ -22,23 +25,24 @@ async function awayAndBack(page, away) {
 }
 
 /** Asks for few sessions at a time; `hold` may keep an answer back. */
-const inPagesOf = (page, limit, hold = async () => {}) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
-  const hub = socket.connectToServer();
-  const lists = new Map();
-  socket.onMessage((message) => {
-    const asked = JSON.parse(message);
-    if (asked.method === "sessions") {
-      asked.params.limit = limit;
-      lists.set(asked.id, asked.params);
-    }
-    hub.send(JSON.stringify(asked));
+const inPagesOf = (page, limit, hold = async () => {}) =>
+  page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const hub = socket.connectToServer();
+    const lists = new Map();
+    socket.onMessage((message) => {
+      const asked = JSON.parse(message);
+      if (asked.method === "sessions") {
+        asked.params.limit = limit;
+        lists.set(asked.id, asked.params);
+      }
+      hub.send(JSON.stringify(asked));
+    });
+    hub.onMessage(async (message) => {
+      const asked = lists.get(JSON.parse(message).id);
+      if (asked) await hold(asked);
+      socket.send(message);
+    });
   });
-  hub.onMessage(async (message) => {
-    const asked = lists.get(JSON.parse(message).id);
-    if (asked) await hold(asked);
-    socket.send(message);
-  });
-});
 
 /** Takes in sessions of a folder, the last of them the newest. */
 async function sessions(hub, cwd, title, count) {
@@ -54,7 +58,8 @@ async function sessions(hub, cwd, title, count) {
 scene("whoever comes back to the inbox, the board or a search finds the place", async ({ open, hub, stage }) => {
   for (let round = 0; round < 4; round++) for (const log of week(`${stage.work}/back-${round}`)) await hub.take(log);
   const asking = [];
-  for (const at of [1, 2, 3]) asking.push((await hub.open({ prompt: `write a note to come back to, ${at}` })).sessionId);
+  for (const at of [1, 2, 3])
+    asking.push((await hub.open({ prompt: `write a note to come back to, ${at}` })).sessionId);
   for (const session of asking) await hub.ask(session);
 
   const phone = await open({ size: PHONE });
@@ -68,7 +73,12 @@ scene("whoever comes back to the inbox, the board or a search finds the place", 
   await phone.getByLabel("Search everything").fill("search");
   const hits = phone.getByRole("region", { name: "Found" });
   const inHits = await scrollTo(phone, hits, 200);
-  await awayAndBack(phone, () => hits.getByRole("link").nth(5).evaluate((link) => link.click()));
+  await awayAndBack(phone, () =>
+    hits
+      .getByRole("link")
+      .nth(5)
+      .evaluate((link) => link.click()),
+  );
   await until("the place among the hits", async () => Math.abs((await scrolled(hits)) - inHits) < 4);
 
   const desk = await open({ size: { ...DESKTOP, height: 500 }, path: "/sessions" });
@@ -80,68 +90,102 @@ scene("whoever comes back to the inbox, the board or a search finds the place", 
   assert.deepEqual([phone.complaints, desk.complaints], [[], []]);
 });
 
-scene("whoever looks at changed files in the middle of a timeline comes back to the middle", async ({ open, hub, stage }) => {
-  const session = await hub.take(long(`${stage.work}/middle`, 1_200));
-  const page = await open({ path: `/sessions/${session}` });
-  const rows = page.locator(".timeline .rows");
-  await page.getByText(/^Done ·/).last().waitFor();
-  await quiet(page);
-  const prompts = page.locator(".said .text");
-  const inSight = () => prompts.evaluateAll((all) => all.filter((one) => one.getBoundingClientRect().top > 60 && one.getBoundingClientRect().bottom < innerHeight - 120).map((one) => `${one.textContent} ${Math.round(one.getBoundingClientRect().top / 12)}`));
-  await rows.hover();
-  await until("a prompt further up", async () => {
-    await page.mouse.wheel(0, -700);
+scene(
+  "whoever looks at changed files in the middle of a timeline comes back to the middle",
+  async ({ open, hub, stage }) => {
+    const session = await hub.take(long(`${stage.work}/middle`, 1_200));
+    const page = await open({ path: `/sessions/${session}` });
+    const rows = page.locator(".timeline .rows");
+    await page
+      .getByText(/^Done ·/)
+      .last()
+      .waitFor();
     await quiet(page);
-    return (await rows.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight)) > 2_000 && (await inSight()).length > 0;
-  });
-  const before = await inSight();
-  await page.getByRole("link", { name: "Changed files" }).click();
-  await page.getByRole("heading", { name: "Changed files", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Back", exact: true }).click();
-  await until("the same in sight", async () => (await inSight()).some((one) => before.includes(one)));
-  // Whoever was at the end comes back to the end.
-  await page.getByRole("button", { name: /^Latest/ }).click();
-  await page.getByText(/^Done ·/).last().waitFor();
-  await page.getByRole("link", { name: "Changed files" }).click();
-  await page.getByRole("heading", { name: "Changed files", exact: true }).waitFor();
-  await page.getByRole("button", { name: "Back", exact: true }).click();
-  await until("the end", () => rows.evaluate((one) => one.scrollTop > 0 && one.scrollHeight - one.scrollTop - one.clientHeight < 4));
-  assert.deepEqual(page.complaints, []);
-});
-
-scene("the archive comes page by page, also after a reload, and says when it does not come", async ({ open, hub, stage }) => {
-  const made = await sessions(hub, `${stage.work}/archive`, "Put away", 45);
-  for (const session of made) await hub.call("PATCH", `/sessions/${session}`, { archived: true });
-  const page = await open({ path: "/machines" });
-  await inPagesOf(page, 20);
-  await page.goto(`${stage.url}/sessions`);
-  await page.getByRole("radio", { name: "Archive" }).click();
-  await page.getByText("Put away 44", { exact: true }).waitFor();
-  await page.reload();
-  await page.getByRole("radio", { name: "Archive", checked: true }).waitFor();
-  await page.getByText("Put away 44", { exact: true }).waitFor();
-  await until("the last of them", async () => {
-    await page.locator(".list .rows").evaluate((list) => list.scrollTo(0, list.scrollHeight));
-    return (await page.getByText("Put away 0", { exact: true }).count()) > 0;
-  });
-
-  const other = await open({ path: "/machines" });
-  let refused = 0;
-  await other.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
-    const link = socket.connectToServer();
-    socket.onMessage((message) => {
-      const { id, method, params } = JSON.parse(message);
-      if (method !== "sessions" || !params.archived || refused++) return link.send(message);
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "busy", data: { code: "busy", status: 503, title: "the hub is busy", retry: true } } }));
+    const prompts = page.locator(".said .text");
+    const inSight = () =>
+      prompts.evaluateAll((all) =>
+        all
+          .filter(
+            (one) => one.getBoundingClientRect().top > 60 && one.getBoundingClientRect().bottom < innerHeight - 120,
+          )
+          .map((one) => `${one.textContent} ${Math.round(one.getBoundingClientRect().top / 12)}`),
+      );
+    await rows.hover();
+    await until("a prompt further up", async () => {
+      await page.mouse.wheel(0, -700);
+      await quiet(page);
+      return (
+        (await rows.evaluate((one) => one.scrollHeight - one.scrollTop - one.clientHeight)) > 2_000 &&
+        (await inSight()).length > 0
+      );
     });
-  });
-  await other.goto(`${stage.url}/sessions`);
-  await other.getByRole("radio", { name: "Archive" }).click();
-  await other.getByText("The archive could not be loaded").waitFor();
-  await other.getByRole("button", { name: "Try again" }).click();
-  await other.getByText("Put away 44", { exact: true }).waitFor();
-  assert.deepEqual([page.complaints, other.complaints], [[], []]);
-});
+    const before = await inSight();
+    await page.getByRole("link", { name: "Changed files" }).click();
+    await page.getByRole("heading", { name: "Changed files", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Back", exact: true }).click();
+    await until("the same in sight", async () => (await inSight()).some((one) => before.includes(one)));
+    // Whoever was at the end comes back to the end.
+    await page.getByRole("button", { name: /^Latest/ }).click();
+    await page
+      .getByText(/^Done ·/)
+      .last()
+      .waitFor();
+    await page.getByRole("link", { name: "Changed files" }).click();
+    await page.getByRole("heading", { name: "Changed files", exact: true }).waitFor();
+    await page.getByRole("button", { name: "Back", exact: true }).click();
+    await until("the end", () =>
+      rows.evaluate((one) => one.scrollTop > 0 && one.scrollHeight - one.scrollTop - one.clientHeight < 4),
+    );
+    assert.deepEqual(page.complaints, []);
+  },
+);
+
+scene(
+  "the archive comes page by page, also after a reload, and says when it does not come",
+  async ({ open, hub, stage }) => {
+    const made = await sessions(hub, `${stage.work}/archive`, "Put away", 45);
+    for (const session of made) await hub.call("PATCH", `/sessions/${session}`, { archived: true });
+    const page = await open({ path: "/machines" });
+    await inPagesOf(page, 20);
+    await page.goto(`${stage.url}/sessions`);
+    await page.getByRole("radio", { name: "Archive" }).click();
+    await page.getByText("Put away 44", { exact: true }).waitFor();
+    await page.reload();
+    await page.getByRole("radio", { name: "Archive", checked: true }).waitFor();
+    await page.getByText("Put away 44", { exact: true }).waitFor();
+    await until("the last of them", async () => {
+      await page.locator(".list .rows").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+      return (await page.getByText("Put away 0", { exact: true }).count()) > 0;
+    });
+
+    const other = await open({ path: "/machines" });
+    let refused = 0;
+    await other.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+      const link = socket.connectToServer();
+      socket.onMessage((message) => {
+        const { id, method, params } = JSON.parse(message);
+        if (method !== "sessions" || !params.archived || refused++) return link.send(message);
+        socket.send(
+          JSON.stringify({
+            jsonrpc: "2.0",
+            id,
+            error: {
+              code: -32000,
+              message: "busy",
+              data: { code: "busy", status: 503, title: "the hub is busy", retry: true },
+            },
+          }),
+        );
+      });
+    });
+    await other.goto(`${stage.url}/sessions`);
+    await other.getByRole("radio", { name: "Archive" }).click();
+    await other.getByText("The archive could not be loaded").waitFor();
+    await other.getByRole("button", { name: "Try again" }).click();
+    await other.getByText("Put away 44", { exact: true }).waitFor();
+    assert.deepEqual([page.complaints, other.complaints], [[], []]);
+  },
+);
 
 scene("what comes while one scrolls does not move what is read", async ({ open, hub, stage }) => {
   // The folder that comes first has more sessions on the next page.
@@ -157,7 +201,12 @@ scene("what comes while one scrolls does not move what is read", async ({ open, 
   await page.getByText("First, new 9", { exact: true }).waitFor();
   await scrollTo(page, rows, 2_400);
   const row = page.locator("[data-row]", { hasText: /Second \d+/ });
-  const seen = () => row.evaluateAll((all) => Object.fromEntries(all.map((one) => [one.querySelector("b").textContent, Math.round(one.getBoundingClientRect().top)])));
+  const seen = () =>
+    row.evaluateAll((all) =>
+      Object.fromEntries(
+        all.map((one) => [one.querySelector("b").textContent, Math.round(one.getBoundingClientRect().top)]),
+      ),
+    );
   const before = await seen();
   const [name] = Object.entries(before).find(([, top]) => top > 200 && top < 600);
   const height = await rows.evaluate((list) => list.scrollHeight);
@@ -178,7 +227,13 @@ scene("when a tablet is turned, keys still lead to what waits", async ({ open, h
   await page.setViewportSize({ width: 1_180, height: 820 });
   await page.locator("aside [data-row]").first().waitFor();
   await page.keyboard.press("j");
-  assert.deepEqual(await page.evaluate(() => [document.activeElement.closest("aside") !== null, document.activeElement.closest("main") !== null]), [false, true]);
+  assert.deepEqual(
+    await page.evaluate(() => [
+      document.activeElement.closest("aside") !== null,
+      document.activeElement.closest("main") !== null,
+    ]),
+    [false, true],
+  );
   // Where the screen has no list of its own, they lead through the one beside.
   await page.goto(`${stage.url}/machines`);
   await page.locator("aside [data-row]").first().waitFor();
@@ -187,22 +242,31 @@ scene("when a tablet is turned, keys still lead to what waits", async ({ open, h
   await hub.stop(sessionId);
 });
 
-scene("a file that is dropped where nothing takes it does not replace the app", async ({ open }) => {
-  const page = await open({ path: "/machines" });
-  await page.getByRole("heading", { name: "Machines and devices" }).waitFor();
-  for (const [path, title] of [["/sessions", "Sessions"], ["/usage", "Usage"]]) {
-    await page.goto(new URL(path, page.url()).href);
-    await page.getByRole("heading", { name: title }).first().waitFor();
-    const kept = await page.evaluate(() => ["dragover", "drop"].map((type) => {
-      const carried = new DataTransfer();
-      carried.items.add(new File(["x"], "x.txt", { type: "text/plain" }));
-      const event = new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: carried });
-      document.querySelector("main").dispatchEvent(event);
-      return event.defaultPrevented;
-    }));
-    assert.deepEqual(kept, [true, true], path);
-  }
-}, { anywhere: true });
+scene(
+  "a file that is dropped where nothing takes it does not replace the app",
+  async ({ open }) => {
+    const page = await open({ path: "/machines" });
+    await page.getByRole("heading", { name: "Machines and devices" }).waitFor();
+    for (const [path, title] of [
+      ["/sessions", "Sessions"],
+      ["/usage", "Usage"],
+    ]) {
+      await page.goto(new URL(path, page.url()).href);
+      await page.getByRole("heading", { name: title }).first().waitFor();
+      const kept = await page.evaluate(() =>
+        ["dragover", "drop"].map((type) => {
+          const carried = new DataTransfer();
+          carried.items.add(new File(["x"], "x.txt", { type: "text/plain" }));
+          const event = new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer: carried });
+          document.querySelector("main").dispatchEvent(event);
+          return event.defaultPrevented;
+        }),
+      );
+      assert.deepEqual(kept, [true, true], path);
+    }
+  },
+  { anywhere: true },
+);
 
 scene("changed files are read without the hub", async ({ open, hub, stage }) => {
   const session = await hub.take(varied(`${stage.work}/changes-offline`));

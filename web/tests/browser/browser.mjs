@@ -9,21 +9,39 @@ export const DESKTOP = { width: 1280, height: 820 };
 export const WIDE = { width: 1440, height: 900 };
 /** High enough for a whole conversation: then all of a timeline is in the page. */
 export const TALL = { width: 390, height: 6_000 };
-/** How long anything may take: a busy machine is slow, and a test that fails for it tells nothing. A wait ends with its condition. */
+/**
+ * How long anything may take: a busy machine is slow, and a test that fails for it
+ * tells nothing. A wait ends with its condition.
+ */
 const PATIENCE = 180_000;
 
 export function launch() {
   const name = process.env.CHROMIUM ?? "chromium";
-  const places = name.includes("/") ? [name] : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name));
+  const places = name.includes("/")
+    ? [name]
+    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, name));
   const executablePath = places.find((place) => existsSync(place));
-  if (!executablePath) throw new Error(`${name} is not installed; on Debian: apt-get install chromium. CHROMIUM names another browser`);
+  if (!executablePath)
+    throw new Error(`${name} is not installed; on Debian: apt-get install chromium. CHROMIUM names another browser`);
   return chromium.launch({ executablePath, args: ["--no-sandbox", "--disable-dev-shm-usage"] });
 }
 
 /** A page of its own, with its own storage, signed in with the token. What it complains of is kept. */
-export async function open(browser, stage, { size = PHONE, dark = false, path = "/", signedIn = true, token = stage.token, ...more } = {}) {
+export async function open(
+  browser,
+  stage,
+  { size = PHONE, dark = false, path = "/", signedIn = true, token = stage.token, ...more } = {},
+) {
   const phone = size.width < 700;
-  const context = await browser.newContext({ viewport: size, colorScheme: dark ? "dark" : "light", deviceScaleFactor: phone ? 2 : 1, isMobile: phone, hasTouch: phone, serviceWorkers: "block", ...more });
+  const context = await browser.newContext({
+    viewport: size,
+    colorScheme: dark ? "dark" : "light",
+    deviceScaleFactor: phone ? 2 : 1,
+    isMobile: phone,
+    hasTouch: phone,
+    serviceWorkers: "block",
+    ...more,
+  });
   const page = await context.newPage();
   page.setDefaultTimeout(PATIENCE);
   page.complaints = [];
@@ -31,7 +49,8 @@ export async function open(browser, stage, { size = PHONE, dark = false, path = 
   page.on("console", (message) => {
     const text = message.text();
     // What is not there yet or no longer there answers with a status; the page copes, the console mentions it.
-    if (message.type() === "error" && !/Failed to load resource|WebSocket connection/.test(text)) page.complaints.push(text);
+    if (message.type() === "error" && !/Failed to load resource|WebSocket connection/.test(text))
+      page.complaints.push(text);
   });
   const join = path.includes("?") ? "&" : "?";
   await page.goto(`${stage.url}${path}${signedIn ? `${join}token=${encodeURIComponent(token)}` : ""}`);
@@ -50,29 +69,34 @@ export const prompt = (page) => page.getByRole("textbox", { name: "Prompt", exac
 /** Has an agent know commands: no file may bring them in, so they are put into the rows that a page is told. */
 export const withCommands = (page, commands) => withRows(page, (row) => ({ ...row, commands }));
 
-/** Changes the rows of sessions that a page is told: what no file may bring in, and what takes an agent long to come to. */
-export const withRows = (page, change) => retold(page, (told) => {
-  const knowing = (row) => (row?.sessionId && row.capabilities ? change(row) : row);
-  if (told.method === "session") told.params = knowing(told.params);
-  if (told.result?.sessions) told.result.sessions = told.result.sessions.map(knowing);
-  else told.result = knowing(told.result);
-});
+/**
+ * Changes the rows of sessions that a page is told: what no file may bring in, and what takes an agent long to come to.
+ */
+export const withRows = (page, change) =>
+  retold(page, (told) => {
+    const knowing = (row) => (row?.sessionId && row.capabilities ? change(row) : row);
+    if (told.method === "session") told.params = knowing(told.params);
+    if (told.result?.sessions) told.result.sessions = told.result.sessions.map(knowing);
+    else told.result = knowing(told.result);
+  });
 
 /** Has a page know other agents than those that are here: the list becomes what `change` makes of it. */
-export const withAgents = (page, change) => retold(page, (told) => {
-  if (told.result?.agents) told.result.agents = change(told.result.agents);
-});
+export const withAgents = (page, change) =>
+  retold(page, (told) => {
+    if (told.result?.agents) told.result.agents = change(told.result.agents);
+  });
 
 /** Changes what the hub tells a page. */
-const retold = (page, change) => page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
-  const hub = socket.connectToServer();
-  socket.onMessage((message) => hub.send(message));
-  hub.onMessage((message) => {
-    const told = JSON.parse(message);
-    change(told);
-    socket.send(JSON.stringify(told));
+const retold = (page, change) =>
+  page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+    const hub = socket.connectToServer();
+    socket.onMessage((message) => hub.send(message));
+    hub.onMessage((message) => {
+      const told = JSON.parse(message);
+      change(told);
+      socket.send(JSON.stringify(told));
+    });
   });
-});
 
 /** Chooses the agent of a new session. */
 export async function chooseAgent(page, name) {
@@ -83,12 +107,15 @@ export async function chooseAgent(page, name) {
 
 /** Once nothing has changed in the page for a moment. */
 export async function quiet(page) {
-  await page.evaluate(() => new Promise((done) => {
-    let timer = setTimeout(done, 300);
-    const watch = new MutationObserver(() => (clearTimeout(timer), (timer = setTimeout(done, 300))));
-    watch.observe(document, { childList: true, subtree: true, attributes: true });
-    setTimeout(done, 5_000);
-  }));
+  await page.evaluate(
+    () =>
+      new Promise((done) => {
+        let timer = setTimeout(done, 300);
+        const watch = new MutationObserver(() => (clearTimeout(timer), (timer = setTimeout(done, 300))));
+        watch.observe(document, { childList: true, subtree: true, attributes: true });
+        setTimeout(done, 5_000);
+      }),
+  );
 }
 
 /** When codes for devices were made: a hub makes six a minute. */
@@ -104,7 +131,9 @@ export async function roomForCode() {
 export async function controlled(page) {
   for (let visit = 0; visit < 4; visit++) {
     if (visit) await page.reload();
-    const is = await page.waitForFunction(() => navigator.serviceWorker.controller !== null, undefined, { timeout: 40_000 }).catch(() => undefined);
+    const is = await page
+      .waitForFunction(() => navigator.serviceWorker.controller !== null, undefined, { timeout: 40_000 })
+      .catch(() => undefined);
     if (is) return;
   }
   throw new Error("no service worker took the page over");
@@ -114,7 +143,11 @@ export async function controlled(page) {
 export function client(stage) {
   const admin = async (method, path, body) => {
     if (path === "/admin/pair/new") await roomForCode();
-    const response = await fetch(`${stage.url}${path}`, { method, headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) }, body: body && JSON.stringify(body) });
+    const response = await fetch(`${stage.url}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${stage.token}`, ...(body && { "content-type": "application/json" }) },
+      body: body && JSON.stringify(body),
+    });
     const answer = await response.json();
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(answer)}`);
     return answer;
@@ -131,16 +164,21 @@ export function client(stage) {
     /** Once the session rests. */
     rest: (id) => until("the end of the turn", async () => (await call("GET", `/sessions/${id}`)).status !== "active"),
     /** The only approval that waits in a session. */
-    ask: (id) => until("an approval", async () => (await call("GET", "/approvals")).approvals.find((one) => one.session === id)),
-    open: (more) => call("POST", "/sessions", { agent: "codex", cwd: stage.shop ?? process.cwd(), mode: "ask", ...more }),
+    ask: (id) =>
+      until("an approval", async () => (await call("GET", "/approvals")).approvals.find((one) => one.session === id)),
+    open: (more) =>
+      call("POST", "/sessions", { agent: "codex", cwd: stage.shop ?? process.cwd(), mode: "ask", ...more }),
     session: (id) => call("GET", `/sessions/${id}`),
     /** Ends a turn that a scene leaves running, if it has not ended by itself meanwhile. */
-    stop: (id) => call("POST", `/sessions/${id}/interrupt`).catch((error) => {
-      if (!error.message.includes('"no_turn"')) throw error;
-    }),
+    stop: (id) =>
+      call("POST", `/sessions/${id}/interrupt`).catch((error) => {
+        if (!error.message.includes('"no_turn"')) throw error;
+      }),
     /** Takes in a log through the socket, in as many calls as it takes. */
     async take(events) {
-      const socket = new WebSocket(`${stage.url.replace("http", "ws")}/api/v1/socket?token=${encodeURIComponent(stage.token)}`);
+      const socket = new WebSocket(
+        `${stage.url.replace("http", "ws")}/api/v1/socket?token=${encodeURIComponent(stage.token)}`,
+      );
       await new Promise((done, failed) => ((socket.onopen = done), (socket.onerror = failed)));
       try {
         await each(socket, events);
@@ -158,7 +196,14 @@ async function each(socket, events) {
   for (let at = 0; at < events.length; at += 2_000) {
     const answer = await new Promise((done) => {
       socket.onmessage = ({ data }) => done(JSON.parse(data));
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id: at, method: "import", params: { events: events.slice(at, at + 2_000), cwd, done: at + 2_000 >= events.length } }));
+      socket.send(
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id: at,
+          method: "import",
+          params: { events: events.slice(at, at + 2_000), cwd, done: at + 2_000 >= events.length },
+        }),
+      );
     });
     if (answer.error) throw new Error(JSON.stringify(answer.error));
   }

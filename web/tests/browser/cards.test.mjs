@@ -14,12 +14,20 @@ scene("approvals are answered by keyboard, in the inbox and in a session", async
   // Other scenes leave things that wait; the first keys lead to them, never into the list beside.
   await until("the card is focused", async () => {
     await page.keyboard.press("j");
-    assert.equal(await page.evaluate(() => document.activeElement.closest("aside") !== null), false, "in the list beside");
+    assert.equal(
+      await page.evaluate(() => document.activeElement.closest("aside") !== null),
+      false,
+      "in the list beside",
+    );
     return card.locator("[data-ask]").evaluate((ask) => ask === document.activeElement);
   });
   await heard(card);
   await page.keyboard.press("y");
-  await until("another ask, after the first was allowed", async () => (await hub.call("GET", `/sessions/${first}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "allow_once"));
+  await until("another ask, after the first was allowed", async () =>
+    (await hub.call("GET", `/sessions/${first}/timeline`)).items.some(
+      (item) => item.kind === "approval" && item.content.decision?.decision === "allow_once",
+    ),
+  );
   await hub.stop(first);
 
   const second = (await hub.open({ prompt: "write a note by key again" })).sessionId;
@@ -59,31 +67,40 @@ scene("a second tap at the same place does not decide what moves there", async (
     asked.push((await hub.open({ prompt: `write a note tapped ${number}` })).sessionId);
     await hub.ask(asked.at(-1));
   }
-  const decided = async (session) => (await hub.call("GET", `/sessions/${session}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision);
+  const decided = async (session) =>
+    (await hub.call("GET", `/sessions/${session}/timeline`)).items.some(
+      (item) => item.kind === "approval" && item.content.decision,
+    );
   const page = await open();
   const cards = asked.map((_, at) => page.locator("main article", { hasText: `write a note tapped ${at + 1}` }));
   for (const card of cards) await heard(card);
   await cards[0].getByRole("button", { name: "Allow once" }).scrollIntoViewIfNeeded();
   // As soon as another button is under the finger, and in the same frame.
-  const taps = await cards[0].evaluate((card) => new Promise((done) => {
-    const allow = [...card.querySelectorAll("button")].find((one) => one.textContent.includes("Allow once"));
-    const { x, y, width, height } = allow.getBoundingClientRect();
-    const under = () => document.elementFromPoint(x + width / 2, y + height / 2)?.closest("button");
-    allow.click();
-    const look = () => {
-      const next = card.isConnected ? undefined : under();
-      if (next?.textContent.includes("Allow once")) return next.click(), done("tapped the next one");
-      requestAnimationFrame(look);
-    };
-    look();
-  }));
+  const taps = await cards[0].evaluate(
+    (card) =>
+      new Promise((done) => {
+        const allow = [...card.querySelectorAll("button")].find((one) => one.textContent.includes("Allow once"));
+        const { x, y, width, height } = allow.getBoundingClientRect();
+        const under = () => document.elementFromPoint(x + width / 2, y + height / 2)?.closest("button");
+        allow.click();
+        const look = () => {
+          const next = card.isConnected ? undefined : under();
+          if (next?.textContent.includes("Allow once")) return (next.click(), done("tapped the next one"));
+          requestAnimationFrame(look);
+        };
+        look();
+      }),
+  );
   assert.equal(taps, "tapped the next one");
   await until("the first is allowed", () => decided(asked[0]));
   await heard(cards[1]);
   assert.equal(await decided(asked[1]), false, "nobody meant that one");
   // The list may move once more; then a tap is not heard, and a person taps again.
   await until("the second is allowed", async () => {
-    await cards[1].getByRole("button", { name: "Allow once" }).click({ timeout: 1_000 }).catch(() => undefined);
+    await cards[1]
+      .getByRole("button", { name: "Allow once" })
+      .click({ timeout: 1_000 })
+      .catch(() => undefined);
     return decided(asked[1]);
   });
   for (const session of asked) await hub.stop(session);
@@ -106,38 +123,51 @@ scene("an approval out of sight is shown before a key decides it", async ({ open
   assert.deepEqual(page.complaints, []);
 });
 
-for (const what of Object.keys(STUFFING)) scene(`the end of a command that is stuffed with ${what} is seen beside the buttons`, async ({ open, hub }) => {
-  const { sessionId } = await hub.open({ prompt: `be long with ${what}` });
-  await hub.ask(sessionId);
-  for (const path of [`/sessions/${sessionId}`, "/"]) {
-    const page = await open({ size: PHONE, path });
-    const card = page.locator("[data-ask]", { hasText: "elsewhere" }).first();
-    await card.waitFor();
-    await card.getByRole("button", { name: "Allow once" }).scrollIntoViewIfNeeded();
-    await quiet(page);
-    const found = await card.evaluate((ask, end) => {
-      const pre = ask.querySelector("pre");
-      const text = [...pre.childNodes].findLast((node) => node.textContent.includes(end));
-      const range = document.createRange();
-      range.selectNodeContents(text);
-      const last = range.getClientRects();
-      const bottom = last[last.length - 1].bottom;
-      const allow = [...ask.querySelectorAll("button")].find((one) => one.textContent.includes("Allow once")).getBoundingClientRect();
-      const scrollers = [...ask.querySelectorAll("*")].filter((one) => one.scrollHeight > one.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(one).overflowY)).length;
-      return { near: allow.top - bottom, inView: bottom > 0 && allow.bottom <= innerHeight + 2, scrollers, ends: pre.textContent.trim().endsWith(end) };
-    }, STUFFED_END);
-    assert.ok(found.ends && found.inView && found.near >= 0 && found.near < 260, JSON.stringify(found));
-    assert.equal(found.scrollers, 0, "no scroller within the card");
-    await card.getByText("deletes").waitFor();
-    if (what === "lines" || what === "letters") {
-      await card.getByText(/not shown/).first().waitFor();
-      await card.getByRole("button", { name: /^Show all/ }).click();
-      await until("all of it", async () => (await card.getByText(/not shown|left out/).count()) === 0);
-    } else await card.getByText(/×(400|3000)/).waitFor();
-    assert.deepEqual(page.complaints, []);
-  }
-  await hub.stop(sessionId);
-});
+for (const what of Object.keys(STUFFING))
+  scene(`the end of a command that is stuffed with ${what} is seen beside the buttons`, async ({ open, hub }) => {
+    const { sessionId } = await hub.open({ prompt: `be long with ${what}` });
+    await hub.ask(sessionId);
+    for (const path of [`/sessions/${sessionId}`, "/"]) {
+      const page = await open({ size: PHONE, path });
+      const card = page.locator("[data-ask]", { hasText: "elsewhere" }).first();
+      await card.waitFor();
+      await card.getByRole("button", { name: "Allow once" }).scrollIntoViewIfNeeded();
+      await quiet(page);
+      const found = await card.evaluate((ask, end) => {
+        const pre = ask.querySelector("pre");
+        const text = [...pre.childNodes].findLast((node) => node.textContent.includes(end));
+        const range = document.createRange();
+        range.selectNodeContents(text);
+        const last = range.getClientRects();
+        const bottom = last[last.length - 1].bottom;
+        const allow = [...ask.querySelectorAll("button")]
+          .find((one) => one.textContent.includes("Allow once"))
+          .getBoundingClientRect();
+        const scrollers = [...ask.querySelectorAll("*")].filter(
+          (one) => one.scrollHeight > one.clientHeight + 2 && /auto|scroll/.test(getComputedStyle(one).overflowY),
+        ).length;
+        return {
+          near: allow.top - bottom,
+          inView: bottom > 0 && allow.bottom <= innerHeight + 2,
+          scrollers,
+          ends: pre.textContent.trim().endsWith(end),
+        };
+      }, STUFFED_END);
+      assert.ok(found.ends && found.inView && found.near >= 0 && found.near < 260, JSON.stringify(found));
+      assert.equal(found.scrollers, 0, "no scroller within the card");
+      await card.getByText("deletes").waitFor();
+      if (what === "lines" || what === "letters") {
+        await card
+          .getByText(/not shown/)
+          .first()
+          .waitFor();
+        await card.getByRole("button", { name: /^Show all/ }).click();
+        await until("all of it", async () => (await card.getByText(/not shown|left out/).count()) === 0);
+      } else await card.getByText(/×(400|3000)/).waitFor();
+      assert.deepEqual(page.complaints, []);
+    }
+    await hub.stop(sessionId);
+  });
 
 scene("the inbox shows all of what is decided on, also where a row is cut", async ({ open, hub }) => {
   // One page was there before it was asked, and hears of it in a row; the other finds it there.
@@ -154,11 +184,18 @@ scene("the inbox shows all of what is decided on, also where a row is cut", asyn
     await card.getByText("deletes").waitFor();
     const shown = () => card.locator("pre").first().innerText();
     assert.ok((await shown()).includes(STUFFED_END), "what deletes is seen before anything is opened");
-    await card.getByRole("button", { name: /^Show all/ }).first().click();
+    await card
+      .getByRole("button", { name: /^Show all/ })
+      .first()
+      .click();
     await until("all of it", async () => (await shown()).includes(BURIED));
     const file = page.locator("main article", { hasText: "write the long file" });
     await file.getByText(LONG_FILE.at(-1), { exact: true }).waitFor();
-    assert.equal(await file.locator(".diff").getByText(String(LONG_FILE.length), { exact: true }).count(), 1, "the last line has its number");
+    assert.equal(
+      await file.locator(".diff").getByText(String(LONG_FILE.length), { exact: true }).count(),
+      1,
+      "the last line has its number",
+    );
     assert.equal(await file.getByText(/left out/).count(), 0);
     assert.deepEqual(page.complaints, []);
   }
@@ -174,7 +211,10 @@ scene("what a device has only a part of is denied, and not allowed", async ({ op
     const server = socket.connectToServer();
     socket.onMessage((message) => {
       const { id, method } = JSON.parse(message);
-      if (method === "approvals") return socket.send(JSON.stringify({ jsonrpc: "2.0", id, result: { approvals: [], questions: [], interrupted: [], held: [] } }));
+      if (method === "approvals")
+        return socket.send(
+          JSON.stringify({ jsonrpc: "2.0", id, result: { approvals: [], questions: [], interrupted: [], held: [] } }),
+        );
       if (method !== "session") server.send(message);
     });
     server.onMessage((message) => socket.send(message));
@@ -187,59 +227,77 @@ scene("what a device has only a part of is denied, and not allowed", async ({ op
   assert.equal(await card.getByRole("button", { name: /^Allow/ }).count(), 0);
   assert.equal((await hub.session(sessionId)).activity, "waiting", "a key allows it no more than a tap");
   await card.getByRole("button", { name: "Deny", exact: true }).click();
-  await until("it is denied", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "approval" && item.content.decision?.decision === "deny"));
+  await until("it is denied", async () =>
+    (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some(
+      (item) => item.kind === "approval" && item.content.decision?.decision === "deny",
+    ),
+  );
   await hub.stop(sessionId);
 });
 
-scene("answers and outputs are copied on a phone, and outputs are read on a screen of their own", async ({ open, hub, stage }) => {
-  const session = await hub.take(varied(`${stage.work}/varied`));
-  const page = await open({ path: `/sessions/${session}`, permissions: ["clipboard-read", "clipboard-write"] });
-  const copied = () => page.evaluate(() => navigator.clipboard.readText());
-  await page.getByText("The answer of the second turn.").waitFor();
-  await page.getByRole("group", { name: "Answer" }).last().getByRole("button", { name: "Copy" }).click();
-  await until("the answer", async () => (await copied()) === "The answer of the second turn.");
+scene(
+  "answers and outputs are copied on a phone, and outputs are read on a screen of their own",
+  async ({ open, hub, stage }) => {
+    const session = await hub.take(varied(`${stage.work}/varied`));
+    const page = await open({ path: `/sessions/${session}`, permissions: ["clipboard-read", "clipboard-write"] });
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await page.getByText("The answer of the second turn.").waitFor();
+    await page.getByRole("group", { name: "Answer" }).last().getByRole("button", { name: "Copy" }).click();
+    await until("the answer", async () => (await copied()) === "The answer of the second turn.");
 
-  // One line for three tries, one plan for two, one lecture for two.
-  assert.equal(await page.getByText(/of 10/).count(), 1);
-  assert.equal(await page.getByRole("region", { name: "Plan" }).count(), 1);
+    // One line for three tries, one plan for two, one lecture for two.
+    assert.equal(await page.getByText(/of 10/).count(), 1);
+    assert.equal(await page.getByRole("region", { name: "Plan" }).count(), 1);
 
-  await page.getByText("make test").first().scrollIntoViewIfNeeded();
-  await page.getByText("exit 3").first().waitFor();
-  await page.getByText("make test").first().click();
-  // A card that was just opened may still move under the finger.
-  await until("the output", async () => {
-    await page.getByRole("button", { name: "Copy output" }).first().click();
-    return /PASS.*orange\nline 0 /.test(await copied());
-  });
-  await page.getByRole("button", { name: /Show all 81 lines/ }).click();
-  const viewer = page.getByRole("dialog");
-  await viewer.getByText(/^line 79 /).waitFor();
-  await viewer.getByLabel("Find in the output").fill("line 12 ");
-  await viewer.getByRole("button", { name: /1 line/ }).click();
-  await viewer.locator("mark").first().waitFor();
-  await viewer.getByRole("button", { name: "Wrap" }).click();
-  await viewer.getByRole("button", { name: "Close" }).click();
+    await page.getByText("make test").first().scrollIntoViewIfNeeded();
+    await page.getByText("exit 3").first().waitFor();
+    await page.getByText("make test").first().click();
+    // A card that was just opened may still move under the finger.
+    await until("the output", async () => {
+      await page.getByRole("button", { name: "Copy output" }).first().click();
+      return /PASS.*orange\nline 0 /.test(await copied());
+    });
+    await page.getByRole("button", { name: /Show all 81 lines/ }).click();
+    const viewer = page.getByRole("dialog");
+    await viewer.getByText(/^line 79 /).waitFor();
+    await viewer.getByLabel("Find in the output").fill("line 12 ");
+    await viewer.getByRole("button", { name: /1 line/ }).click();
+    await viewer.locator("mark").first().waitFor();
+    await viewer.getByRole("button", { name: "Wrap" }).click();
+    await viewer.getByRole("button", { name: "Close" }).click();
 
-  // What was opened stays open when it leaves the screen.
-  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, list.scrollHeight));
-  await page.getByText("The answer of the second turn.").waitFor();
-  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
-  await page.getByRole("button", { name: /Show all 81 lines/ }).waitFor();
+    // What was opened stays open when it leaves the screen.
+    await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+    await page.getByText("The answer of the second turn.").waitFor();
+    await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
+    await page.getByRole("button", { name: /Show all 81 lines/ }).waitFor();
 
-  // Right to left, where the words are; colours in a diff.
-  assert.equal(await page.locator(".prose p", { hasText: "مرحبا" }).evaluate((words) => getComputedStyle(words).direction), "rtl");
-  assert.equal(await page.locator(".prose ul", { hasText: "بند" }).evaluate((list) => getComputedStyle(list).direction), "rtl");
-  await page.getByText("search.rs").first().click();
-  await page.locator(".diff .hljs-keyword").first().waitFor();
+    // Right to left, where the words are; colours in a diff.
+    assert.equal(
+      await page.locator(".prose p", { hasText: "مرحبا" }).evaluate((words) => getComputedStyle(words).direction),
+      "rtl",
+    );
+    assert.equal(
+      await page.locator(".prose ul", { hasText: "بند" }).evaluate((list) => getComputedStyle(list).direction),
+      "rtl",
+    );
+    await page.getByText("search.rs").first().click();
+    await page.locator(".diff .hljs-keyword").first().waitFor();
 
-  // Thumbs need room.
-  await page.getByRole("button", { name: "What to do with this message" }).first().click();
-  for (const word of ["Copy", "Reuse prompt", "Quote"]) await page.getByRole("dialog").getByRole("button", { name: word }).waitFor();
-  await page.keyboard.press("Escape");
-  const small = await page.evaluate(() => [...document.querySelectorAll(".composer button, .under button, .deeds button, .bar button, .bar a")].filter((one) => one.offsetParent && one.getBoundingClientRect().height < 43.5).map((one) => one.outerHTML.slice(0, 80)));
-  assert.deepEqual(small, []);
-  assert.deepEqual(page.complaints, []);
-});
+    // Thumbs need room.
+    await page.getByRole("button", { name: "What to do with this message" }).first().click();
+    for (const word of ["Copy", "Reuse prompt", "Quote"])
+      await page.getByRole("dialog").getByRole("button", { name: word }).waitFor();
+    await page.keyboard.press("Escape");
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll(".composer button, .under button, .deeds button, .bar button, .bar a")]
+        .filter((one) => one.offsetParent && one.getBoundingClientRect().height < 43.5)
+        .map((one) => one.outerHTML.slice(0, 80)),
+    );
+    assert.deepEqual(small, []);
+    assert.deepEqual(page.complaints, []);
+  },
+);
 
 scene("a part that does not come says so, and comes when it is tried again", async ({ open }) => {
   const page = await open({ path: "/machines" });

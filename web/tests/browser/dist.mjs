@@ -4,10 +4,20 @@ import { createServer, request } from "node:http";
 import { connect } from "node:net";
 import { extname, join } from "node:path";
 
-const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".png": "image/png", ".webmanifest": "application/manifest+json" };
+const KINDS = {
+  ".html": "text/html; charset=utf-8",
+  ".js": "text/javascript",
+  ".css": "text/css",
+  ".svg": "image/svg+xml",
+  ".png": "image/png",
+  ".webmanifest": "application/manifest+json",
+};
 const CALLS = /^\/(api|admin|pair\/|health|metrics|ca\.pem)/;
 
-/** Serves files of `folder`, hands everything else to the hub at `hub()`, and answers with the address and the way to stop. */
+/**
+ * Serves files of `folder`, hands everything else to the hub at `hub()`, and
+ * answers with the address and the way to stop.
+ */
 export async function serveDist(folder, hub) {
   const server = createServer((asked, answer) => {
     const path = new URL(asked.url, "http://x").pathname;
@@ -15,10 +25,20 @@ export async function serveDist(folder, hub) {
     const file = join(folder, named ? path : "index.html");
     if (asked.method === "GET" && !CALLS.test(path) && (!named || existsSync(file))) {
       // What the hub sends with its own page holds here as well.
-      answer.writeHead(200, { "content-type": KINDS[extname(file)] ?? "application/octet-stream", "cache-control": "no-cache", "content-security-policy": "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'" });
+      answer.writeHead(200, {
+        "content-type": KINDS[extname(file)] ?? "application/octet-stream",
+        "cache-control": "no-cache",
+        "content-security-policy":
+          "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; " +
+          "form-action 'self'; frame-ancestors 'none'",
+      });
       return createReadStream(file).pipe(answer);
     }
-    const on = request(new URL(asked.url, hub()), { method: asked.method, headers: asked.headers }, (told) => (answer.writeHead(told.statusCode, told.headers), told.pipe(answer)));
+    const on = request(
+      new URL(asked.url, hub()),
+      { method: asked.method, headers: asked.headers },
+      (told) => (answer.writeHead(told.statusCode, told.headers), told.pipe(answer)),
+    );
     on.on("error", () => answer.destroy());
     asked.pipe(on);
   });
@@ -35,5 +55,8 @@ export async function serveDist(folder, hub) {
     for (const one of [on, socket]) one.on("close", () => (on.destroy(), socket.destroy()));
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
-  return { url: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((done) => (server.closeAllConnections(), server.close(done))) };
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    stop: () => new Promise((done) => (server.closeAllConnections(), server.close(done))),
+  };
 }

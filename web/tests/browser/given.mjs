@@ -1,10 +1,12 @@
-// A scene is a test on one hub with one browser, which all scenes share. It is given pages and calls of the hub; what it
-// opened is closed after it, and when it fails, what its pages showed is kept.
+// A scene is a test on one hub with one browser, which all scenes share. It is given pages and calls of the hub; what
+// it opened is closed after it, and when it fails, what its pages showed is kept.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { client, open } from "./browser.mjs";
 
-/** No scene takes a minute; this is for a machine that has much else to do, and for several waits that each take long. */
+/**
+ * No scene takes a minute; this is for a machine that has much else to do, and for several waits that each take long.
+ */
 const WITHIN = 900_000;
 /** Where pictures of failures go. */
 const FAILURES = join(import.meta.dirname, "../../node_modules/.failures");
@@ -31,7 +33,9 @@ export async function perform({ name, play }, { browser, stage, note }) {
     },
   };
   let timer;
-  const late = new Promise((_, fail) => (timer = setTimeout(() => fail(new Error(`took longer than ${WITHIN / 1_000} s`)), WITHIN)));
+  const late = new Promise(
+    (_, fail) => (timer = setTimeout(() => fail(new Error(`took longer than ${WITHIN / 1_000} s`)), WITHIN)),
+  );
   try {
     await Promise.race([play(given), late]);
   } catch (error) {
@@ -40,7 +44,14 @@ export async function perform({ name, play }, { browser, stage, note }) {
     throw error;
   } finally {
     clearTimeout(timer);
-    await Promise.all(pages.map((page) => page.context().close().catch(() => {})));
+    await Promise.all(
+      pages.map((page) =>
+        page
+          .context()
+          .close()
+          .catch(() => {}),
+      ),
+    );
   }
 }
 
@@ -49,7 +60,8 @@ async function lastWords(page, name) {
     mkdirSync(FAILURES, { recursive: true });
     const path = join(FAILURES, `${name.replace(/[^a-z0-9]+/gi, "-")}.png`);
     await page.screenshot({ path, timeout: 30_000 });
-    return `${page.url()} (${path}) showed:\n${(await page.locator("body").innerText({ timeout: 30_000 })).slice(0, 2_000)}`;
+    const words = await page.locator("body").innerText({ timeout: 30_000 });
+    return `${page.url()} (${path}) showed:\n${words.slice(0, 2_000)}`;
   } catch (error) {
     return `${name} could not be looked at: ${String(error).split("\n")[0]}`;
   }

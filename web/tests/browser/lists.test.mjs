@@ -5,56 +5,66 @@ import { scene } from "./given.mjs";
 import { long, varied, week } from "./scenes.mjs";
 
 /** How much of an earlier visit is on disk. */
-const kept = (page) => page.evaluate(() => new Promise((done, failed) => {
-  const request = indexedDB.open("longshore");
-  request.onerror = () => failed(request.error);
-  request.onsuccess = () => {
-    const db = request.result;
-    const stores = [...db.objectStoreNames];
-    if (!stores.length) return (db.close(), done(0));
-    const deed = db.transaction(stores, "readonly");
-    const counts = stores.map((name) => deed.objectStore(name).count());
-    deed.oncomplete = () => (db.close(), done(counts.reduce((sum, one) => sum + one.result, 0)));
-  };
-}));
+const kept = (page) =>
+  page.evaluate(
+    () =>
+      new Promise((done, failed) => {
+        const request = indexedDB.open("longshore");
+        request.onerror = () => failed(request.error);
+        request.onsuccess = () => {
+          const db = request.result;
+          const stores = [...db.objectStoreNames];
+          if (!stores.length) return (db.close(), done(0));
+          const deed = db.transaction(stores, "readonly");
+          const counts = stores.map((name) => deed.objectStore(name).count());
+          deed.oncomplete = () => (db.close(), done(counts.reduce((sum, one) => sum + one.result, 0)));
+        };
+      }),
+  );
 
-scene("what was read is read again without the hub, and is gone when the device is revoked", async ({ open, hub, stage }) => {
-  const session = await hub.take(varied(`${stage.work}/kept`));
-  const { code } = await hub.admin("POST", "/admin/pair/new", { mode: "full" });
-  const page = await open({ signedIn: false, path: `/pair#${code}`, serviceWorkers: "allow" });
-  await page.getByLabel("Name of this device").fill("Reader");
-  await page.getByRole("button", { name: "Pair" }).click();
-  await page.getByRole("navigation", { name: "Main" }).waitFor();
-  await page.goto(`${stage.url}/sessions/${session}`);
-  await page.getByText("The answer of the second turn.").waitFor();
-  await controlled(page);
-  await until("a list and a page on disk", async () => (await kept(page)) >= 2);
-  await page.context().setOffline(true);
-  await page.reload();
-  await page.getByText("The answer of the second turn.").waitFor();
-  await page.getByText(/As of \d/).first().waitFor();
-  await page.getByRole("button", { name: "Back", exact: true }).click();
-  await page.locator(".list [data-row]").first().waitFor();
-  await page.getByText(/Can't reach the hub · as of \d/).waitFor();
-  await page.context().setOffline(false);
-  await page.evaluate(() => dispatchEvent(new Event("online")));
-  await page.getByText(/as of \d/i).waitFor({ state: "detached" });
+scene(
+  "what was read is read again without the hub, and is gone when the device is revoked",
+  async ({ open, hub, stage }) => {
+    const session = await hub.take(varied(`${stage.work}/kept`));
+    const { code } = await hub.admin("POST", "/admin/pair/new", { mode: "full" });
+    const page = await open({ signedIn: false, path: `/pair#${code}`, serviceWorkers: "allow" });
+    await page.getByLabel("Name of this device").fill("Reader");
+    await page.getByRole("button", { name: "Pair" }).click();
+    await page.getByRole("navigation", { name: "Main" }).waitFor();
+    await page.goto(`${stage.url}/sessions/${session}`);
+    await page.getByText("The answer of the second turn.").waitFor();
+    await controlled(page);
+    await until("a list and a page on disk", async () => (await kept(page)) >= 2);
+    await page.context().setOffline(true);
+    await page.reload();
+    await page.getByText("The answer of the second turn.").waitFor();
+    await page
+      .getByText(/As of \d/)
+      .first()
+      .waitFor();
+    await page.getByRole("button", { name: "Back", exact: true }).click();
+    await page.locator(".list [data-row]").first().waitFor();
+    await page.getByText(/Can't reach the hub · as of \d/).waitFor();
+    await page.context().setOffline(false);
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    await page.getByText(/as of \d/i).waitFor({ state: "detached" });
 
-  // What was said without a hub is not said by whoever has the device next.
-  await page.goto(`${stage.url}/sessions/${session}`);
-  await page.getByText("The answer of the second turn.").waitFor();
-  await page.context().setOffline(true);
-  await page.getByText("Offline").waitFor();
-  await prompt(page).fill("hail from a device that is sent away");
-  await page.getByRole("button", { name: "Send" }).click();
-  await page.getByText(/Will be sent when you're back online/).waitFor();
-  const { devices } = await hub.call("GET", "/devices");
-  await hub.call("DELETE", `/devices/${devices.find((one) => one.label === "Reader" && !one.revokedAt).id}`);
-  await page.context().setOffline(false);
-  await page.evaluate(() => dispatchEvent(new Event("online")));
-  await page.getByText("This device was revoked").waitFor();
-  await until("nothing left on disk", async () => (await kept(page)) === 0);
-});
+    // What was said without a hub is not said by whoever has the device next.
+    await page.goto(`${stage.url}/sessions/${session}`);
+    await page.getByText("The answer of the second turn.").waitFor();
+    await page.context().setOffline(true);
+    await page.getByText("Offline").waitFor();
+    await prompt(page).fill("hail from a device that is sent away");
+    await page.getByRole("button", { name: "Send" }).click();
+    await page.getByText(/Will be sent when you're back online/).waitFor();
+    const { devices } = await hub.call("GET", "/devices");
+    await hub.call("DELETE", `/devices/${devices.find((one) => one.label === "Reader" && !one.revokedAt).id}`);
+    await page.context().setOffline(false);
+    await page.evaluate(() => dispatchEvent(new Event("online")));
+    await page.getByText("This device was revoked").waitFor();
+    await until("nothing left on disk", async () => (await kept(page)) === 0);
+  },
+);
 
 scene("whoever comes back finds the list as it was left", async ({ open, hub, stage }) => {
   for (let round = 0; round < 6; round++) for (const log of week(`${stage.work}/${round}`)) await hub.take(log);
@@ -67,7 +77,12 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   await quiet(page);
   const at = await rows.evaluate((list) => list.scrollTop);
   // One that is in sight: a click elsewhere would scroll.
-  await page.evaluate(() => [300, 340, 380, 420].map((y) => document.elementFromPoint(innerWidth / 3, y).closest(".session a")).find(Boolean).click());
+  await page.evaluate(() =>
+    [300, 340, 380, 420]
+      .map((y) => document.elementFromPoint(innerWidth / 3, y).closest(".session a"))
+      .find(Boolean)
+      .click(),
+  );
   await page.getByRole("button", { name: "Back", exact: true }).click();
   await until("the same place", async () => Math.abs((await rows.evaluate((list) => list.scrollTop)) - at) < 60);
   assert.equal(await page.getByRole("radio", { name: "Idle" }).getAttribute("aria-checked"), "true");
@@ -77,20 +92,30 @@ scene("whoever comes back finds the list as it was left", async ({ open, hub, st
   await hit.waitFor();
   await hearing(page.locator(".place.marked"), () => hit.click());
   await page.getByRole("button", { name: "Back", exact: true }).click();
-  await until("the words of the search", async () => (await page.getByLabel("Search everything").inputValue()) === "index");
+  await until(
+    "the words of the search",
+    async () => (await page.getByLabel("Search everything").inputValue()) === "index",
+  );
   assert.deepEqual(page.complaints, []);
 });
 
-scene("filters are radios: one stop for Tab, arrows within", async ({ open }) => {
-  const page = await open({ path: "/sessions" });
-  const all = page.getByRole("radio", { name: "All" });
-  await all.focus();
-  await page.keyboard.press("ArrowRight");
-  await page.getByRole("radio", { name: "Needs you", checked: true }).waitFor();
-  await page.keyboard.press("End");
-  await until("the last one", async () => (await page.evaluate(() => document.activeElement.textContent)) === "Archive");
-  assert.equal(await page.locator("[role=radiogroup] [role=radio][tabindex='0']").count(), 1);
-}, { anywhere: true });
+scene(
+  "filters are radios: one stop for Tab, arrows within",
+  async ({ open }) => {
+    const page = await open({ path: "/sessions" });
+    const all = page.getByRole("radio", { name: "All" });
+    await all.focus();
+    await page.keyboard.press("ArrowRight");
+    await page.getByRole("radio", { name: "Needs you", checked: true }).waitFor();
+    await page.keyboard.press("End");
+    await until(
+      "the last one",
+      async () => (await page.evaluate(() => document.activeElement.textContent)) === "Archive",
+    );
+    assert.equal(await page.locator("[role=radiogroup] [role=radio][tabindex='0']").count(), 1);
+  },
+  { anywhere: true },
+);
 
 scene("whoever pairs on the way to a session arrives there", async ({ open, hub, stage }) => {
   const session = await hub.take(varied(`${stage.work}/deep`));
@@ -128,7 +153,13 @@ scene("a code for a phone leads to any address of the hub", async ({ open }) => 
     await route.fulfill({ json: { ...made, pairUrl: `${addresses[0]}/pair#${made.code}`, addresses } });
   });
   const drawn = [];
-  await page.route(/qr\.svg/, (route) => (drawn.push(new URL(route.request().url()).searchParams.get("address")), route.fulfill({ contentType: "image/svg+xml", body: "<svg xmlns='http://www.w3.org/2000/svg'/>" })));
+  await page.route(
+    /qr\.svg/,
+    (route) => (
+      drawn.push(new URL(route.request().url()).searchParams.get("address")),
+      route.fulfill({ contentType: "image/svg+xml", body: "<svg xmlns='http://www.w3.org/2000/svg'/>" })
+    ),
+  );
   await page.getByRole("button", { name: "Pair a device" }).click();
   await roomForCode();
   await page.getByRole("button", { name: "Show a code" }).click();
@@ -144,7 +175,13 @@ scene("a code for a phone leads to any address of the hub", async ({ open }) => 
 scene("a slash finds commands by any part, and says when there are none", async ({ open, hub, stage }) => {
   const some = await hub.take(varied(`${stage.work}/slash`));
   const page = await open({ path: "/machines" });
-  await withCommands(page, Array.from({ length: 20 }, (_, at) => ({ name: `team:command-${at}`, description: "does something that takes more than a line to say on a phone, and then some more" })));
+  await withCommands(
+    page,
+    Array.from({ length: 20 }, (_, at) => ({
+      name: `team:command-${at}`,
+      description: "does something that takes more than a line to say on a phone, and then some more",
+    })),
+  );
   await page.goto(`${stage.url}/sessions/${some}`);
   await prompt(page).fill("/mand-1");
   await until("those that have it", async () => (await page.getByLabel("Commands").getByRole("button").count()) === 11);
@@ -163,7 +200,17 @@ scene("an agent that did not tell its models is asked again", async ({ open, sta
       const { id, method } = JSON.parse(message);
       if (method !== "models" || asked++) return hub.send(message);
       // As a hub answers whose machine is busy.
-      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "the agent did not answer in time", data: { code: "anchor_silent", status: 504, title: "the agent did not answer in time", retry: true } } }));
+      socket.send(
+        JSON.stringify({
+          jsonrpc: "2.0",
+          id,
+          error: {
+            code: -32000,
+            message: "the agent did not answer in time",
+            data: { code: "anchor_silent", status: 504, title: "the agent did not answer in time", retry: true },
+          },
+        }),
+      );
     });
     hub.onMessage((message) => {
       const told = JSON.parse(message);
@@ -183,10 +230,16 @@ scene("archiving can be undone, and rows have a menu on a desktop too", async ({
   const session = await hub.take(varied(`${stage.work}/archived`));
   const page = await open({ size: DESKTOP, path: `/sessions/${session}` });
   await page.getByText("The answer of the second turn.").waitFor();
-  assert.equal(await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).count(), 0, "the list is beside");
+  assert.equal(
+    await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).count(),
+    0,
+    "the list is beside",
+  );
   await page.locator("aside .session", { hasText: "A varied session" }).first().hover();
   await page.locator("aside").getByRole("button", { name: "More about A varied session" }).first().click();
-  await hearing(page.getByRole("button", { name: "Undo" }), () => page.getByRole("button", { name: "Archive", exact: true }).click());
+  await hearing(page.getByRole("button", { name: "Undo" }), () =>
+    page.getByRole("button", { name: "Archive", exact: true }).click(),
+  );
   await page.getByRole("button", { name: "Undo" }).click();
   await until("it is back", async () => !(await hub.session(session)).archived);
   assert.deepEqual(page.complaints, []);
@@ -228,10 +281,13 @@ scene("somebody without a session is shown the way to the first", async ({ open,
       socket.send(JSON.stringify(told));
     });
   });
-  await page.evaluate(() => new Promise((done) => {
-    const request = indexedDB.deleteDatabase("longshore");
-    request.onsuccess = request.onerror = request.onblocked = done;
-  }));
+  await page.evaluate(
+    () =>
+      new Promise((done) => {
+        const request = indexedDB.deleteDatabase("longshore");
+        request.onsuccess = request.onerror = request.onblocked = done;
+      }),
+  );
   await page.goto(`${stage.url}/`);
   await page.getByText("Start your first session").waitFor();
   await page.getByRole("link", { name: "Codex", exact: true }).click();

@@ -1,4 +1,5 @@
-// What is read in a session, on a phone above all: who allowed what, words on the way, both directions, what readers hear.
+// What is read in a session, on a phone above all: who allowed what, words on the
+// way, both directions, what readers hear.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,13 +16,21 @@ scene("on a phone one reads who allowed a call, and copies words on the way", as
   for (const call of ["make cart", "cart.py"]) {
     const fold = page.locator(".place", { has: page.locator(".fold", { hasText: call }) }).first();
     await fold.locator("button.head").click();
-    await fold.getByText(/allowed once by Pixel 9.*, \d/).locator("visible=true").waitFor();
+    await fold
+      .getByText(/allowed once by Pixel 9.*, \d/)
+      .locator("visible=true")
+      .waitFor();
   }
   const said = (words) => page.locator("article.message", { hasText: words });
   await said("I look at the cart first.").getByRole("button", { name: "Copy message" }).click();
-  await until("the words on the way", async () => (await page.evaluate(() => navigator.clipboard.readText())).startsWith("I look at the cart first."));
+  await until("the words on the way", async () =>
+    (await page.evaluate(() => navigator.clipboard.readText())).startsWith("I look at the cart first."),
+  );
   // What can be done with the answer is below the turn, once.
-  assert.equal(await said("The cart is made.").getByRole("button", { name: "Copy message" }).locator("visible=true").count(), 0);
+  assert.equal(
+    await said("The cart is made.").getByRole("button", { name: "Copy message" }).locator("visible=true").count(),
+    0,
+  );
   assert.deepEqual(page.complaints, []);
 });
 
@@ -30,7 +39,10 @@ scene("words of a turn that runs are copied on a phone", async ({ open, hub, sta
   const page = await open({ path: `/sessions/${sessionId}`, permissions: ["clipboard-read", "clipboard-write"] });
   const first = page.locator("article.message", { hasText: "I look around first." });
   await first.getByRole("button", { name: "Copy message" }).click();
-  await until("the words", async () => (await page.evaluate(() => navigator.clipboard.readText())) === "I look around first.");
+  await until(
+    "the words",
+    async () => (await page.evaluate(() => navigator.clipboard.readText())) === "I look around first.",
+  );
   writeFileSync(join(stage.shop, "gate-talk"), "");
   await page.getByText("Nothing was found.").waitFor();
   await page.getByText(/^Done ·/).waitFor();
@@ -41,8 +53,15 @@ scene("whatever is written from right to left is laid out so", async ({ open, hu
   const session = await hub.take(allowed(`${stage.work}/direction`));
   const page = await open({ path: `/sessions/${session}` });
   await page.getByText("The cart is made.").waitFor();
-  const places = { title: "h1", quotation: ".prose blockquote", list: ".prose ul", prompt: ".said .text", gist: ".fold .line .faint" };
-  for (const [name, place] of Object.entries(places)) assert.equal(await directionOf(page.locator(place, { hasText: ARABIC })), "rtl", name);
+  const places = {
+    title: "h1",
+    quotation: ".prose blockquote",
+    list: ".prose ul",
+    prompt: ".said .text",
+    gist: ".fold .line .faint",
+  };
+  for (const [name, place] of Object.entries(places))
+    assert.equal(await directionOf(page.locator(place, { hasText: ARABIC })), "rtl", name);
   await page.getByRole("button", { name: "More", exact: true }).click();
   assert.equal(await directionOf(page.getByRole("dialog").getByRole("heading", { name: ARABIC })), "rtl", "menu");
   await page.goto(`${stage.url}/sessions`);
@@ -54,10 +73,15 @@ scene("readers hear that a turn has ended, and of no other session", async ({ op
   const rests = await hub.take(varied(`${stage.work}/rests`));
   const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full", title: "One that speaks" });
   const page = await open({ size: DESKTOP, path: `/sessions/${sessionId}` });
-  await page.getByText(/Word 3\b/).first().waitFor();
+  await page
+    .getByText(/Word 3\b/)
+    .first()
+    .waitFor();
   await page.evaluate(() => {
     window.heard = [];
-    new MutationObserver(() => document.querySelectorAll("[role=status].seen-by-readers").forEach((one) => window.heard.push(one.textContent))).observe(document.body, { childList: true, subtree: true, characterData: true });
+    new MutationObserver(() =>
+      document.querySelectorAll("[role=status].seen-by-readers").forEach((one) => window.heard.push(one.textContent)),
+    ).observe(document.body, { childList: true, subtree: true, characterData: true });
   });
   const heard = () => page.evaluate(() => window.heard.filter((words) => /^Turn /.test(words)));
   // By a link within the page: where its row stands depends on what other scenes have left.

@@ -1,5 +1,6 @@
-// Runs the browser tests, one after the other: the machine may be small. With LONGSHORE_URL and LONGSHORE_TOKEN against that
-// hub (those that need no script), otherwise on a stage of their own. Words behind it pick scenes by their file or name.
+// Runs the browser tests, one after the other: the machine may be small. With LONGSHORE_URL and
+// LONGSHORE_TOKEN against that hub (those that need no script), otherwise on a stage of their own.
+// Words behind it pick scenes by their file or name.
 import { readdirSync } from "node:fs";
 import { test } from "node:test";
 import { launch } from "./browser.mjs";
@@ -10,13 +11,22 @@ import { startStage } from "./stage.mjs";
 const wanted = process.argv.slice(2);
 const times = Number(process.env.TIMES ?? 1);
 const chosen = [];
-for (const file of readdirSync(import.meta.dirname).filter((name) => name.endsWith(".test.mjs")).sort()) {
+for (const file of readdirSync(import.meta.dirname)
+  .filter((name) => name.endsWith(".test.mjs"))
+  .sort()) {
   const before = scenes.length;
   await import(`./${file}`);
-  chosen.push(...scenes.slice(before).filter(({ name }) => !wanted.length || wanted.some((word) => file.includes(word) || name.includes(word))));
+  chosen.push(
+    ...scenes
+      .slice(before)
+      .filter(({ name }) => !wanted.length || wanted.some((word) => file.includes(word) || name.includes(word))),
+  );
 }
 
-/** As in `tests/run.sh`: real agents and a real browser have races of their own. What passed only at the second go is named. */
+/**
+ * As in `tests/run.sh`: real agents and a real browser have races of their own.
+ * What passed only at the second go is named.
+ */
 const MOST_UNSTEADY = 3;
 const unsteady = [];
 

@@ -1,5 +1,6 @@
-// Pictures of every screen of `longshore demo`, on a phone and a desktop, light and dark: `node tests/browser/shots.mjs FOLDER
-// [WORD]`, where SHOTS=phone-light,desktop-dark takes only those. With `docs` as FOLDER: those that the documents show.
+// Pictures of every screen of `longshore demo`, on a phone and a desktop, light and dark:
+// `node tests/browser/shots.mjs FOLDER [WORD]`, where SHOTS=phone-light,desktop-dark takes only those. With `docs` as
+// FOLDER: those that the documents show.
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -16,7 +17,9 @@ mkdirSync(place, { recursive: true });
 
 /** The demo, once all of it stands. */
 async function startDemo() {
-  const demo = spawn(BIN, ["demo", "--stay", "--yes", "--json", "--speed", "20"], { stdio: ["ignore", "pipe", "inherit"] });
+  const demo = spawn(BIN, ["demo", "--stay", "--yes", "--json", "--speed", "20"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const told = {};
   for await (const line of createInterface({ input: demo.stdout })) {
     Object.assign(told, JSON.parse(line));
@@ -35,32 +38,50 @@ const shots = ({ voucher, soak, rename, cleanup, button }) => [
   ["inbox", "/", undefined, EACH],
   ["sessions", "/sessions", undefined, EACH],
   ["session", `/sessions/${voucher}`, undefined, EACH],
-  ["unfolded", `/sessions/${voucher}`, async (page) => {
-    await page.locator(".timeline .fold").first().waitFor();
-    await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 300));
-    await quiet(page);
-    await page.evaluate(() => document.querySelectorAll(".timeline .fold [aria-expanded=false]").forEach((fold) => fold.click()));
-  }],
-  ["working", `/sessions/${soak}`, (page) => page.getByRole("textbox", { name: "Prompt", exact: true }).fill("and then the rest")],
+  [
+    "unfolded",
+    `/sessions/${voucher}`,
+    async (page) => {
+      await page.locator(".timeline .fold").first().waitFor();
+      await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 300));
+      await quiet(page);
+      await page.evaluate(() =>
+        document.querySelectorAll(".timeline .fold [aria-expanded=false]").forEach((fold) => fold.click()),
+      );
+    },
+  ],
+  [
+    "working",
+    `/sessions/${soak}`,
+    (page) => page.getByRole("textbox", { name: "Prompt", exact: true }).fill("and then the rest"),
+  ],
   ["approval", `/sessions/${rename}`, undefined, ["phone-dark"]],
   ["risky", `/sessions/${cleanup}`],
   ["question", `/sessions/${button}`, undefined, ["phone-light"]],
   ["changes", `/sessions/${voucher}/changes`, undefined, EACH],
   ["new", "/new", undefined, EACH],
   ["machines", "/machines", undefined, EACH],
-  ["pair-sheet", "/machines", async (page) => {
-    await page.getByRole("button", { name: "Pair a device" }).click();
-    await page.getByRole("button", { name: "Show a code" }).click();
-  }],
+  [
+    "pair-sheet",
+    "/machines",
+    async (page) => {
+      await page.getByRole("button", { name: "Pair a device" }).click();
+      await page.getByRole("button", { name: "Show a code" }).click();
+    },
+  ],
   ["usage", "/usage", undefined, EACH],
   ["search", "/sessions", (page) => page.getByLabel("Search everything").fill("total")],
   ["menu", `/sessions/${voucher}`, (page) => page.getByRole("button", { name: "More", exact: true }).click()],
   ["help", "/sessions", (page) => page.keyboard.press("?")],
-  ["offline", `/sessions/${rename}`, async (page) => {
-    await page.context().setOffline(true);
-    await page.getByText("Offline").waitFor();
-    await page.getByRole("button", { name: "Allow once" }).click();
-  }],
+  [
+    "offline",
+    `/sessions/${rename}`,
+    async (page) => {
+      await page.context().setOffline(true);
+      await page.getByText("Offline").waitFor();
+      await page.getByRole("button", { name: "Allow once" }).click();
+    },
+  ],
   ["welcome", "/pair"],
 ];
 
@@ -68,10 +89,17 @@ const demo = await startDemo();
 const browser = await launch();
 try {
   const hub = client(demo);
-  for (const [mode, label] of [["full", "Pixel"], ["approve", "Tablet in the kitchen"]]) await hub.paired(mode, label);
+  for (const [mode, label] of [
+    ["full", "Pixel"],
+    ["approve", "Tablet in the kitchen"],
+  ])
+    await hub.paired(mode, label);
   for (const [name, path, act, shown = []] of shots(demo.sessions)) {
     if (!name.includes(word)) continue;
-    for (const [where, size] of [["phone", PHONE], ["desktop", WIDE]]) {
+    for (const [where, size] of [
+      ["phone", PHONE],
+      ["desktop", WIDE],
+    ]) {
       for (const dark of [false, true]) {
         const kind = `${where}-${dark ? "dark" : "light"}`;
         if (forDocs ? !shown.includes(kind) : kinds && !kinds.includes(kind)) continue;

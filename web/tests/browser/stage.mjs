@@ -1,5 +1,5 @@
-// A whole hub on a stage of its own: a scripted model, the real codex and the real claude, and the app that is built into
-// the program. Nothing outside is touched.
+// A whole hub on a stage of its own: a scripted model, the real codex and the real claude, and the app that is
+// built into the program. Nothing outside is touched.
 //
 // Used by run.mjs when no LONGSHORE_URL is given, and by itself (`node tests/browser/stage.mjs`) to try things by hand.
 import { spawn } from "node:child_process";
@@ -19,12 +19,16 @@ const TOKEN = "the-token-of-the-browser-tests";
 export async function startStage(steps) {
   const folder = mkdtempSync(join(tmpdir(), "longshore-stage-"));
   const at = (...names) => join(folder, ...names);
-  for (const name of ["home", "codex", "claude", "longshore", "tmp", "work", "work/shop"]) mkdirSync(at(name), { recursive: true });
+  for (const name of ["home", "codex", "claude", "longshore", "tmp", "work", "work/shop"])
+    mkdirSync(at(name), { recursive: true });
   const stage = { folder, work: at("work"), shop: at("work/shop"), token: TOKEN, hub: undefined, hubUrl: "", url: "" };
   writeFileSync(at("script.json"), JSON.stringify(steps(stage.shop)));
   writeFileSync(at("work/shop/cart.py"), "def total(prices, discount):\n    return sum(prices) + discount\n");
 
-  const model = spawn(BIN, ["model", "--script", at("script.json")], { stdio: ["ignore", "pipe", "inherit"], env: { PATH: process.env.PATH, HOME: at("home") } });
+  const model = spawn(BIN, ["model", "--script", at("script.json")], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { PATH: process.env.PATH, HOME: at("home") },
+  });
   stage.stop = async () => {
     await stage.front?.stop();
     for (const child of [stage.hub, model]) await ended(child);
@@ -32,11 +36,14 @@ export async function startStage(steps) {
     rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
   };
   // Whoever ends us must not leave a hub and its agents behind.
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
+  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"])
+    process.once(signal, () => void stage.stop().finally(() => process.exit(1)));
   try {
     let said = "";
     model.stdout.on("data", (text) => (said += text));
-    const base = JSON.parse(await until("the model", () => (said.includes("\n") ? said.split("\n")[0] : undefined))).url;
+    const base = JSON.parse(
+      await until("the model", () => (said.includes("\n") ? said.split("\n")[0] : undefined)),
+    ).url;
     writeFileSync(at("codex/config.toml"), codexConfig(base));
     writeFileSync(at("longshore/config.toml"), `[agents.react]\nbase_url = "${base}"\nmodel = "scripted"\n`);
     await raise(stage, at, base);
@@ -49,17 +56,32 @@ export async function startStage(steps) {
 
 async function raise(stage, at, base) {
   const env = {
-    PATH: process.env.PATH, HOME: at("home"), TMPDIR: at("tmp"), LANG: "C.UTF-8",
-    CODEX_HOME: at("codex"), CODEX_PATH: join(AGENTS, "codex"),
-    CLAUDE_PATH: join(AGENTS, "claude"), CLAUDE_CONFIG_DIR: at("claude"), ANTHROPIC_BASE_URL: base.replace("/v1", ""), ANTHROPIC_API_KEY: "none",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1", IS_SANDBOX: "1",
-    LONGSHORE_HOME: at("longshore"), LONGSHORE_TOKEN: TOKEN, LONGSHORE_WATCH_PAST: "false",
+    PATH: process.env.PATH,
+    HOME: at("home"),
+    TMPDIR: at("tmp"),
+    LANG: "C.UTF-8",
+    CODEX_HOME: at("codex"),
+    CODEX_PATH: join(AGENTS, "codex"),
+    CLAUDE_PATH: join(AGENTS, "claude"),
+    CLAUDE_CONFIG_DIR: at("claude"),
+    ANTHROPIC_BASE_URL: base.replace("/v1", ""),
+    ANTHROPIC_API_KEY: "none",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
+    IS_SANDBOX: "1",
+    LONGSHORE_HOME: at("longshore"),
+    LONGSHORE_TOKEN: TOKEN,
+    LONGSHORE_WATCH_PAST: "false",
   };
   /** Starts the hub, or starts it again where it was. */
   stage.startHub = async () => {
     rmSync(at("longshore/data/hub.json"), { force: true });
     const log = openSync(at("hub.log"), "a");
-    stage.hub = spawn(BIN, ["up", "--bind", stage.hubUrl ? new URL(stage.hubUrl).host : "127.0.0.1:0"], { env, cwd: at("work"), stdio: ["ignore", "ignore", log] });
+    stage.hub = spawn(BIN, ["up", "--bind", stage.hubUrl ? new URL(stage.hubUrl).host : "127.0.0.1:0"], {
+      env,
+      cwd: at("work"),
+      stdio: ["ignore", "ignore", log],
+    });
     closeSync(log);
     stage.hubUrl = await until("the hub", () => {
       try {
@@ -73,14 +95,17 @@ async function raise(stage, at, base) {
   /** What the hub said last. */
   stage.lastLines = () => readFileSync(at("hub.log"), "utf8").split("\n").slice(-15).join("\n");
   await stage.startHub();
-  if (process.env.LONGSHORE_DIST) stage.front = await serveDist(resolve(process.env.LONGSHORE_DIST), () => stage.hubUrl);
+  if (process.env.LONGSHORE_DIST)
+    stage.front = await serveDist(resolve(process.env.LONGSHORE_DIST), () => stage.hubUrl);
   stage.url = stage.front?.url ?? stage.hubUrl;
   const page = await (await fetch(stage.url)).text();
   if (!page.includes('id="app"')) throw new Error(`${BIN} was built without the web app: make web, then cargo build`);
   await settleCodex(client(stage));
 }
 
-/** Codex lays down its own files when it is first started, and two that do so at once fail: here it has done so before. */
+/**
+ * Codex lays down its own files when it is first started, and two that do so at once fail: here it has done so before.
+ */
 async function settleCodex(hub) {
   await hub.call("GET", "/agents");
   const { sessionId } = await hub.open();

@@ -1,5 +1,5 @@
-// A session with each of the real agents, on a phone and on a desktop: start, see what it wants to change, approve, watch,
-// stop, queue, steer, decline, answer.
+// A session with each of the real agents, on a phone and on a desktop: start, see what it wants to change,
+// approve, watch, stop, queue, steer, decline, answer.
 import assert from "node:assert/strict";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -10,10 +10,17 @@ import { PRICE } from "./scenes.mjs";
 const AGENTS = { codex: /Codex/, claude: /Claude/ };
 
 /** A word that has come while more is to come. */
-const word = (page, at) => page.getByText(new RegExp(`Word ${at}\\b`)).first().waitFor();
+const word = (page, at) =>
+  page
+    .getByText(new RegExp(`Word ${at}\\b`))
+    .first()
+    .waitFor();
 
 for (const [agent, title] of Object.entries(AGENTS)) {
-  for (const [where, size] of [["phone", PHONE], ["desktop", DESKTOP]]) {
+  for (const [where, size] of [
+    ["phone", PHONE],
+    ["desktop", DESKTOP],
+  ]) {
     scene(`${agent} is started, approved, watched and stopped on a ${where}`, async ({ open, stage }) => {
       const file = join(stage.shop, `price-${agent}-${where}.py`);
       writeFileSync(file, `def gross(price, tax):\n${PRICE[0]}\n`);
@@ -26,7 +33,11 @@ for (const [agent, title] of Object.entries(AGENTS)) {
       // What would change is seen before it is allowed.
       const asked = page.getByRole("group", { name: "Change this file?" });
       await asked.waitFor();
-      for (const [line, sign] of [[PRICE[0], ".gone"], [PRICE[1], ".add"]]) await asked.locator(sign, { hasText: line.trim() }).first().waitFor();
+      for (const [line, sign] of [
+        [PRICE[0], ".gone"],
+        [PRICE[1], ".add"],
+      ])
+        await asked.locator(sign, { hasText: line.trim() }).first().waitFor();
       assert.ok(readFileSync(file, "utf8").includes(PRICE[0]), "nothing has changed yet");
       await asked.getByRole("button", { name: "Allow once" }).click();
       await page.getByText("The price is mended.").waitFor();
@@ -67,7 +78,10 @@ for (const [agent, title] of Object.entries(AGENTS)) {
     await page.getByText(/^Done ·/).waitFor();
     const { items } = await hub.call("GET", `/sessions/${sessionId}/timeline`);
     const at = (kind, text) => items.findIndex((item) => item.kind === kind && (!text || item.text?.includes(text)));
-    assert.ok(at("user_message", "to port") > 0 && at("user_message", "to port") < at("turn_end"), "said into the turn");
+    assert.ok(
+      at("user_message", "to port") > 0 && at("user_message", "to port") < at("turn_end"),
+      "said into the turn",
+    );
     assert.equal(items.filter((item) => item.kind === "turn_end").length, 1, "one turn");
     assert.deepEqual(page.complaints, []);
   });
@@ -106,7 +120,10 @@ scene("an approval is answered from the inbox, and another device sees who did",
   await card(two).getByText("From the script.").waitFor();
   await card(one).getByRole("button", { name: "Allow once" }).click();
   await card(two).waitFor({ state: "detached" });
-  await two.getByText(/allowed once by owner/).first().waitFor();
+  await two
+    .getByText(/allowed once by owner/)
+    .first()
+    .waitFor();
   await one.goto(`${stage.url}/sessions/${sessionId}/changes`);
   await one.getByText("note.md").first().waitFor();
   assert.deepEqual([one.complaints, two.complaints], [[], []]);

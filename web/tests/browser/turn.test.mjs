@@ -23,7 +23,10 @@ scene("while a turn runs its plan is pinned above the composer", async ({ open, 
 scene("the end of what a command says is seen while it runs", async ({ open, hub, stage }) => {
   const { sessionId } = await hub.open({ agent: "react", prompt: "print and hold", mode: "full" });
   const page = await open({ path: `/sessions/${sessionId}` });
-  await until("the last three lines", async () => (await page.locator(".newest").allTextContents()).join("") === "5\n6\n7");
+  await until(
+    "the last three lines",
+    async () => (await page.locator(".newest").allTextContents()).join("") === "5\n6\n7",
+  );
   writeFileSync(join(stage.shop, "gate-print"), "");
   await page.getByText("Printed.").waitFor();
   assert.equal(await page.locator(".newest").count(), 0);
@@ -34,44 +37,55 @@ scene("a question with two parts says each of them once, and who asks", async ({
   const { sessionId } = await hub.open({ prompt: "ask twice", mode: "plan" });
   const page = await open({ path: `/sessions/${sessionId}` });
   await page.getByRole("heading", { name: "Codex has a question" }).waitFor();
-  for (const part of ["roof", "door"]) assert.equal(await page.getByText(`Which colour has the ${part}?`).count(), 1, part);
+  for (const part of ["roof", "door"])
+    assert.equal(await page.getByText(`Which colour has the ${part}?`).count(), 1, part);
   await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
 
-scene("whoever reads further up sees how much is new, and whoever sees all of it no pill", async ({ open, hub, stage }) => {
-  const { sessionId } = await hub.open({ prompt: "speak at length", mode: "full" });
-  await hub.rest(sessionId);
-  const page = await open({ size: { width: 390, height: 500 }, path: `/sessions/${sessionId}` });
-  await page.getByText(/^Done ·/).waitFor();
-  await quiet(page);
-  await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
-  await page.getByRole("button", { name: "Latest", exact: true }).waitFor();
-  await hub.call("POST", `/sessions/${sessionId}/prompts`, { content: "hail from below" });
-  await page.getByRole("button", { name: /^Latest: \d+ new$/ }).click();
-  await page.getByText("Hail to you.").waitFor();
+scene(
+  "whoever reads further up sees how much is new, and whoever sees all of it no pill",
+  async ({ open, hub, stage }) => {
+    const { sessionId } = await hub.open({ prompt: "speak at length", mode: "full" });
+    await hub.rest(sessionId);
+    const page = await open({ size: { width: 390, height: 500 }, path: `/sessions/${sessionId}` });
+    await page.getByText(/^Done ·/).waitFor();
+    await quiet(page);
+    await page.locator(".timeline .rows").evaluate((list) => list.scrollTo(0, 0));
+    await page.getByRole("button", { name: "Latest", exact: true }).waitFor();
+    await hub.call("POST", `/sessions/${sessionId}/prompts`, { content: "hail from below" });
+    await page.getByRole("button", { name: /^Latest: \d+ new$/ }).click();
+    await page.getByText("Hail to you.").waitFor();
 
-  const small = await hub.take(varied(`${stage.work}/all-in-sight`));
-  const other = await open({ size: { width: 390, height: 2_400 }, path: `/sessions/${small}?seq=5` });
-  await other.locator(".place.marked").waitFor();
-  await other.getByText("The answer of the second turn.").waitFor();
-  await quiet(other);
-  assert.equal(await other.getByRole("button", { name: /^Latest/ }).count(), 0);
-  assert.deepEqual([page.complaints, other.complaints], [[], []]);
-});
+    const small = await hub.take(varied(`${stage.work}/all-in-sight`));
+    const other = await open({ size: { width: 390, height: 2_400 }, path: `/sessions/${small}?seq=5` });
+    await other.locator(".place.marked").waitFor();
+    await other.getByText("The answer of the second turn.").waitFor();
+    await quiet(other);
+    assert.equal(await other.getByRole("button", { name: /^Latest/ }).count(), 0);
+    assert.deepEqual([page.complaints, other.complaints], [[], []]);
+  },
+);
 
-scene("the first prompt is on the timeline while the agent starts, and not in the queue", async ({ open, hub, stage }) => {
-  const { sessionId } = await hub.open({ mode: "full" });
-  const queue = [{ prompt: sessionId, by: "owner", text: "the very first words", queuedAt: new Date().toISOString() }];
-  const page = await open({ path: "/machines" });
-  await withRows(page, (row) => (row.sessionId === sessionId ? { ...row, activity: "starting", title: undefined, queue } : row));
-  await page.goto(`${stage.url}/sessions/${sessionId}`);
-  await page.locator(".said", { hasText: "the very first words" }).waitFor();
-  await page.getByText("Starting the agent…").waitFor();
-  await page.getByRole("heading", { name: "the very first words" }).waitFor();
-  assert.equal(await page.getByText(/\d queued/).count(), 0);
-  assert.deepEqual(page.complaints, []);
-});
+scene(
+  "the first prompt is on the timeline while the agent starts, and not in the queue",
+  async ({ open, hub, stage }) => {
+    const { sessionId } = await hub.open({ mode: "full" });
+    const queue = [
+      { prompt: sessionId, by: "owner", text: "the very first words", queuedAt: new Date().toISOString() },
+    ];
+    const page = await open({ path: "/machines" });
+    await withRows(page, (row) =>
+      row.sessionId === sessionId ? { ...row, activity: "starting", title: undefined, queue } : row,
+    );
+    await page.goto(`${stage.url}/sessions/${sessionId}`);
+    await page.locator(".said", { hasText: "the very first words" }).waitFor();
+    await page.getByText("Starting the agent…").waitFor();
+    await page.getByRole("heading", { name: "the very first words" }).waitFor();
+    assert.equal(await page.getByText(/\d queued/).count(), 0);
+    assert.deepEqual(page.complaints, []);
+  },
+);
 
 scene("an output is as wide as its lines, unless it is wrapped", async ({ open, hub, stage }) => {
   const session = await hub.take(varied(`${stage.work}/wrap`));
@@ -106,96 +120,129 @@ scene("how hard a model thinks is chosen at the start and later, in words", asyn
   assert.deepEqual(page.complaints, []);
 });
 
-scene("after a stop all that is held is sent, and after a restart all that was cut is resumed", async ({ open, hub, stage }) => {
-  const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
-  const page = await open({ path: `/sessions/${sessionId}` });
-  await page.getByText(/Word 3\b/).first().waitFor();
-  for (const words of ["hail one", "hail two"]) {
-    await prompt(page).fill(words);
-    await page.getByRole("button", { name: "Queue" }).click();
-    await page.getByLabel("Queued prompts").getByText(words).waitFor();
-  }
-  await page.getByRole("button", { name: "Stop the turn" }).click();
-  await page.getByRole("button", { name: "Send all" }).click();
-  await until("both are answered", async () => (await page.getByText("Hail to you.").count()) === 2);
+scene(
+  "after a stop all that is held is sent, and after a restart all that was cut is resumed",
+  async ({ open, hub, stage }) => {
+    const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
+    const page = await open({ path: `/sessions/${sessionId}` });
+    await page
+      .getByText(/Word 3\b/)
+      .first()
+      .waitFor();
+    for (const words of ["hail one", "hail two"]) {
+      await prompt(page).fill(words);
+      await page.getByRole("button", { name: "Queue" }).click();
+      await page.getByLabel("Queued prompts").getByText(words).waitFor();
+    }
+    await page.getByRole("button", { name: "Stop the turn" }).click();
+    await page.getByRole("button", { name: "Send all" }).click();
+    await until("both are answered", async () => (await page.getByText("Hail to you.").count()) === 2);
 
-  const cut = [await hub.take(varied(`${stage.work}/cut`)), await hub.take(varied(`${stage.work}/cut`))];
-  const other = await open({ path: "/machines" });
-  const resumed = [];
-  await other.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
-    const link = socket.connectToServer();
-    const told = (row) => (cut.includes(row?.sessionId) ? { ...row, cutByRestart: true, status: "interrupted" } : row);
-    socket.onMessage((message) => {
-      const call = JSON.parse(message);
-      if (call.method !== "resumeAll") return link.send(message);
-      resumed.push((result) => socket.send(JSON.stringify({ jsonrpc: "2.0", id: call.id, result })));
+    const cut = [await hub.take(varied(`${stage.work}/cut`)), await hub.take(varied(`${stage.work}/cut`))];
+    const other = await open({ path: "/machines" });
+    const resumed = [];
+    await other.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
+      const link = socket.connectToServer();
+      const told = (row) =>
+        cut.includes(row?.sessionId) ? { ...row, cutByRestart: true, status: "interrupted" } : row;
+      socket.onMessage((message) => {
+        const call = JSON.parse(message);
+        if (call.method !== "resumeAll") return link.send(message);
+        resumed.push((result) => socket.send(JSON.stringify({ jsonrpc: "2.0", id: call.id, result })));
+      });
+      link.onMessage((message) => {
+        const said = JSON.parse(message);
+        if (said.result?.sessions) said.result.sessions = said.result.sessions.map(told);
+        socket.send(JSON.stringify(said));
+      });
     });
-    link.onMessage((message) => {
-      const said = JSON.parse(message);
-      if (said.result?.sessions) said.result.sessions = said.result.sessions.map(told);
-      socket.send(JSON.stringify(said));
-    });
-  });
-  await other.goto(`${stage.url}/`);
-  await other.getByRole("button", { name: "Resume all" }).click();
-  await until("all are told to go on", () => resumed.length === 1);
-  // They say so before the hub does, and those that take longer also afterwards, on every screen.
-  const onTheirWay = other.getByText("resuming", { exact: true });
-  await other.getByRole("button", { name: "Resuming…" }).waitFor();
-  await until("each says it", async () => (await onTheirWay.count()) === (await other.locator(".cut").count()));
-  resumed[0]({ resumed: [cut[0]], resuming: [cut[1]] });
-  await other.getByRole("button", { name: "Resume all" }).waitFor();
-  await until("one still says it", async () => (await onTheirWay.count()) === 1);
-  await other.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).click();
-  await until("it says it in the list", async () => (await onTheirWay.count()) === 1);
-  assert.deepEqual([page.complaints, other.complaints], [[], []]);
-});
+    await other.goto(`${stage.url}/`);
+    await other.getByRole("button", { name: "Resume all" }).click();
+    await until("all are told to go on", () => resumed.length === 1);
+    // They say so before the hub does, and those that take longer also afterwards, on every screen.
+    const onTheirWay = other.getByText("resuming", { exact: true });
+    await other.getByRole("button", { name: "Resuming…" }).waitFor();
+    await until("each says it", async () => (await onTheirWay.count()) === (await other.locator(".cut").count()));
+    resumed[0]({ resumed: [cut[0]], resuming: [cut[1]] });
+    await other.getByRole("button", { name: "Resume all" }).waitFor();
+    await until("one still says it", async () => (await onTheirWay.count()) === 1);
+    await other.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Sessions" }).click();
+    await until("it says it in the list", async () => (await onTheirWay.count()) === 1);
+    assert.deepEqual([page.complaints, other.complaints], [[], []]);
+  },
+);
 
-scene("small things: no wire words of an agent, no own name, whole names of agents, no machine to choose, no keys on a phone", async ({ open, hub, stage }) => {
-  const session = await hub.take(varied(`${stage.work}/small-things`));
-  const page = await open({ path: "/machines" });
-  await page.getByRole("button", { name: /^Codex 0|Codex\b/ }).first().click();
-  const sheet = page.getByRole("dialog");
-  await sheet.getByText("Supports").waitFor();
-  assert.equal(await sheet.getByText(/\{native\}|pagination|filtering|memory in log/).count(), 0);
+scene(
+  "small things: no wire words, no own name, whole names of agents, no machine to choose, no keys on a phone",
+  async ({ open, hub, stage }) => {
+    const session = await hub.take(varied(`${stage.work}/small-things`));
+    const page = await open({ path: "/machines" });
+    await page
+      .getByRole("button", { name: /^Codex 0|Codex\b/ })
+      .first()
+      .click();
+    const sheet = page.getByRole("dialog");
+    await sheet.getByText("Supports").waitFor();
+    assert.equal(await sheet.getByText(/\{native\}|pagination|filtering|memory in log/).count(), 0);
 
-  for (const [label, named] of [["Pixel 9", 1], ["owner (imported)", 0]]) {
+    for (const [label, named] of [
+      ["Pixel 9", 1],
+      ["owner (imported)", 0],
+    ]) {
+      await page.unrouteAll();
+      await page.route(/\/api\/v1\/me$/, (route) =>
+        route.fulfill({ json: { role: "device", mode: "full", device: { label } } }),
+      );
+      await page.goto(`${stage.url}/sessions/${session}`);
+      const last = page.locator(".said", { hasText: "go on" });
+      await last.waitFor();
+      await until(
+        `named ${named} times for ${label}`,
+        async () => (await last.getByText(/owner \(imported\), /).count()) === named,
+      );
+    }
     await page.unrouteAll();
-    await page.route(/\/api\/v1\/me$/, (route) => route.fulfill({ json: { role: "device", mode: "full", device: { label } } }));
-    await page.goto(`${stage.url}/sessions/${session}`);
-    const last = page.locator(".said", { hasText: "go on" });
-    await last.waitFor();
-    await until(`named ${named} times for ${label}`, async () => (await last.getByText(/owner \(imported\), /).count()) === named);
-  }
-  await page.unrouteAll();
 
-  await page.goto(`${stage.url}/usage`);
-  await page.getByRole("heading", { name: "Agents" }).waitFor();
-  const cut = await page.locator("section", { hasText: "Agents" }).locator(".name").evaluateAll((names) => names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent));
-  assert.deepEqual(cut, []);
+    await page.goto(`${stage.url}/usage`);
+    await page.getByRole("heading", { name: "Agents" }).waitFor();
+    const cut = await page
+      .locator("section", { hasText: "Agents" })
+      .locator(".name")
+      .evaluateAll((names) =>
+        names.filter((name) => name.scrollWidth > name.clientWidth).map((name) => name.textContent),
+      );
+    assert.deepEqual(cut, []);
 
-  await page.goto(`${stage.url}/new?agent=codex`);
-  await page.getByRole("textbox", { name: "Folder" }).waitFor();
-  assert.equal(await page.getByLabel(/machine/i).count(), 0);
+    await page.goto(`${stage.url}/new?agent=codex`);
+    await page.getByRole("textbox", { name: "Folder" }).waitFor();
+    assert.equal(await page.getByLabel(/machine/i).count(), 0);
 
-  // Whoever has no keyboard is not taught its keys.
-  await page.goto(`${stage.url}/machines`);
-  await page.getByText("Enter sends").waitFor();
-  assert.equal(await page.getByRole("button", { name: "Keyboard shortcuts" }).count(), 0);
+    // Whoever has no keyboard is not taught its keys.
+    await page.goto(`${stage.url}/machines`);
+    await page.getByText("Enter sends").waitFor();
+    assert.equal(await page.getByRole("button", { name: "Keyboard shortcuts" }).count(), 0);
 
-  const notice = page.getByRole("button", { name: /bubblewrap/ });
-  await page.goto(`${stage.url}/sessions/${session}?seq=3`);
-  await notice.first().click();
-  await page.getByRole("button", { name: /bubblewrap/, expanded: true }).waitFor();
-  assert.equal(await notice.count(), 1, "a lecture is heard once");
-  assert.deepEqual(page.complaints, []);
-});
+    const notice = page.getByRole("button", { name: /bubblewrap/ });
+    await page.goto(`${stage.url}/sessions/${session}?seq=3`);
+    await notice.first().click();
+    await page.getByRole("button", { name: /bubblewrap/, expanded: true }).waitFor();
+    assert.equal(await notice.count(), 1, "a lecture is heard once");
+    assert.deepEqual(page.complaints, []);
+  },
+);
 
 scene("a plan is gone ahead with", async ({ open, hub }) => {
   const { sessionId } = await hub.open({ agent: "claude", prompt: "propose and go", mode: "plan" });
   const page = await open({ path: `/sessions/${sessionId}` });
-  await page.getByRole("group", { name: "Go ahead with this plan?" }).getByRole("button", { name: "Go ahead", exact: true }).click();
+  await page
+    .getByRole("group", { name: "Go ahead with this plan?" })
+    .getByRole("button", { name: "Go ahead", exact: true })
+    .click();
   await page.getByText("Gone.").waitFor();
-  await page.getByText(/plan approved by owner/).locator("visible=true").first().waitFor();
+  await page
+    .getByText(/plan approved by owner/)
+    .locator("visible=true")
+    .first()
+    .waitFor();
   assert.deepEqual(page.complaints, []);
 });

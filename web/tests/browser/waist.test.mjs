@@ -1,10 +1,15 @@
-// What the hub holds, cuts, shows and forgets: a queue after a stop, a restart in the middle of a turn, pictures, deletion.
+// What the hub holds, cuts, shows and forgets: a queue after a stop, a restart in
+// the middle of a turn, pictures, deletion.
 import assert from "node:assert/strict";
 import { hearing, PHONE, prompt, until } from "./browser.mjs";
 import { scene } from "./given.mjs";
 import { pictured, varied } from "./scenes.mjs";
 
-const word = (page, at) => page.getByText(new RegExp(`Word ${at}\\b`)).first().waitFor();
+const word = (page, at) =>
+  page
+    .getByText(new RegExp(`Word ${at}\\b`))
+    .first()
+    .waitFor();
 
 scene("after a stop the queue is held until somebody sends it on, or discards it", async ({ open, hub }) => {
   const { sessionId } = await hub.open({ prompt: "speak endlessly", mode: "full" });
@@ -30,7 +35,7 @@ scene("after a stop the queue is held until somebody sends it on, or discards it
   await queued.getByRole("button", { name: "Really discard?" }).click();
   await queued.waitFor({ state: "detached" });
   await hub.rest(sessionId);
-  assert.equal((await page.getByText("Hail to you.").count()), 1);
+  assert.equal(await page.getByText("Hail to you.").count(), 1);
   assert.deepEqual(page.complaints, []);
 });
 
@@ -47,7 +52,10 @@ scene("held prompts stand in the inbox and in the list, and are sent on from the
 
   await page.getByRole("button", { name: "Back", exact: true }).click();
   await page.getByRole("radio", { name: "Needs you" }).click();
-  await page.locator(".list .session", { has: page.locator(`[href="/sessions/${sessionId}"]`) }).getByText("1 held").waitFor();
+  await page
+    .locator(".list .session", { has: page.locator(`[href="/sessions/${sessionId}"]`) })
+    .getByText("1 held")
+    .waitFor();
   // Who comes first to the inbox stays there: something waits.
   const other = await open({ path: "/" });
   const card = other.locator("article", { has: other.locator(`[href="/sessions/${sessionId}"]`) });
@@ -59,7 +67,11 @@ scene("held prompts stand in the inbox and in the list, and are sent on from the
   await card.getByRole("button", { name: "Send next" }).click();
   await card.waitFor({ state: "detached" });
   await until("one less", async () => (await counted()) === before - 1);
-  await until("it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === "hail from the inbox"));
+  await until("it was said", async () =>
+    (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some(
+      (item) => item.kind === "user_message" && item.text === "hail from the inbox",
+    ),
+  );
   assert.deepEqual([...page.complaints, ...other.complaints], []);
 });
 
@@ -77,7 +89,11 @@ scene("a queued prompt is rewritten, kept as it was, or sent at once", async ({ 
   await queued.getByText("hail later").waitFor();
   await queued.getByRole("button", { name: "Send now" }).click();
   await queued.waitFor({ state: "detached" });
-  await until("it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === "hail later"));
+  await until("it was said", async () =>
+    (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some(
+      (item) => item.kind === "user_message" && item.text === "hail later",
+    ),
+  );
   await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
@@ -101,7 +117,11 @@ scene("a long queued prompt is edited and sent with all of its words", async ({ 
   assert.equal((await hub.session(sessionId)).queue[0].text, edited);
   await queued.getByRole("button", { name: "Send now" }).click();
   await queued.waitFor({ state: "detached" });
-  await until("all of it was said", async () => (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some((item) => item.kind === "user_message" && item.text === edited));
+  await until("all of it was said", async () =>
+    (await hub.call("GET", `/sessions/${sessionId}/timeline`)).items.some(
+      (item) => item.kind === "user_message" && item.text === edited,
+    ),
+  );
   await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });
@@ -114,7 +134,22 @@ scene("what was said first is seen whole while the agent starts", async ({ open,
   await page.routeWebSocket(/\/api\/v1\/socket/, (socket) => {
     const server = socket.connectToServer();
     const asked = new Set();
-    const starting = (row, whole) => (row?.sessionId === sessionId ? { ...row, activity: "starting", status: "active", queue: [{ prompt: "p", turn: "t", by: "owner", ...(whole ? { text: words } : { text: "begin here … and end there", cut: true }) }] } : row);
+    const starting = (row, whole) =>
+      row?.sessionId === sessionId
+        ? {
+            ...row,
+            activity: "starting",
+            status: "active",
+            queue: [
+              {
+                prompt: "p",
+                turn: "t",
+                by: "owner",
+                ...(whole ? { text: words } : { text: "begin here … and end there", cut: true }),
+              },
+            ],
+          }
+        : row;
     socket.onMessage((message) => {
       const { id, method } = JSON.parse(message);
       if (method === "session") asked.add(id);
@@ -139,8 +174,12 @@ scene("what was said first is seen whole while the agent starts", async ({ open,
 
 scene("a restart of the hub leaves what it cut in the inbox, to be resumed", async ({ open, hub, stage }) => {
   const ids = [];
-  for (const name of ["one", "two"]) ids.push((await hub.open({ prompt: `speak endlessly, cut ${name}`, mode: "full" })).sessionId);
-  for (const id of ids) await until("words", async () => (await hub.call("GET", `/sessions/${id}/timeline`)).items.some((item) => item.kind === "message"));
+  for (const name of ["one", "two"])
+    ids.push((await hub.open({ prompt: `speak endlessly, cut ${name}`, mode: "full" })).sessionId);
+  for (const id of ids)
+    await until("words", async () =>
+      (await hub.call("GET", `/sessions/${id}/timeline`)).items.some((item) => item.kind === "message"),
+    );
   await stage.killHub();
   await stage.startHub();
   const page = await open({ size: PHONE });
@@ -148,10 +187,17 @@ scene("a restart of the hub leaves what it cut in the inbox, to be resumed", asy
   await page.getByText(/Interrupted by a restart \(\d+\)/).waitFor();
   await page.getByRole("button", { name: "Resume all" }).waitFor();
   const badge = page.getByRole("navigation", { name: "Main" }).locator(".count");
-  await until("the head says what the badge does", async () => (await page.locator("p.under").textContent()) === `${await badge.textContent()} waiting for you`);
+  await until(
+    "the head says what the badge does",
+    async () => (await page.locator("p.under").textContent()) === `${await badge.textContent()} waiting for you`,
+  );
   await page.getByRole("button", { name: /^Resume .*cut two/ }).waitFor();
   // Which is which is read beside the button as well, where titles begin alike.
-  for (const title of await page.locator(".cut b", { hasText: "speak endlessly, cut" }).all()) assert.ok(await title.evaluate((one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight), await title.textContent());
+  for (const title of await page.locator(".cut b", { hasText: "speak endlessly, cut" }).all())
+    assert.ok(
+      await title.evaluate((one) => one.scrollWidth <= one.clientWidth && one.scrollHeight <= one.clientHeight),
+      await title.textContent(),
+    );
   await page.getByRole("button", { name: /^Resume .*cut one/ }).click();
   await page.getByRole("button", { name: /^Resume .*cut one/ }).waitFor({ state: "detached" });
   await until("it goes on", async () => !(await hub.session(ids[0])).cutByRestart);
@@ -175,7 +221,12 @@ scene("a picture in a result is seen in the card, and large", async ({ open, hub
   const page = await open({ path: `/sessions/${session}` });
   const thumb = page.getByRole("button", { name: "Show dot.png large" });
   await thumb.first().waitFor();
-  await until("it is painted", () => thumb.first().locator("canvas").evaluate((canvas) => canvas.width === 2 && canvas.getContext("2d").getImageData(0, 0, 1, 1).data[0] > 200));
+  await until("it is painted", () =>
+    thumb
+      .first()
+      .locator("canvas")
+      .evaluate((canvas) => canvas.width === 2 && canvas.getContext("2d").getImageData(0, 0, 1, 1).data[0] > 200),
+  );
   await thumb.first().click();
   await page.getByRole("dialog", { name: "dot.png" }).locator("canvas").waitFor();
   await page.getByRole("button", { name: "Close" }).click();
@@ -195,7 +246,10 @@ scene("a session is deleted with a typed word, everywhere", async ({ open, hub, 
   assert.ok(await sure.isDisabled());
   await page.getByLabel(/to confirm/).fill("delete");
   await hearing(page.getByText("Deleted", { exact: true }), () => sure.click());
-  await other.getByText(/No such session|can't be shown/).first().waitFor();
+  await other
+    .getByText(/No such session|can't be shown/)
+    .first()
+    .waitFor();
   await assert.rejects(hub.session(session), /unknown_session/);
   assert.deepEqual(page.complaints, []);
 });
@@ -208,12 +262,19 @@ scene("a plan is approved as a plan, or sent back with words", async ({ open, hu
   await card.getByText("Look at the cart").waitFor();
   assert.equal(await page.getByText("Look at the cart").count(), 1, "the plan is there once");
   assert.equal(await card.getByText(/[{}]|\\\\n/).count(), 0, "no JSON");
-  for (const word of ["Go ahead", "Go ahead, edit without asking", "Keep planning…"]) await card.getByRole("button", { name: word, exact: true }).waitFor();
+  for (const word of ["Go ahead", "Go ahead, edit without asking", "Keep planning…"])
+    await card.getByRole("button", { name: word, exact: true }).waitFor();
   await card.getByRole("button", { name: "Keep planning…" }).click();
   await card.getByLabel("Message to the agent").fill("mind the rounding");
   await card.getByRole("button", { name: "Keep planning", exact: true }).click();
-  await page.getByText(/“mind the rounding”/).first().waitFor();
-  await page.getByText(/asked to keep planning/).first().waitFor();
+  await page
+    .getByText(/“mind the rounding”/)
+    .first()
+    .waitFor();
+  await page
+    .getByText(/asked to keep planning/)
+    .first()
+    .waitFor();
   await hub.stop(sessionId);
   assert.deepEqual(page.complaints, []);
 });

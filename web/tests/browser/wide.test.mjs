@@ -18,7 +18,9 @@ scene("on a wide screen sessions stand on a board, by how they stand", async ({ 
   await column("Done").getByText("Speed up the product search").first().waitFor();
   await column("Earlier").getByText("Draft the release notes").first().waitFor();
   // Four columns beside each other, nothing wider than the page.
-  const tops = await page.locator(".board > section").evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
+  const tops = await page
+    .locator(".board > section")
+    .evaluateAll((all) => all.map((one) => Math.round(one.getBoundingClientRect().top)));
   assert.equal(new Set(tops).size, 1, `one row: ${tops}`);
   assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth));
   await column("Needs you").getByText("write a note for the board").click();
@@ -54,12 +56,24 @@ scene("whatever is touched on a phone has room for a thumb", async ({ open, hub,
   const { sessionId } = await hub.open({ prompt: "write a note for a thumb" });
   await hub.ask(sessionId);
   const page = await open();
-  for (const path of ["/", "/sessions", "/new?agent=codex", "/machines", "/usage", `/sessions/${sessionId}`, "/sessions/nonsense"]) {
+  for (const path of [
+    "/",
+    "/sessions",
+    "/new?agent=codex",
+    "/machines",
+    "/usage",
+    `/sessions/${sessionId}`,
+    "/sessions/nonsense",
+  ]) {
     await page.goto(`${stage.url}${path}`);
     await page.locator("h1").first().waitFor();
     await quiet(page);
     // A switch has the whole of its line, and a field the whole of what is around it.
-    const small = await page.evaluate(() => [...document.querySelectorAll("main button, main a, main select, nav a, main input[type=search]")].filter((one) => one.offsetParent && !one.closest(".prose") && one.getBoundingClientRect().height < 43.5).map((one) => `${one.getBoundingClientRect().height} ${one.outerHTML.slice(0, 90)}`));
+    const small = await page.evaluate(() =>
+      [...document.querySelectorAll("main button, main a, main select, nav a, main input[type=search]")]
+        .filter((one) => one.offsetParent && !one.closest(".prose") && one.getBoundingClientRect().height < 43.5)
+        .map((one) => `${one.getBoundingClientRect().height} ${one.outerHTML.slice(0, 90)}`),
+    );
     assert.deepEqual(small, [], path);
   }
   await page.getByText("No such session").waitFor();
@@ -76,21 +90,41 @@ scene("the facts of a row stay whole: a branch gives way before it is a stump", 
   const queue = [{ prompt: ids[0], by: "owner", text: "later", queuedAt: new Date().toISOString() }];
   for (const size of [PHONE, { width: 320, height: 640 }, { width: 1_000, height: 800 }]) {
     const page = await open({ size, path: "/machines" });
-    await withRows(page, (row) => (ids.includes(row.sessionId) ? { ...row, title: "A row of facts", git: { branch: branches[ids.indexOf(row.sessionId)] }, costUsd: 1234.56, queue } : row));
+    await withRows(page, (row) =>
+      ids.includes(row.sessionId)
+        ? {
+            ...row,
+            title: "A row of facts",
+            git: { branch: branches[ids.indexOf(row.sessionId)] },
+            costUsd: 1234.56,
+            queue,
+          }
+        : row,
+    );
     await page.goto(`${stage.url}/sessions`);
     const facts = page.locator(".session", { hasText: "A row of facts" }).locator(".facts");
     await until("both rows", async () => (await facts.count()) >= 2);
-    const faults = await facts.evaluateAll((rows) => rows.flatMap((row) => {
-      const box = row.getBoundingClientRect();
-      const line = parseFloat(getComputedStyle(row).lineHeight);
-      return [...row.children].flatMap((fact) => {
-        const { width, height, top, right } = fact.getBoundingClientRect();
-        if (top >= box.bottom - 2) return fact.classList.contains("branch") ? [] : [`${fact.textContent.trim()} is left out before the branch`];
-        const broken = height > line * 1.6 ? [`${fact.textContent.trim()} is in two lines`] : [];
-        const stump = fact.classList.contains("branch") && width < 60 && fact.querySelector(".one-line").scrollWidth > fact.querySelector(".one-line").clientWidth + 1 ? [`${fact.textContent.trim()} is a stump of ${width} px`] : [];
-        return [...broken, ...stump, ...(right > box.right + 1 ? [`${fact.textContent.trim()} is cut`] : [])];
-      });
-    }));
+    const faults = await facts.evaluateAll((rows) =>
+      rows.flatMap((row) => {
+        const box = row.getBoundingClientRect();
+        const line = parseFloat(getComputedStyle(row).lineHeight);
+        return [...row.children].flatMap((fact) => {
+          const { width, height, top, right } = fact.getBoundingClientRect();
+          if (top >= box.bottom - 2)
+            return fact.classList.contains("branch")
+              ? []
+              : [`${fact.textContent.trim()} is left out before the branch`];
+          const broken = height > line * 1.6 ? [`${fact.textContent.trim()} is in two lines`] : [];
+          const stump =
+            fact.classList.contains("branch") &&
+            width < 60 &&
+            fact.querySelector(".one-line").scrollWidth > fact.querySelector(".one-line").clientWidth + 1
+              ? [`${fact.textContent.trim()} is a stump of ${width} px`]
+              : [];
+          return [...broken, ...stump, ...(right > box.right + 1 ? [`${fact.textContent.trim()} is cut`] : [])];
+        });
+      }),
+    );
     assert.deepEqual(faults, [], `at ${size.width}`);
     assert.deepEqual(page.complaints, []);
   }

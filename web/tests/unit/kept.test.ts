@@ -51,7 +51,12 @@ test("what is taken back is a draft again, below what was begun meanwhile", () =
   const wish = { key: "k", at: 1, says: "", state: "waiting" as const };
   const file = { name: "a.txt", mediaType: "text/plain", data: "YQ==" };
   drafts.keep("prompt.s", "begun");
-  giveBack(drafts, { ...wish, session: "s", method: "prompt", params: { content: content("sent", [file]), when: "queue" } });
+  giveBack(drafts, {
+    ...wish,
+    session: "s",
+    method: "prompt",
+    params: { content: content("sent", [file]), when: "queue" },
+  });
   assert.deepEqual([drafts.of("prompt.s"), drafts.of("files.s")], ["begun\n\nsent", [file]]);
   const form = { agent: "codex", cwd: "/p", mode: "full", model: "m", effort: "high" };
   giveBack(drafts, { ...wish, session: "", method: "open", params: { ...form, prompt: content("", [file]) } });
@@ -79,7 +84,11 @@ test("the oldest drafts go first, and all of them with the device", () => {
 test("of a form the secrets are kept apart, and it is filled in as it was left", () => {
   const field = (id: string, more: Partial<Field> = {}): Field => ({ id, kind: "text", label: id, text: "", ...more });
   const fields = [field("name"), field("token", { secret: true }), field("empty")];
-  const entries = { name: { ...emptyEntry(), text: "Ada" }, token: { ...emptyEntry(), text: "hush" }, empty: emptyEntry() };
+  const entries = {
+    name: { ...emptyEntry(), text: "Ada" },
+    token: { ...emptyEntry(), text: "hush" },
+    empty: emptyEntry(),
+  };
   const [open, secret] = withoutSecrets(fields, entries);
   assert.deepEqual([Object.keys(open ?? {}), Object.keys(secret ?? {})], [["name"], ["token"]]);
   assert.ok(!JSON.stringify(open).includes("hush"));
@@ -101,19 +110,39 @@ test("a kept page goes on where the timeline does", () => {
 test("the pages of the sessions that were looked at last are kept", () => {
   const pages = Array.from({ length: MOST_PAGES + 2 }, (_, at) => ({ session: String(at), at }));
   assert.deepEqual(oldestPages(pages), ["1", "0"]);
-  const rows = Array.from({ length: 230 }, (_, at) => ({ sessionId: String(at), archived: at === 229, updatedAt: String(at).padStart(4, "0") }) as Session);
+  const rows = Array.from(
+    { length: 230 },
+    (_, at) => ({ sessionId: String(at), archived: at === 229, updatedAt: String(at).padStart(4, "0") }) as Session,
+  );
   assert.deepEqual([newestRows(rows).length, newestRows(rows)[0]?.sessionId], [200, "228"]);
 });
 
 test("a device is called what it is", () => {
   const agents: [string, string][] = [
-    ["Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36", "Pixel 9"],
-    ["Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36", "Android phone"],
-    ["Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36", "Android tablet"],
-    ["Mozilla/5.0 (Linux; Android 14; SM-S911B Build/UP1A.231005.007) AppleWebKit/537.36 Mobile Safari/537.36", "SM-S911B"],
+    [
+      "Mozilla/5.0 (Linux; Android 15; Pixel 9) AppleWebKit/537.36 (KHTML, like Gecko) " +
+        "Chrome/140.0.0.0 Mobile Safari/537.36",
+      "Pixel 9",
+    ],
+    [
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36",
+      "Android phone",
+    ],
+    [
+      "Mozilla/5.0 (Linux; Android 10; K) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36",
+      "Android tablet",
+    ],
+    [
+      "Mozilla/5.0 (Linux; Android 14; SM-S911B Build/UP1A.231005.007) AppleWebKit/537.36 Mobile Safari/537.36",
+      "SM-S911B",
+    ],
     ["Mozilla/5.0 (Android 15; Mobile; rv:140.0) Gecko/140.0 Firefox/140.0", "Android phone"],
     ["Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 Chrome/140.0.0.0 Safari/537.36", "Linux PC"],
-    ["Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 Version/18.0 Mobile/15E148 Safari/604.1", "iPhone"],
+    [
+      "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 " +
+        "Version/18.0 Mobile/15E148 Safari/604.1",
+      "iPhone",
+    ],
     ["Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 Version/18.0 Safari/605.1.15", "Mac"],
     ["Mozilla/5.0 (X11; CrOS x86_64 14541.0.0) AppleWebKit/537.36", "Chromebook"],
     ["Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36", "Windows PC"],
@@ -124,7 +153,8 @@ test("a device is called what it is", () => {
 });
 
 test("an address that leads back to the phone itself is known", () => {
-  for (const near of ["http://127.0.0.1:8790/pair#X", "http://localhost:1", "http://[::1]:8790/", "http://127.0.1.1/"]) assert.ok(isLoopback(near), near);
+  for (const near of ["http://127.0.0.1:8790/pair#X", "http://localhost:1", "http://[::1]:8790/", "http://127.0.1.1/"])
+    assert.ok(isLoopback(near), near);
   for (const far of ["http://192.168.1.4:8790/", "https://hub.example/", "nonsense"]) assert.ok(!isLoopback(far), far);
 });
 
@@ -135,10 +165,19 @@ test("a prompt is put at another place of the queue", () => {
 });
 
 test("a code leads to every address of the hub, the page's own first", () => {
-  const pair = { code: "K7QMX2RD", expiresAt: "", pairUrl: "https://192.168.1.5:8790/pair?ca=ff#K7QMX2RDLONG", addresses: ["https://192.168.1.5:8790", "https://100.64.0.7:8790"] };
+  const pair = {
+    code: "K7QMX2RD",
+    expiresAt: "",
+    pairUrl: "https://192.168.1.5:8790/pair?ca=ff#K7QMX2RDLONG",
+    addresses: ["https://192.168.1.5:8790", "https://100.64.0.7:8790"],
+  };
   assert.deepEqual(pairLinks(pair, "http://x"), [
     { link: pair.pairUrl, host: "192.168.1.5:8790" },
-    { address: "https://100.64.0.7:8790", link: "https://100.64.0.7:8790/pair?ca=ff#K7QMX2RDLONG", host: "100.64.0.7:8790" },
+    {
+      address: "https://100.64.0.7:8790",
+      link: "https://100.64.0.7:8790/pair?ca=ff#K7QMX2RDLONG",
+      host: "100.64.0.7:8790",
+    },
   ]);
   assert.deepEqual(pairLinks({ ...pair, addresses: undefined }, "http://x").length, 1);
 });

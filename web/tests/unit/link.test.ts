@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Frames } from "../../src/lib/frames.ts";
 import { Outbox, type Shelf, type Wish } from "../../src/lib/outbox.ts";
-import { Link, Lost, Refused, type World } from "../../src/lib/socket.ts";
+import { Link, ConnectionLost, Refusal, type World } from "../../src/lib/socket.ts";
 
 class FakeSocket {
   sent: { id: number; method: string; params: unknown }[] = [];
@@ -42,7 +42,16 @@ function stage(isDenied = false) {
       if (timer) (timer as { off?: boolean }).off = true;
     },
   };
-  const link = new Link(() => "ws://x", { state: (state) => told.push(state), opened: () => told.push("opened"), notified: (method) => told.push(`got ${method}`), denied: async () => isDenied }, world);
+  const link = new Link(
+    () => "ws://x",
+    {
+      state: (state) => told.push(state),
+      opened: () => told.push("opened"),
+      notified: (method) => told.push(`got ${method}`),
+      denied: async () => isDenied,
+    },
+    world,
+  );
   link.start();
   const due = (least: number, most: number) => {
     const timer = timers.find((one) => !one.off && one.ms >= least && one.ms <= most);
@@ -57,7 +66,7 @@ const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 test("answers find their calls, whatever their order", async () => {
   const { link, last, told } = stage();
-  await assert.rejects(link.call("early"), Lost);
+  await assert.rejects(link.call("early"), ConnectionLost);
   last().onopen?.();
   const [one, two] = [link.call("one"), link.call("two")];
   last().answer(2, "second");
@@ -72,8 +81,13 @@ test("a refusal brings its problem", async () => {
   const { link, last } = stage();
   last().onopen?.();
   const call = link.call("decide");
-  last().onmessage?.({ data: JSON.stringify({ id: 1, error: { code: -32000, message: "no", data: { code: "busy", status: 503, title: "busy", retry: true } } }) });
-  await assert.rejects(call, (error) => error instanceof Refused && error.problem.code === "busy");
+  last().onmessage?.({
+    data: JSON.stringify({
+      id: 1,
+      error: { code: -32000, message: "no", data: { code: "busy", status: 503, title: "busy", retry: true } },
+    }),
+  });
+  await assert.rejects(call, (error) => error instanceof Refusal && error.problem.code === "busy");
 });
 
 test("a socket that ends is followed by another, and who waits is told", async () => {
@@ -81,7 +95,7 @@ test("a socket that ends is followed by another, and who waits is told", async (
   last().onopen?.();
   const call = link.call("slow");
   last().onclose?.();
-  await assert.rejects(call, Lost);
+  await assert.rejects(call, ConnectionLost);
   due(150, 400);
   assert.equal(sockets.length, 2);
   last().onopen?.();
@@ -125,16 +139,31 @@ function shelf(): Shelf & { kept: Map<string, Wish> } {
     if (found && waits) kept.set(key, { ...found, state: "sending" });
     return waits;
   };
-  return { kept, claim, all: async () => [...kept.values()], put: async (wish) => void kept.set(wish.key, structuredClone(wish)), remove: async (key) => void kept.delete(key), clear: async () => kept.clear() };
+  return {
+    kept,
+    claim,
+    all: async () => [...kept.values()],
+    put: async (wish) => void kept.set(wish.key, structuredClone(wish)),
+    remove: async (key) => void kept.delete(key),
+    clear: async () => kept.clear(),
+  };
 }
-const wish = (key: string, more: Partial<Wish> = {}): Omit<Wish, "state"> => ({ key, at: Number(key), session: "s", method: "prompt", params: { content: key }, says: key, ...more });
+const wish = (key: string, more: Partial<Wish> = {}): Omit<Wish, "state"> => ({
+  key,
+  at: Number(key),
+  session: "s",
+  method: "prompt",
+  params: { content: key },
+  says: key,
+  ...more,
+});
 
 test("a wish made offline is kept on disk and sent when there is a link, in order, once", async () => {
   const disk = shelf();
   let online = false;
   const sent: string[] = [];
   const send = async (one: Wish) => {
-    if (!online) throw new Lost();
+    if (!online) throw new ConnectionLost();
     sent.push(one.key);
     return { seq: 5 };
   };
@@ -150,7 +179,10 @@ test("a wish made offline is kept on disk and sent when there is a link, in orde
   await Promise.all([second.flush(), second.flush()]);
   assert.deepEqual(sent, ["1", "2"]);
   assert.equal(disk.kept.size, 0);
-  assert.deepEqual(second.wishes.map((one) => one.state), ["done", "done"]);
+  assert.deepEqual(
+    second.wishes.map((one) => one.state),
+    ["done", "done"],
+  );
   second.reached("s", 5);
   await settled();
   assert.equal(second.wishes.length, 0);
@@ -159,7 +191,11 @@ test("a wish made offline is kept on disk and sent when there is a link, in orde
 test("a prompt that the log tells of is there, whatever becomes of the answer", async () => {
   const disk = shelf();
   let lose = () => {};
-  const outbox = new Outbox(disk, () => new Promise((_, reject) => (lose = () => reject(new Lost()))), () => {});
+  const outbox = new Outbox(
+    disk,
+    () => new Promise((_, reject) => (lose = () => reject(new ConnectionLost()))),
+    () => {},
+  );
   const adding = outbox.add(wish("1"));
   await settled();
   outbox.arrived(["0", "1"]);
@@ -173,19 +209,39 @@ test("a prompt that the log tells of is there, whatever becomes of the answer", 
 test("what is refused stays with its reason until it is let go", async () => {
   const disk = shelf();
   const problem = { code: "ask_expired", status: 410, title: "the agent no longer waits for this", retry: false };
-  const outbox = new Outbox(disk, async () => Promise.reject(new Refused(problem)), () => {});
+  const outbox = new Outbox(
+    disk,
+    async () => Promise.reject(new Refusal(problem)),
+    () => {},
+  );
   await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
-  assert.deepEqual([outbox.wishes[0]?.state, outbox.wishes[0]?.problem?.code, disk.kept.size], ["refused", "ask_expired", 1]);
+  assert.deepEqual(
+    [outbox.wishes[0]?.state, outbox.wishes[0]?.problem?.code, disk.kept.size],
+    ["refused", "ask_expired", 1],
+  );
   await outbox.remove("1");
   assert.equal(disk.kept.size, 0);
 });
 
 test("a decision whose answer was lost is not a conflict with itself", async () => {
-  const problem = { code: "already_decided", status: 409, title: "decided", retry: false, details: { decision: { decision: "deny", by: "me" } } };
-  const outbox = new Outbox(shelf(), async () => Promise.reject(new Refused(problem)), () => {});
+  const problem = {
+    code: "already_decided",
+    status: 409,
+    title: "decided",
+    retry: false,
+    details: { decision: { decision: "deny", by: "me" } },
+  };
+  const outbox = new Outbox(
+    shelf(),
+    async () => Promise.reject(new Refusal(problem)),
+    () => {},
+  );
   await outbox.add(wish("1", { method: "decide", params: { decision: "deny" } }));
   await outbox.add(wish("2", { method: "decide", params: { decision: "allow_once" } }));
-  assert.deepEqual(outbox.wishes.map((one) => [one.key, one.state]), [["2", "refused"]]);
+  assert.deepEqual(
+    outbox.wishes.map((one) => [one.key, one.state]),
+    [["2", "refused"]],
+  );
 });
 
 test("a session is opened once: by one page, and not again when nobody knows whether it was", async () => {
@@ -193,15 +249,19 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   let link: "none" | "breaks" | "works" = "none";
   const opened: string[] = [];
   const send = async ({ key }: Wish) => {
-    if (link === "none") throw new Lost(false);
+    if (link === "none") throw new ConnectionLost(false);
     opened.push(key);
-    if (link === "breaks") throw new Lost();
+    if (link === "breaks") throw new ConnectionLost();
     return {};
   };
   const [page, other] = [new Outbox(disk, send, () => {}), new Outbox(disk, send, () => {})];
   for (const key of ["1", "2"]) await page.add(wish(key, { method: "open", session: "" }));
   await other.load();
-  assert.deepEqual([opened, page.wishes.map((one) => one.state)], [[], ["waiting", "waiting"]], "what was not sent waits");
+  assert.deepEqual(
+    [opened, page.wishes.map((one) => one.state)],
+    [[], ["waiting", "waiting"]],
+    "what was not sent waits",
+  );
   link = "works";
   await Promise.all([page.flush(), other.flush()]);
   assert.deepEqual(opened.sort(), ["1", "2"], "each of them, and once");
@@ -210,7 +270,10 @@ test("a session is opened once: by one page, and not again when nobody knows whe
   await page.add(wish("3", { method: "open", session: "" }));
   link = "works";
   await page.flush();
-  assert.deepEqual([opened.length, disk.kept.get("3")?.state, disk.kept.get("3")?.problem?.code], [3, "refused", "unsure"]);
+  assert.deepEqual(
+    [opened.length, disk.kept.get("3")?.state, disk.kept.get("3")?.problem?.code],
+    [3, "refused", "unsure"],
+  );
 
   // The page ended while it was being sent.
   disk.kept.set("4", { ...wish("4", { method: "open" }), state: "sending" });
@@ -222,7 +285,11 @@ test("a session is opened once: by one page, and not again when nobody knows whe
 
 test("whoever comes next sends nothing of what was left", async () => {
   const disk = shelf();
-  const outbox = new Outbox(disk, async () => Promise.reject(new Lost()), () => {});
+  const outbox = new Outbox(
+    disk,
+    async () => Promise.reject(new ConnectionLost()),
+    () => {},
+  );
   await outbox.add(wish("1"));
   const loading = outbox.load();
   await outbox.clear();
@@ -233,7 +300,10 @@ test("whoever comes next sends nothing of what was left", async () => {
 test("many events are drawn once", () => {
   const waiting: (() => void)[] = [];
   let drawn = 0;
-  const frames = new Frames(() => drawn++, (run) => waiting.push(run));
+  const frames = new Frames(
+    () => drawn++,
+    (run) => waiting.push(run),
+  );
   for (let at = 0; at < 100; at++) frames.ask();
   assert.equal(waiting.length, 1);
   waiting.pop()?.();

@@ -8,7 +8,9 @@ import { test } from "node:test";
 function words(folder: string): string {
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
     .filter((name) => /\.(svelte|ts)$/.test(name))
-    .map((name) => readFileSync(join(folder, name), "utf8").replace(/<!--[\s\S]*?-->|\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, " "))
+    .map((name) =>
+      readFileSync(join(folder, name), "utf8").replace(/<!--[\s\S]*?-->|\/\*[\s\S]*?\*\/|(^|\s)\/\/.*$/gm, " "),
+    )
     .join("\n")
     .replace(/\s+/g, " ");
 }
@@ -78,10 +80,21 @@ const SAID: [say: string, insteadOf: RegExp][] = [
 const screens = words("src");
 
 test("every screen says it as the field does", () => {
-  assert.deepEqual(SAID.filter(([say]) => !screens.includes(say)).map(([say]) => say), [], "nothing says this");
-  assert.deepEqual(SAID.flatMap(([, insteadOf]) => insteadOf.exec(screens)?.[0] ?? []), [], "something still says this");
+  assert.deepEqual(
+    SAID.filter(([say]) => !screens.includes(say)).map(([say]) => say),
+    [],
+    "nothing says this",
+  );
+  assert.deepEqual(
+    SAID.flatMap(([, insteadOf]) => insteadOf.exec(screens)?.[0] ?? []),
+    [],
+    "something still says this",
+  );
 });
 
 test("no blank stands before an ellipsis that ends a sentence", () => {
-  assert.deepEqual([...screens.matchAll(/[^>`"]{0,30}\w …(?=[<"`])/g)].map(([words]) => words), []);
+  assert.deepEqual(
+    [...screens.matchAll(/[^>`"]{0,30}\w …(?=[<"`])/g)].map(([words]) => words),
+    [],
+  );
 });

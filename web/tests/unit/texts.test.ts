@@ -26,39 +26,97 @@ test("colours become runs, and nothing else of a sequence is left", () => {
 });
 
 test("a diff becomes numbered rows, and shows what differs within a line", () => {
-  const { hunks, added, removed } = rowsOf({ kind: "update", diff: "--- a\n+++ b\n@@ -3,2 +3,2 @@ fn x\n same\n-let a = 1;\n+let a = 2;\n" });
+  const { hunks, added, removed } = rowsOf({
+    kind: "update",
+    diff: "--- a\n+++ b\n@@ -3,2 +3,2 @@ fn x\n same\n-let a = 1;\n+let a = 2;\n",
+  });
   assert.deepEqual([added, removed], [1, 1]);
   assert.equal(hunks[0]?.header, "fn x");
-  assert.deepEqual(hunks[0]?.rows.map((row) => [row.sign, row.old, row.new]), [[" ", 3, 3], ["-", 4, undefined], ["+", undefined, 4]]);
-  assert.deepEqual(hunks[0]?.rows[2]?.pieces, [{ text: "let a = ", changed: false }, { text: "2", changed: true }, { text: ";", changed: false }]);
-  assert.deepEqual(pairs(hunks[0]!.rows).map((pair) => [pair.left?.sign, pair.right?.sign]), [[" ", " "], ["-", "+"]]);
+  assert.deepEqual(
+    hunks[0]?.rows.map((row) => [row.sign, row.old, row.new]),
+    [
+      [" ", 3, 3],
+      ["-", 4, undefined],
+      ["+", undefined, 4],
+    ],
+  );
+  assert.deepEqual(hunks[0]?.rows[2]?.pieces, [
+    { text: "let a = ", changed: false },
+    { text: "2", changed: true },
+    { text: ";", changed: false },
+  ]);
+  assert.deepEqual(
+    pairs(hunks[0]!.rows).map((pair) => [pair.left?.sign, pair.right?.sign]),
+    [
+      [" ", " "],
+      ["-", "+"],
+    ],
+  );
 });
 
 test("a new file may come as its bare content", () => {
-  assert.deepEqual([rowsOf({ kind: "add", diff: "a\n\nb\n" }).added, rowsOf({ kind: "delete", diff: "a\n" }).removed], [3, 1]);
+  assert.deepEqual(
+    [rowsOf({ kind: "add", diff: "a\n\nb\n" }).added, rowsOf({ kind: "delete", diff: "a\n" }).removed],
+    [3, 1],
+  );
   assert.equal(rowsOf({ kind: "add", diff: "@@ -0,0 +1,2 @@\n+a\n+b" }).added, 2);
 });
 
 test("a diff of many files comes apart", () => {
-  const diff = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\ndiff --git a/y b/y\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\ndiff --git a/z b/z\ndeleted file mode 100644\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
+  const diff =
+    "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-1\n+2\n" +
+    "diff --git a/y b/y\nnew file mode 100644\n--- /dev/null\n+++ b/y\n@@ -0,0 +1 @@\n+new\n" +
+    "diff --git a/z b/z\ndeleted file mode 100644\n--- a/z\n+++ /dev/null\n@@ -1 +0,0 @@\n-old\n";
   // Paths that count from a root above the work tree; one name that both share may be chance.
   const far = "diff --git a/dev/shop/x b/dev/shop/x\n--- a/dev/shop/x\n+++ b/dev/shop/x\n@@ -1 +1 @@\n-a\n+b";
-  assert.deepEqual(["/home/dev/shop", "/dev/shop", "/elsewhere", "/home/dev"].map((cwd) => filesOf(far, cwd)[0]?.path), ["/home/dev/shop/x", "/dev/shop/x", "dev/shop/x", "dev/shop/x"]);
-  assert.deepEqual(filesOf(diff).map(({ path, kind }) => [path, kind]), [["x", "update"], ["y", "add"], ["z", "delete"]]);
+  assert.deepEqual(
+    ["/home/dev/shop", "/dev/shop", "/elsewhere", "/home/dev"].map((cwd) => filesOf(far, cwd)[0]?.path),
+    ["/home/dev/shop/x", "/dev/shop/x", "dev/shop/x", "dev/shop/x"],
+  );
+  assert.deepEqual(
+    filesOf(diff).map(({ path, kind }) => [path, kind]),
+    [
+      ["x", "update"],
+      ["y", "add"],
+      ["z", "delete"],
+    ],
+  );
   const item = { kind: "turn_diff", seq: 1, startedAt: "", turn: "t", text: diff } as TimelineItem;
-  const single = { kind: "diff", seq: 2, startedAt: "", turn: "t", content: { status: "completed", changes: [{ path: "/p/x", kind: "update", diff: "@@ -1 +1 @@\n-1\n+2" }] } } as TimelineItem;
-  assert.deepEqual(changedFiles([item, single], "/p").map((file) => [file.path, file.added, file.removed]), [["x", 1, 1], ["y", 1, 0], ["z", 0, 1]]);
-  assert.deepEqual(changedFiles([single], "/p").map((file) => file.path), ["x"]);
+  const single = {
+    kind: "diff",
+    seq: 2,
+    startedAt: "",
+    turn: "t",
+    content: { status: "completed", changes: [{ path: "/p/x", kind: "update", diff: "@@ -1 +1 @@\n-1\n+2" }] },
+  } as TimelineItem;
+  assert.deepEqual(
+    changedFiles([item, single], "/p").map((file) => [file.path, file.added, file.removed]),
+    [
+      ["x", 1, 1],
+      ["y", 1, 0],
+      ["z", 0, 1],
+    ],
+  );
+  assert.deepEqual(
+    changedFiles([single], "/p").map((file) => file.path),
+    ["x"],
+  );
 });
 
-const TEXT = "# Title\n\nSome *words* here\nand there.\n\n- one\n- two\n\n  more of two\n\n```rust\nfn main() {}\n\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted\n\nThe end. [x]\n\n[x]: https://example.org\n";
+const TEXT =
+  "# Title\n\nSome *words* here\nand there.\n\n- one\n- two\n\n  more of two\n\n```rust\nfn main() {}\n\n```\n\n" +
+  "| a | b |\n|---|---|\n| 1 | 2 |\n\n> quoted\n\nThe end. [x]\n\n[x]: https://example.org\n";
 
 test("however a text arrives, its blocks are those of the whole", () => {
   const whole = new Blocks().of(TEXT, true).map((block) => [block.token.type, block.token.raw.trim()]);
   for (const step of [1, 3, 7, 1000]) {
     const blocks = new Blocks();
     for (let end = step; end < TEXT.length; end += step) blocks.of(TEXT.slice(0, end), false);
-    assert.deepEqual(blocks.of(TEXT, true).map((block) => [block.token.type, block.token.raw.trim()]), whole, `in steps of ${step}`);
+    assert.deepEqual(
+      blocks.of(TEXT, true).map((block) => [block.token.type, block.token.raw.trim()]),
+      whole,
+      `in steps of ${step}`,
+    );
   }
 });
 
@@ -77,7 +135,17 @@ test("a text that grows leaves all blocks but the last two as they were", () => 
 
 test("only addresses that open a page or a letter are followed", () => {
   for (const good of ["https://a.b/c", "HTTP://a.b", "mailto:a@b.c"]) assert.ok(safeHref(good), good);
-  for (const bad of ["javascript:alert(1)", " java\nscript:alert(1)", "data:text/html,x", "vbscript:x", "src/main.rs", "//evil.example", "file:///etc/passwd", "blob:x"]) assert.equal(safeHref(bad), undefined, bad);
+  for (const bad of [
+    "javascript:alert(1)",
+    " java\nscript:alert(1)",
+    "data:text/html,x",
+    "vbscript:x",
+    "src/main.rs",
+    "//evil.example",
+    "file:///etc/passwd",
+    "blob:x",
+  ])
+    assert.equal(safeHref(bad), undefined, bad);
 });
 
 test("named characters are put in, and only they", () => {
@@ -90,7 +158,8 @@ test("nothing hides in a command", () => {
 });
 
 test("risks are marked, everyday commands are not", () => {
-  const words = (command: string, cwd?: string) => risks({ kind: "command", command, cwd } as Subject, "/home/dev/shop").map((risk) => risk.word);
+  const words = (command: string, cwd?: string) =>
+    risks({ kind: "command", command, cwd } as Subject, "/home/dev/shop").map((risk) => risk.word);
   assert.deepEqual(words("cargo test --workspace 2>/dev/null"), []);
   assert.deepEqual(words("git status && ls src/../lib"), []);
   assert.deepEqual(words("rm -rf build"), ["deletes"]);
@@ -101,7 +170,19 @@ test("risks are marked, everyday commands are not", () => {
   assert.deepEqual(words("/bin/bash -lc 'rm -rf build'"), ["deletes"]);
   assert.deepEqual(words("xargs -I{} sh -c 'rm {}'"), ["deletes"]);
   assert.deepEqual(words("make", "/etc"), ["outside the work tree"]);
-  assert.deepEqual(risks({ kind: "edit", changes: [{ path: "/home/dev/shop/a", kind: "delete", diff: "" }, { path: "/etc/hosts", kind: "update", diff: "" }] }, "/home/dev/shop").map((risk) => risk.word), ["outside the work tree", "deletes"]);
+  assert.deepEqual(
+    risks(
+      {
+        kind: "edit",
+        changes: [
+          { path: "/home/dev/shop/a", kind: "delete", diff: "" },
+          { path: "/etc/hosts", kind: "update", diff: "" },
+        ],
+      },
+      "/home/dev/shop",
+    ).map((risk) => risk.word),
+    ["outside the work tree", "deletes"],
+  );
   assert.ok(inside("a/../b", "/x") && !inside("/xy/b", "/x") && !inside("$HOME/b", "/x"));
 });
 
@@ -113,9 +194,15 @@ test("a shell around a command is taken off where that is exact", () => {
 });
 
 test("calls of tools are told in the words of the model", () => {
-  const vectors: { call: ToolCall; outcome: ToolOutcome; running: string; finished: string }[] = JSON.parse(readFileSync("../crates/longshore-model/tests/vectors-describe.json", "utf8"));
+  const vectors: { call: ToolCall; outcome: ToolOutcome; running: string; finished: string }[] = JSON.parse(
+    readFileSync("../crates/longshore-model/tests/vectors-describe.json", "utf8"),
+  );
   assert.ok(vectors.length >= 30);
-  for (const { call, outcome, ...told } of vectors) assert.deepEqual({ running: running(call), finished: finished(call, outcome) }, { running: told.running, finished: told.finished });
+  for (const { call, outcome, ...told } of vectors)
+    assert.deepEqual(
+      { running: running(call), finished: finished(call, outcome) },
+      { running: told.running, finished: told.finished },
+    );
 });
 
 test("the files that a call changes say best what it is about", () => {
@@ -123,13 +210,27 @@ test("the files that a call changes say best what it is about", () => {
   const change = (path: string): FileChange => ({ path, kind: "update", diff: "" });
   assert.deepEqual(toolLine(call, [], true, "/w"), { verb: "Edited files", about: "", code: true });
   assert.deepEqual(toolLine(call, [change("/w/a.py")], true, "/w"), { verb: "Edited", about: "a.py", code: true });
-  assert.deepEqual(toolLine(call, [change("a"), change("b")], false, "/w"), { verb: "Editing", about: "2 files", code: false });
-  assert.deepEqual(toolLine({ name: "shell", kind: "execute", command: "bash -lc 'make test'" }, [], true, "/w"), { verb: "Ran", about: "make test", code: true });
+  assert.deepEqual(toolLine(call, [change("a"), change("b")], false, "/w"), {
+    verb: "Editing",
+    about: "2 files",
+    code: false,
+  });
+  assert.deepEqual(toolLine({ name: "shell", kind: "execute", command: "bash -lc 'make test'" }, [], true, "/w"), {
+    verb: "Ran",
+    about: "make test",
+    code: true,
+  });
 });
 
 test("figures are short", () => {
   assert.deepEqual([840, 8_149, 81_490, 1_240_000].map(count), ["840", "8.1k", "81k", "1.2M"]);
-  assert.deepEqual([40, 5_700, 42_000, 187_000, 7_500_000].map(duration), ["40 ms", "5.7 s", "42 s", "3:07 min", "2:05 h"]);
+  assert.deepEqual([40, 5_700, 42_000, 187_000, 7_500_000].map(duration), [
+    "40 ms",
+    "5.7 s",
+    "42 s",
+    "3:07 min",
+    "2:05 h",
+  ]);
   assert.deepEqual([0, 0.0042, 0.31, 120.4].map(cost), ["$0", "<$0.01", "$0.31", "$120"]);
   assert.equal(shortPath("/home/dev/shop/cart.py"), "…/shop/cart.py");
 });
@@ -141,5 +242,9 @@ test("of a message a list shows the last line that says something", () => {
 });
 
 test("matches of a search are marked", () => {
-  assert.deepEqual(marked("…a \u2068hit\u2069 b"), [{ text: "…a ", hit: false }, { text: "hit", hit: true }, { text: " b", hit: false }]);
+  assert.deepEqual(marked("…a \u2068hit\u2069 b"), [
+    { text: "…a ", hit: false },
+    { text: "hit", hit: true },
+    { text: " b", hit: false },
+  ]);
 });

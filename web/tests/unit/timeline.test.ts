@@ -9,7 +9,10 @@ import { Timeline } from "../../src/lib/timeline.ts";
 
 const folder = "../crates/longshore-model/tests/vectors";
 type Vector = { events: Event[]; timeline: { head: number; items: TimelineItem[] } };
-const vectors = readdirSync(folder).map((name): [string, Vector] => [name, JSON.parse(readFileSync(`${folder}/${name}`, "utf8"))]);
+const vectors = readdirSync(folder).map((name): [string, Vector] => [
+  name,
+  JSON.parse(readFileSync(`${folder}/${name}`, "utf8")),
+]);
 
 const told = (timeline: Timeline) => ({ head: timeline.head, items: timeline.items });
 
@@ -56,9 +59,17 @@ test("an older page that is ahead of the live events is not told twice", () => {
     for (let begun = 1; begun <= events.length; begun++) {
       const then = Timeline.of(events.slice(0, begun));
       const live = Timeline.from({ items: [], head: then.head, next: then.head + 1 });
-      live.prepend({ items: structuredClone(Timeline.of(events).items.filter((item) => item.seq <= then.head)), head: events.length, next: null });
+      live.prepend({
+        items: structuredClone(Timeline.of(events).items.filter((item) => item.seq <= then.head)),
+        head: events.length,
+        next: null,
+      });
       for (const event of events.slice(begun)) live.apply(event);
-      assert.deepEqual(live.items.map(({ seq, text }) => [seq, text]), whole.items.map(({ seq, text }) => [seq, text]), `${name} at ${begun}`);
+      assert.deepEqual(
+        live.items.map(({ seq, text }) => [seq, text]),
+        whole.items.map(({ seq, text }) => [seq, text]),
+        `${name} at ${begun}`,
+      );
     }
   }
 });
@@ -76,20 +87,34 @@ test("what grows is replaced, what does not stays the same object", () => {
 });
 
 test("a screenful is enough items and not many more", () => {
-  const item = (kind: string, text = ""): TimelineItem => ({ kind, text, seq: 1, startedAt: "", content: kind === "plan" ? { steps: [] } : {} }) as unknown as TimelineItem;
+  const item = (kind: string, text = ""): TimelineItem =>
+    ({ kind, text, seq: 1, startedAt: "", content: kind === "plan" ? { steps: [] } : {} }) as unknown as TimelineItem;
   const tools = Array.from({ length: 60 }, () => item("tool"));
   assert.equal(screenful(tools, 640), 15);
-  assert.equal(screenful([...tools, item("message", "a line of words\n".repeat(40))], 640), 1, "one that is longer than the screen");
+  assert.equal(
+    screenful([...tools, item("message", "a line of words\n".repeat(40))], 640),
+    1,
+    "one that is longer than the screen",
+  );
   assert.equal(screenful(tools.slice(0, 3), 640), 3);
   assert.equal(screenful([], 640), 0);
 });
 
 test("a call that shows a plan or asks a question is seen in that, unless it failed", () => {
   const base = { startedAt: "2026-01-01T00:00:00Z", turn: "t" };
-  const call = (kind: string, status?: string) => ({ ...base, seq: 1, kind: "tool", content: { call: { name: "update_plan", kind }, ...(status && { outcome: { status } }) } }) as unknown as TimelineItem;
+  const call = (kind: string, status?: string) =>
+    ({
+      ...base,
+      seq: 1,
+      kind: "tool",
+      content: { call: { name: "update_plan", kind }, ...(status && { outcome: { status } }) },
+    }) as unknown as TimelineItem;
   const plan = (turn: string) => ({ ...base, turn, seq: 2, kind: "plan", content: { steps: [] } }) as TimelineItem;
   assert.ok(!shown(call("think"), plan("t")) && !shown(call("think", "completed"), plan("t")));
   assert.ok(shown(call("think", "failed"), plan("t")), "a failure is news");
-  assert.ok(shown(call("think", "completed"), plan("other")) && shown(call("think", "completed")), "nothing else says it");
+  assert.ok(
+    shown(call("think", "completed"), plan("other")) && shown(call("think", "completed")),
+    "nothing else says it",
+  );
   assert.ok(shown(call("execute", "completed"), plan("t")), "other calls are cards of their own");
 });

@@ -36,7 +36,9 @@ export class Blocks {
       const key = this.settled.blocks + at;
       const before = this.blocks[key];
       const closed = token !== open;
-      return before && before.closed === closed && before.token.raw === token.raw && before.token.type === token.type ? before : { key, token, closed };
+      return before && before.closed === closed && before.token.raw === token.raw && before.token.type === token.type
+        ? before
+        : { key, token, closed };
     });
     this.blocks = [...this.blocks.slice(0, this.settled.blocks), ...fresh];
     const raw = (list: Token[]) => list.reduce((sum, token) => sum + token.raw.length, 0);

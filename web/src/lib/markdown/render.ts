@@ -6,12 +6,19 @@ import { safeHref } from "./links.ts";
 /** Told of a block of code, which may be coloured later. */
 export type OnCode = (code: HTMLElement, language: string, text: string) => void;
 
-/** Each has the direction of its own words. A list or a quotation has one for all of its lines, so that its marks stand on one side. */
+/**
+ * Each has the direction of its own words. A list or a quotation has one for all
+ * of its lines, so that its marks stand on one side.
+ */
 const DIRECTED = /^(p|ul|ol|blockquote|th|td|h[1-6])$/;
 
 type Names = keyof HTMLElementTagNameMap;
 
-function element<K extends Names>(name: K, children: (Node | string)[] = [], className?: string): HTMLElementTagNameMap[K] {
+function element<K extends Names>(
+  name: K,
+  children: (Node | string)[] = [],
+  className?: string,
+): HTMLElementTagNameMap[K] {
   const node = document.createElement(name);
   if (DIRECTED.test(name)) node.dir = "auto";
   if (className) node.className = className;
@@ -50,10 +57,14 @@ export function renderBlock(token: Token, onCode: OnCode): Node {
 }
 
 function blocks(tokens: Token[], onCode: OnCode): Node[] {
-  return tokens.filter((token) => token.type !== "space" && token.type !== "def").map((token) => renderBlock(token, onCode));
+  return tokens
+    .filter((token) => token.type !== "space" && token.type !== "def")
+    .map((token) => renderBlock(token, onCode));
 }
 
-/** Paragraphs that follow what they stand in: a direction of their own would leave it without words to take one from. */
+/**
+ * Paragraphs that follow what they stand in: a direction of their own would leave it without words to take one from.
+ */
 function undirected(nodes: Node[]): Node[] {
   for (const node of nodes) if (node instanceof HTMLParagraphElement) node.removeAttribute("dir");
   return nodes;
@@ -71,13 +82,16 @@ function codeBlock(token: Tokens.Code, onCode: OnCode): Node {
 
 function list(token: Tokens.List, onCode: OnCode): Node {
   const node = element(token.ordered ? "ol" : "ul");
-  if (token.ordered && typeof token.start === "number" && token.start !== 1) (node as HTMLOListElement).start = token.start;
+  if (token.ordered && typeof token.start === "number" && token.start !== 1)
+    (node as HTMLOListElement).start = token.start;
   for (const item of token.items) {
-    const content = item.tokens.filter((part) => part.type !== "space" && (part.type as string) !== "checkbox").flatMap((part): Node[] => {
-      // The words of a tight list stand without a paragraph of their own.
-      if (part.type === "text" && !item.loose) return inline((part as Tokens.Text).tokens ?? [part]);
-      return [renderBlock(part, onCode)];
-    });
+    const content = item.tokens
+      .filter((part) => part.type !== "space" && (part.type as string) !== "checkbox")
+      .flatMap((part): Node[] => {
+        // The words of a tight list stand without a paragraph of their own.
+        if (part.type === "text" && !item.loose) return inline((part as Tokens.Text).tokens ?? [part]);
+        return [renderBlock(part, onCode)];
+      });
     const line = element("li", undirected(content));
     if (item.task) {
       const box = element("input");
@@ -95,11 +109,20 @@ function list(token: Tokens.List, onCode: OnCode): Node {
 
 function table(token: Tokens.Table): Node {
   const row = (cells: Tokens.TableCell[], name: "th" | "td") =>
-    element("tr", cells.map((cell, at) => {
-      const align = token.align[at];
-      return element(name, inline(cell.tokens), align ? `to-${align}` : undefined);
-    }));
-  const node = element("table", [element("thead", [row(token.header, "th")]), element("tbody", token.rows.map((cells) => row(cells, "td")))]);
+    element(
+      "tr",
+      cells.map((cell, at) => {
+        const align = token.align[at];
+        return element(name, inline(cell.tokens), align ? `to-${align}` : undefined);
+      }),
+    );
+  const node = element("table", [
+    element("thead", [row(token.header, "th")]),
+    element(
+      "tbody",
+      token.rows.map((cells) => row(cells, "td")),
+    ),
+  ]);
   const frame = element("div", [node], "table-frame");
   frame.tabIndex = 0;
   return frame;
@@ -158,13 +181,30 @@ function picture(token: Tokens.Image): Node {
   return node;
 }
 
-const NAMED: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'", nbsp: "\u00a0", hellip: "…", mdash: "—", ndash: "–", copy: "©", rarr: "→", larr: "←", times: "×" };
+const NAMED: Record<string, string> = {
+  amp: "&",
+  lt: "<",
+  gt: ">",
+  quot: '"',
+  apos: "'",
+  nbsp: "\u00a0",
+  hellip: "…",
+  mdash: "—",
+  ndash: "–",
+  copy: "©",
+  rarr: "→",
+  larr: "←",
+  times: "×",
+};
 
 /** Texts may name characters (`&amp;`); they are put in as the characters they are. */
 export function unescaped(text: string): string {
-  return text.replace(/&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,6}));/gi, (whole, decimal?: string, hex?: string, name?: string) => {
-    if (name) return NAMED[name] ?? whole;
-    const code = decimal ? Number(decimal) : Number.parseInt(hex as string, 16);
-    return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
-  });
+  return text.replace(
+    /&(?:#(\d{1,7})|#x([\da-f]{1,6})|([a-z]{2,6}));/gi,
+    (whole, decimal?: string, hex?: string, name?: string) => {
+      if (name) return NAMED[name] ?? whole;
+      const code = decimal ? Number(decimal) : Number.parseInt(hex as string, 16);
+      return code > 0 && code <= 0x10ffff && !(code >= 0xd800 && code <= 0xdfff) ? String.fromCodePoint(code) : whole;
+    },
+  );
 }

@@ -1,5 +1,5 @@
 // Words for whoever does not see the screen: said once, in the status line of the shell.
-class Announced {
+class Announcer {
   words = $state("");
   private timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -10,4 +10,4 @@ class Announced {
   }
 }
 
-export const announced = new Announced();
+export const announcer = new Announcer();
