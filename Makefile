@@ -44,8 +44,9 @@ web/node_modules/.package-lock.json: web/package-lock.json
 	npm ci --prefix web --no-audit --no-fund
 	touch $@
 
-fmt:
+fmt: $(if $(WEB),web/node_modules/.package-lock.json) ## the form of all sources
 	cargo fmt
+	$(if $(WEB),npm run --prefix web format)
 
 # The name of the folder tells the lockfile: what is there is never laid down anew, under tests that run elsewhere.
 $(AGENTS)/installed:

@@ -6,13 +6,13 @@ use longshore_model::time::Timestamp;
 
 /// The time, in UTC.
 #[allow(clippy::disallowed_methods, reason = "this is the one place")]
-pub(crate) fn now() -> Timestamp {
+pub fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
 }
 
 /// How long to wait from now until `moment`; nothing when it has passed.
-pub(crate) fn until(moment: Timestamp) -> Duration {
+pub fn until(moment: Timestamp) -> Duration {
     let micros = moment.micros().saturating_sub(now().micros());
     Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 /// The attachment that a block of a result is; none when it is text or nothing that can be attached.
 ///
 /// Blocks come in the words of MCP (`data`, `mimeType`, `resource.blob`) and in those of the Messages API (`source`).
-pub(crate) fn attached(block: &Value) -> Option<Attachment> {
+pub fn attached(block: &Value) -> Option<Attachment> {
     let word = |of: &Value, name: &str| of[name].as_str().map(str::to_owned);
     match block["type"].as_str()? {
         kind @ ("image" | "audio" | "document") => {
@@ -37,7 +37,7 @@ pub(crate) fn attached(block: &Value) -> Option<Attachment> {
 }
 
 /// What an address holds: itself, when it is data.
-pub(crate) fn linked(name: Option<String>, media_type: &str, url: &str) -> Attachment {
+pub fn linked(name: Option<String>, media_type: &str, url: &str) -> Attachment {
     let data = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
     match data {
         Some((of, data)) => attachment(name, of.to_owned(), AttachmentSource::Data(data.to_owned())),
@@ -46,7 +46,7 @@ pub(crate) fn linked(name: Option<String>, media_type: &str, url: &str) -> Attac
 }
 
 /// A picture in a file.
-pub(crate) fn picture_at(path: &str) -> Attachment {
+pub fn picture_at(path: &str) -> Attachment {
     let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
     let media_type = match ending.as_str() {
         "png" | "gif" | "webp" | "bmp" | "avif" => format!("image/{ending}"),
@@ -58,7 +58,7 @@ pub(crate) fn picture_at(path: &str) -> Attachment {
 }
 
 /// The picture that these bytes are; none when they are no picture that every client can show.
-pub(crate) fn picture_of(name: Option<String>, bytes: &[u8]) -> Option<Attachment> {
+pub fn picture_of(name: Option<String>, bytes: &[u8]) -> Option<Attachment> {
     let media_type = media_type_of(bytes)?.to_owned();
     Some(attachment(name, media_type, AttachmentSource::Data(BASE64.encode(bytes))))
 }
@@ -77,7 +77,7 @@ fn media_type_of(bytes: &[u8]) -> Option<&'static str> {
 }
 
 /// The last part of a path or an address.
-pub(crate) fn last_part(path: &str) -> String {
+pub fn last_part(path: &str) -> String {
     path.rsplit('/').find(|part| !part.is_empty()).unwrap_or(path).to_owned()
 }
 

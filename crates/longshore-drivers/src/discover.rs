@@ -15,10 +15,10 @@ use longshore_model::capability::AgentInfo;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+use crate::argv::quoted;
 use crate::npm;
-use crate::shell::quoted;
 use crate::spec::{Agent, AgentSpec};
-use crate::transport::{Happened, Limits, Line, Spawn, Stdio};
+use crate::transport::{ChildEvent, Limits, Line, Spawn, Stdio};
 
 /// What a person set for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -131,7 +131,7 @@ pub fn find_program(
         Some((path, _)) if is_program(&path) => Finding { path: Some(path), remark: None },
         // Somebody who names a program wants that one and no other.
         Some((path, by)) => {
-            let remark = format!("{by} {}, which is no program", path.display());
+            let remark = format!("{by} {}, which is not a program", path.display());
             Finding { path: None, remark: Some(remark) }
         }
         None => Finding { path: around.look_up(program), remark: None },
@@ -147,7 +147,7 @@ pub(crate) fn is_program(path: &Path) -> bool {
 pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surroundings) -> Finding {
     let (agent, settings, around) = (Agent::clone(agent), settings.clone(), around.clone());
     tokio::task::spawn_blocking(move || agent.find(&settings, &around)).await.unwrap_or_else(|error| {
-        Finding { path: None, remark: Some(format!("looking for it failed: {error}")) }
+        Finding { path: None, remark: Some(format!("the search for the program failed: {error}")) }
     })
 }
 
@@ -166,6 +166,15 @@ struct Known {
     version: Option<String>,
 }
 
+/// Which versions are told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum VersionsOf {
+    /// Every program is asked for its own, which takes some of them seconds.
+    All,
+    /// Those that were asked before.
+    Known,
+}
+
 impl Versions {
     /// One agent as this machine knows it.
     pub async fn describe(
@@ -174,9 +183,20 @@ impl Versions {
         settings: &AgentSettings,
         around: &Surroundings,
     ) -> AgentInfo {
+        self.describe_with(VersionsOf::All, agent, settings, around).await
+    }
+
+    /// The same, with these versions.
+    pub(crate) async fn describe_with(
+        &self,
+        of: VersionsOf,
+        agent: &Agent,
+        settings: &AgentSettings,
+        around: &Surroundings,
+    ) -> AgentInfo {
         let found = find(agent, settings, around).await;
         let version = match &found.path {
-            Some(path) => self.version(agent.name(), path, settings, around).await,
+            Some(path) => self.version(agent.name(), path, settings, around, of).await,
             None => None,
         };
         let is_there = found.path.is_some();
@@ -210,6 +230,7 @@ impl Versions {
         path: &Path,
         settings: &AgentSettings,
         around: &Surroundings,
+        of: VersionsOf,
     ) -> Option<String> {
         let changed = tokio::fs::metadata(path).await.and_then(|file| file.modified()).ok();
         if let Some(known) = self.known.lock().await.get(agent)
@@ -217,6 +238,9 @@ impl Versions {
             && known.changed == changed
         {
             return known.version.clone();
+        }
+        if of == VersionsOf::Known {
+            return None;
         }
         let program = path.to_owned();
         let installed = tokio::task::spawn_blocking(move || npm::version(&program)).await.ok().flatten();
@@ -285,10 +309,12 @@ pub const NEWER_THAN: &str = " is newer than ";
 /// What there is to know of a version before one relies on it.
 fn remark_on(agent: &dyn AgentSpec, version: Option<&str>) -> Option<String> {
     let Some(version) = version else {
-        return Some("it does not say its version; it may be broken".to_owned());
+        return Some("the program does not report its version; it may be broken".to_owned());
     };
     let tested = agent.tested().filter(|tested| is_newer(version, tested))?;
-    Some(format!("{version}{NEWER_THAN}{tested}, which Longshore was tested with; it may behave differently"))
+    Some(format!(
+        "{version}{NEWER_THAN}{tested}, the version that Longshore was tested with; it may behave differently"
+    ))
 }
 
 /// Whether one version comes after another. Of what is no number only the beginning counts: `1.2.3-beta` is `1.2.3`.
@@ -318,8 +344,8 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
             let happened = child.next(true).await;
             match (child.line(), happened) {
                 (Some(Line::Whole(text) | Line::Garbled { text, .. }), _) => break Some(text),
-                (None, Happened::Ended(_)) => break None,
-                (None, Happened::Spoke | Happened::Stuck | Happened::HungUp) => {}
+                (None, ChildEvent::Ended(_)) => break None,
+                (None, ChildEvent::Spoke | ChildEvent::Stuck | ChildEvent::HungUp) => {}
             }
         }
     };

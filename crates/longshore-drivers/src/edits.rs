@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use longshore_model::item::{FileChange, FileChangeKind};
 
-use crate::unified::{change, change_of, somewhere};
+use crate::diff::{change, change_of, somewhere};
 
 /// How long a file may take to be read before its change is shown as it was told.
 pub(crate) const READ_WITHIN_MS: i64 = 5_000;

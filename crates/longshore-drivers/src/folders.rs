@@ -11,7 +11,7 @@ const MOST: usize = 1_000;
 pub(crate) async fn work_tree(path: &str) -> Answer {
     let fault = match tokio::fs::metadata(path).await {
         Ok(found) if found.is_dir() => None,
-        Ok(_) => Some("it is no folder".to_owned()),
+        Ok(_) => Some("it is not a folder".to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Some("it does not exist".to_owned()),
         Err(error) => Some(error.to_string()),
     };
@@ -25,14 +25,14 @@ pub(crate) async fn look_into(path: Option<String>) -> Result<Answer, String> {
         None => std::env::home_dir().unwrap_or_else(|| PathBuf::from("/")),
     };
     if !path.is_absolute() {
-        return Err(format!("`{}` is no absolute path", path.display()));
+        return Err(format!("`{}` is not an absolute path", path.display()));
     }
     let looked = tokio::task::spawn_blocking(move || look(&path)).await;
-    looked.map_err(|error| format!("the search for folders broke off: {error}"))?.map(Answer::Folders)
+    looked.map_err(|error| format!("the search for folders failed: {error}"))?.map(Answer::Folders)
 }
 
 fn look(path: &Path) -> Result<Folders, String> {
-    let unreadable = |error: std::io::Error| format!("cannot look into {}: {error}", path.display());
+    let unreadable = |error: std::io::Error| format!("cannot read the folder {}: {error}", path.display());
     // Without `..` and links, so that the parent is where a person expects it.
     let path = path.canonicalize().map_err(unreadable)?;
     let mut folders: Vec<String> = std::fs::read_dir(&path)
@@ -73,7 +73,7 @@ mod tests {
         assert_eq!(found.parent, at.parent().map(|parent| parent.display().to_string()));
         assert!(look_into(Some("boat".to_owned())).await.unwrap_err().contains("absolute"));
         let missing = at.join("missing").display().to_string();
-        assert!(look_into(Some(missing)).await.unwrap_err().contains("cannot look into"));
+        assert!(look_into(Some(missing)).await.unwrap_err().contains("cannot read the folder"));
         assert!(!machine().is_empty());
     }
 }

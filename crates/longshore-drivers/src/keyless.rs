@@ -25,7 +25,7 @@ const KEPT: [&str; 11] = [
 ];
 
 /// A program with an environment that anybody may see.
-pub(crate) fn keyless(program: &str) -> Command {
+pub fn keyless(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env_clear().envs(seen_by_all(std::env::vars_os()));
     command

@@ -16,25 +16,24 @@
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
 //! | [`leash`] | the end of all that is started, whatever it does to get away |
 //! | [`transport`] | a child process and its three pipes |
-//! | [`http`] | the client of all that speaks to services with somebody's keys |
 //! | [`work`] | files and commands for agents that leave them to us |
 
 pub mod account;
 pub mod acp;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod anchor;
+pub mod argv;
 pub mod capture;
 pub mod claude;
-mod clock;
+pub mod clock;
 pub mod codex;
-mod contents;
+pub mod contents;
+pub mod diff;
 pub mod discover;
 mod edits;
 mod folders;
-mod form;
-mod git;
-pub mod http;
-mod keyless;
+pub mod git_remote;
+pub mod keyless;
 pub mod leash;
 mod npm;
 pub mod offline;
@@ -42,12 +41,10 @@ pub mod opencode;
 pub mod past;
 mod phase;
 pub mod react;
-mod sandbox;
-mod shell;
+pub mod schema_form;
 pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
-mod unified;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod work;

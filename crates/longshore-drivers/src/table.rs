@@ -12,7 +12,7 @@ use crate::{acp, claude, codex, opencode, react};
 pub enum BadAgent {
     /// It is not built in, and nothing says what it is.
     #[error(
-        "the settings speak of an agent `{name}`, which is none of {known}; to add one, say its `driver` and its `command`"
+        "the settings name an unknown agent `{name}`; the known agents are {known}. To add an agent, set its `driver` and its `command`"
     )]
     Unknown {
         /// Its name.
@@ -21,7 +21,9 @@ pub enum BadAgent {
         known: String,
     },
     /// No such driver takes agents of the settings.
-    #[error("the agent `{name}` of the settings has the driver `{driver}`; agents can be added with {known}")]
+    #[error(
+        "the agent `{name}` of the settings has the driver `{driver}`; the settings can add agents only with {known}"
+    )]
     NoSuchDriver {
         /// Its name.
         name: String,
@@ -31,10 +33,12 @@ pub enum BadAgent {
         known: String,
     },
     /// Its driver cannot be without a command.
-    #[error("the agent `{0}` of the settings lacks its `command`, as in command = [\"my-agent\", \"--acp\"]")]
+    #[error(
+        "the agent `{0}` of the settings has no `command`; set it, as in command = [\"my-agent\", \"--acp\"]"
+    )]
     NoCommand(String),
     /// The settings say something of it that it does not understand.
-    #[error("the settings of the agent `{name}` cannot be understood: {fault}")]
+    #[error("cannot understand the settings of the agent `{name}`: {fault}")]
     Misunderstood {
         /// Its name.
         name: String,
@@ -42,7 +46,7 @@ pub enum BadAgent {
         fault: String,
     },
     /// It cannot be spoken with in that way.
-    #[error("the agent `{0}` of the settings cannot call back: take `transport = \"socket\"` out")]
+    #[error("the agent `{0}` of the settings cannot call back; remove `transport = \"socket\"`")]
     NoSocket(String),
 }
 
@@ -167,7 +171,9 @@ mod tests {
     fn a_name_that_says_nothing_is_refused() {
         let error = with("codx", AgentSettings::default()).unwrap_err();
         assert!(
-            error.to_string().starts_with("the settings speak of an agent `codx`, which is none of codex")
+            error
+                .to_string()
+                .starts_with("the settings name an unknown agent `codx`; the known agents are codex")
         );
         let driver = AgentSettings { driver: Some("telepathy".to_owned()), ..AgentSettings::default() };
         let error = with("mine", driver).unwrap_err();

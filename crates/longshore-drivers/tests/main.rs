@@ -11,7 +11,6 @@ mod hearing;
 mod opencode;
 mod past;
 mod react;
-mod react_tools;
 mod rig;
 mod transport;
 mod work;

@@ -13,6 +13,7 @@
 //! | [`pair`] | how a new device gets a token |
 //! | [`push`] | waking devices that show no page of ours |
 //! | [`tls`] | a certificate of the user's, or of our own authority |
+//! | [`key_file`] | the files of our own keys |
 //! | [`web`] | the web app, which is part of the program |
 //! | [`problem`] | errors as `application/problem+json` with stable codes |
 //! | [`native`] | our own protocol: HTTP, server-sent events, a JSON-RPC socket |
@@ -25,6 +26,7 @@ pub mod callback;
 pub mod gate;
 pub mod guard;
 pub mod intake;
+pub mod key_file;
 pub mod metrics;
 pub mod native;
 pub mod pair;

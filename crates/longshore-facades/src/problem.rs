@@ -66,46 +66,46 @@ impl Problem {
 
     /// Nothing identifies the caller.
     pub fn no_token() -> Self {
-        Self::new("no_token", StatusCode::UNAUTHORIZED, "this needs the token")
+        Self::new("no_token", StatusCode::UNAUTHORIZED, "this request needs a token")
             .hint("send `Authorization: Bearer TOKEN`; `longshore token` prints it")
     }
 
     /// The token is not ours.
     pub fn wrong_token() -> Self {
-        Self::new("wrong_token", StatusCode::UNAUTHORIZED, "the token is not the one of this hub")
-            .hint("`longshore token` prints the right one")
+        Self::new("wrong_token", StatusCode::UNAUTHORIZED, "this token is not a token of this hub")
+            .hint("`longshore token` prints the right token")
     }
 
     /// A proof is wanted for a token that is not ours.
     pub fn unknown_key() -> Self {
-        Self::new("unknown_key", StatusCode::NOT_FOUND, "this hub knows no such token")
-            .hint("it may be the hub of another data folder")
+        Self::new("unknown_key", StatusCode::NOT_FOUND, "this hub does not know this token")
+            .hint("this may be the hub of another data folder; check LONGSHORE_HOME and LONGSHORE_URL")
     }
 
     /// The device whose token it is was revoked.
     pub fn revoked_token() -> Self {
         Self::new("revoked_token", StatusCode::UNAUTHORIZED, "this device was revoked")
-            .hint("pair it anew: `longshore pair`")
+            .hint("pair it again with `longshore pair`")
     }
 
     /// The caller is known and may not do this.
     pub fn not_allowed(mode: DeviceMode, access: Access) -> Self {
         let what = match access {
-            Access::Read => "look at this",
+            Access::Read => "read this",
             Access::Decide => "decide this",
             Access::Act => "change anything here",
-            Access::Admin => "do what is the owner's alone",
+            Access::Admin => "do this; only the owner may",
         };
         Self::new("not_allowed", StatusCode::FORBIDDEN, format!("a device of mode {mode} may not {what}"))
-            .hint("use a device that may, or the owner's token")
+            .hint("use a device with more permissions, or the owner's token")
             .details(json!({ "mode": mode }))
     }
 
     /// A cookie alone does not say which page used it.
     pub fn no_origin() -> Self {
-        let what = "a request with a cookie must say which page it comes from";
+        let what = "a request with a cookie must name the page that sends it";
         Self::new("no_origin", StatusCode::FORBIDDEN, what)
-            .hint("send `Origin` with this hub's own address, or `Authorization` in place of the cookie")
+            .hint("send `Origin` with this hub's own address, or send `Authorization` instead of the cookie")
     }
 
     /// Somebody guesses.
@@ -127,41 +127,46 @@ impl Problem {
     /// The pairing code is none, or was used, or is too old.
     pub fn bad_code() -> Self {
         Self::new("bad_code", StatusCode::BAD_REQUEST, "this pairing code is wrong, used or expired")
-            .hint("`longshore pair` makes a new one")
+            .hint("`longshore pair` makes a new code")
     }
 
     /// There is no such device.
     pub fn unknown_device() -> Self {
-        Self::new("unknown_device", StatusCode::NOT_FOUND, "there is no such device")
+        Self::new("unknown_device", StatusCode::NOT_FOUND, "no device has this id")
+            .hint("`longshore devices` lists the devices")
     }
 
     /// A device is revoked, and the log did not take it.
     pub fn unsaved_revocation(error: HubError) -> Self {
         let problem = Self::from(error);
-        let title = format!("the device is revoked, but that is not written down yet: {}", problem.title);
+        let title = format!("the device is revoked, but the hub could not save this yet: {}", problem.title);
         Self { title, ..problem }
-            .hint("its token opens nothing while the hub runs; do not restart the hub before `longshore devices` says that it is written down, which the hub goes on trying")
+            .hint("its token does not work while the hub runs, and the hub tries again to save this; do not restart the hub before `longshore devices` shows that it is saved")
             .retryable()
     }
 
     /// The new token of the owner cannot be kept. The one that there was still counts.
     pub fn token_not_kept(error: &std::io::Error) -> Self {
-        let title = format!("the new token cannot be written down ({error}); the old one still counts");
+        let title = format!("the hub cannot save the new token ({error}); the old token still works");
         match error.kind() {
             std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded => {
                 Self::new("log_full", StatusCode::INSUFFICIENT_STORAGE, title)
-                    .hint("make room on the disk of the data folder, and rotate it again")
+                    .hint("free some space on the disk of the data folder, then rotate the token again")
                     .retryable()
             }
             _ => Self::new("internal", StatusCode::INTERNAL_SERVER_ERROR, title)
-                .hint("see to the data folder, and rotate it again"),
+                .hint("check the data folder, then rotate the token again"),
         }
     }
 
     /// The owner's token is not ours to change.
     pub fn token_fixed() -> Self {
-        Self::new("token_fixed", StatusCode::CONFLICT, "the owner's token was given to the hub from outside")
-            .hint("change `LONGSHORE_TOKEN` where the hub is started, and restart it")
+        Self::new(
+            "token_fixed",
+            StatusCode::CONFLICT,
+            "the hub got the owner's token from its environment, so it cannot replace it",
+        )
+        .hint("change `LONGSHORE_TOKEN` where you start the hub, then restart the hub")
     }
 
     /// This caller wants to be told nowhere.
@@ -171,15 +176,19 @@ impl Problem {
 
     /// Another device is woken there.
     pub fn push_taken() -> Self {
-        let what = "another device is woken at this endpoint, and these are not its keys";
+        let what = "another device gets pushes at this endpoint, and it has other keys";
         Self::new("push_taken", StatusCode::CONFLICT, what)
-            .hint("unsubscribe in the browser and subscribe anew, which gives it another endpoint")
+            .hint("unsubscribe in the browser and subscribe again: the browser then gets another endpoint")
     }
 
     /// The request was meant for another server.
     pub fn foreign_host(host: &str) -> Self {
-        Self::new("foreign_host", StatusCode::FORBIDDEN, format!("this hub does not answer to `{host}`"))
-            .hint("name it with `--allow-host` when it is yours")
+        Self::new(
+            "foreign_host",
+            StatusCode::FORBIDDEN,
+            format!("this hub does not answer to the host `{host}`"),
+        )
+        .hint("if this host is yours, name it with `longshore up --allow-host HOST`")
     }
 
     /// The request comes from a page of another site.
@@ -189,19 +198,19 @@ impl Problem {
             StatusCode::FORBIDDEN,
             format!("pages of `{origin}` may not use this hub"),
         )
-        .hint("name its host with `--allow-host` when it is yours")
+        .hint("if this site is yours, name its host with `longshore up --allow-host HOST`")
     }
 
     /// There is nothing at this address.
     pub fn no_route() -> Self {
         Self::new("no_route", StatusCode::NOT_FOUND, "there is nothing at this address")
-            .hint("`/api/v1/openapi.json` lists what there is")
+            .hint("`/api/v1/openapi.json` lists all calls")
     }
 
     /// There is something at this address, but not for this method.
     pub fn wrong_verb() -> Self {
         Self::new("method_not_allowed", StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
-            .hint("`/api/v1/openapi.json` lists what there is")
+            .hint("`/api/v1/openapi.json` lists all calls")
     }
 
     /// The body is larger than a request may be.
@@ -219,20 +228,20 @@ impl Problem {
 
     /// The body does not come, or hardly.
     pub fn too_slow() -> Self {
-        Self::new("too_slow", StatusCode::REQUEST_TIMEOUT, "the body took too long to come").retryable()
+        Self::new("too_slow", StatusCode::REQUEST_TIMEOUT, "the body took too long to arrive").retryable()
     }
 
     /// Too much of what clients say is held already.
     pub fn too_much_at_once() -> Self {
-        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "too many large requests are under way")
-            .hint("try again when others have ended")
+        Self::new("busy", StatusCode::SERVICE_UNAVAILABLE, "the hub handles too many large requests at once")
+            .hint("try again in a moment")
             .retryable()
     }
 
     /// A panic: never the caller's fault.
     pub fn our_fault() -> Self {
         Self::new("internal", StatusCode::INTERNAL_SERVER_ERROR, "the hub failed at this request")
-            .hint("its log says where; please report it")
+            .hint("the hub's log says where; please report it")
     }
 
     /// The request cannot be understood.
@@ -242,7 +251,7 @@ impl Problem {
 
     /// A JSON-RPC method that there is not.
     pub fn no_method(method: &str) -> Self {
-        Self::new("no_method", StatusCode::NOT_FOUND, format!("there is no method `{method}`"))
+        Self::new("no_method", StatusCode::NOT_FOUND, format!("no method is called `{method}`"))
             .hint("docs/api.md lists the methods of the socket")
     }
 
@@ -258,7 +267,7 @@ impl Problem {
             StatusCode::CONFLICT,
             format!("this socket follows {most} sessions already"),
         )
-        .hint("unsubscribe from some, or open another socket")
+        .hint("unsubscribe from some sessions, or open another socket")
         .details(json!({ "limit": most }))
     }
 }
@@ -284,14 +293,15 @@ impl From<HubError> for Problem {
     fn from(error: HubError) -> Self {
         let title = error.to_string();
         match error {
-            HubError::UnknownSession => Self::new("unknown_session", StatusCode::NOT_FOUND, title),
-            HubError::UnknownAsk => Self::new("unknown_ask", StatusCode::NOT_FOUND, title),
+            HubError::UnknownSession => Self::new("unknown_session", StatusCode::NOT_FOUND, title)
+                .hint("`longshore ls` lists the sessions"),
+            HubError::UnknownAsk => unknown_ask(title),
             HubError::UnknownAgent(_) => Self::new("unknown_agent", StatusCode::UNPROCESSABLE_ENTITY, title),
             HubError::NotInstalled { install, .. } => {
                 Self::new("agent_not_installed", StatusCode::UNPROCESSABLE_ENTITY, title).hint(install)
             }
             HubError::BadCwd { .. } => Self::new("bad_cwd", StatusCode::UNPROCESSABLE_ENTITY, title)
-                .hint("name a folder that is there, by its absolute path"),
+                .hint("name an existing folder by its absolute path"),
             HubError::UnknownEffort { efforts, .. } => {
                 Self::new("unknown_effort", StatusCode::UNPROCESSABLE_ENTITY, title)
                     .details(json!({ "efforts": efforts }))
@@ -319,15 +329,13 @@ fn refused(refusal: &Refusal, title: String) -> Problem {
         Refusal::Closed => Problem::new("session_closed", StatusCode::CONFLICT, title),
         Refusal::NoTurn => Problem::new("no_turn", StatusCode::CONFLICT, title),
         Refusal::BusyTurn => Problem::new("busy_turn", StatusCode::CONFLICT, title)
-            .hint("interrupt the turn or wait for its end; send or discard what waits")
+            .hint("interrupt the turn or wait for its end; send or discard the held prompts")
             .retryable(),
         Refusal::NotInterrupted => Problem::new("not_interrupted", StatusCode::CONFLICT, title),
         Refusal::QueueTooLarge(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
         Refusal::QueueFull(_) => Problem::new("queue_full", StatusCode::CONFLICT, title).retryable(),
         Refusal::UnknownPrompt => Problem::new("unknown_prompt", StatusCode::NOT_FOUND, title),
-        Refusal::UnknownApproval | Refusal::UnknownQuestion => {
-            Problem::new("unknown_ask", StatusCode::NOT_FOUND, title)
-        }
+        Refusal::UnknownApproval | Refusal::UnknownQuestion => unknown_ask(title),
         Refusal::AlreadyDecided(first) => {
             Problem::new("already_decided", StatusCode::CONFLICT, title).details(json!({ "decision": first }))
         }
@@ -348,8 +356,14 @@ fn refused(refusal: &Refusal, title: String) -> Problem {
         Refusal::NotSupported { .. } => {
             Problem::new("not_supported", StatusCode::UNPROCESSABLE_ENTITY, title)
         }
-        Refusal::EmptyPrompt => Problem::new("empty_prompt", StatusCode::UNPROCESSABLE_ENTITY, title),
+        Refusal::EmptyPrompt => Problem::new("empty_prompt", StatusCode::UNPROCESSABLE_ENTITY, title)
+            .hint("write what the agent should do"),
     }
+}
+
+fn unknown_ask(title: String) -> Problem {
+    Problem::new("unknown_ask", StatusCode::NOT_FOUND, title)
+        .hint("`longshore inbox` lists the open approvals and questions")
 }
 
 fn log_failed(error: &LogError, title: String) -> Problem {
@@ -379,7 +393,7 @@ impl From<JsonRejection> for Problem {
 
 impl From<WebSocketUpgradeRejection> for Problem {
     fn from(rejection: WebSocketUpgradeRejection) -> Self {
-        Self::invalid(format!("this address speaks WebSocket: {}", rejection.body_text()))
+        Self::invalid(format!("this address needs a WebSocket connection: {}", rejection.body_text()))
     }
 }
 

@@ -3,7 +3,6 @@
 //! The authority is made once, so that a phone has to be told once to trust it. The certificate is made anew at every
 //! start, for the names that the hub has then; its key is never written down.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -18,6 +17,8 @@ use rustls::ServerConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use tokio_rustls::TlsAcceptor;
+
+use crate::key_file;
 
 const DAY_MS: i64 = 24 * 3600 * 1_000;
 /// How long a certificate is good for; phones take none of more than 398 days.
@@ -35,7 +36,7 @@ pub enum TlsError {
         source: std::io::Error,
     },
     /// A file is not what it should be.
-    #[error("{path} holds no {what} in PEM")]
+    #[error("{path} contains no {what} in PEM")]
     Pem {
         /// Which one.
         path: String,
@@ -43,10 +44,10 @@ pub enum TlsError {
         what: &'static str,
     },
     /// A certificate cannot be made.
-    #[error("no certificate can be made: {0}")]
+    #[error("cannot make a certificate: {0}")]
     Make(#[from] rcgen::Error),
     /// Certificate and key do not fit together, or are of no use.
-    #[error("certificate and key cannot be used: {0}")]
+    #[error("cannot use the certificate and its key: {0}")]
     Unusable(#[from] rustls::Error),
 }
 
@@ -123,15 +124,20 @@ const KEY: &str = "ca.key";
 fn load_authority(folder: &Path, now: Timestamp) -> Result<(Authority, Issuer<'static, KeyPair>), TlsError> {
     let (cert, key) = (folder.join(CERT), folder.join(KEY));
     let params = authority_params(now)?;
-    if !cert.exists() || !key.exists() {
-        let fresh = KeyPair::generate()?;
-        write(&key, &fresh.serialize_pem())?;
-        write(&cert, &params.self_signed(&fresh)?.pem())?;
-    }
-    let pem = read(&cert)?;
-    let key = KeyPair::from_pem(&read(&key)?)?;
+    let no_pem = |path: &Path, what| TlsError::Pem { path: path.display().to_string(), what };
+    let (pem, key) = match (read_own(&cert)?, read_own(&key)?) {
+        (Some(pem), Some(text)) => (pem, KeyPair::from_pem(&text).map_err(|_| no_pem(&key, "private key"))?),
+        // One without the other is of no use.
+        (None, _) | (_, None) => {
+            let fresh = KeyPair::generate()?;
+            let pem = params.self_signed(&fresh)?.pem();
+            write_own(&key, &fresh.serialize_pem())?;
+            write_own(&cert, &pem)?;
+            (pem, fresh)
+        }
+    };
     let der = CertificateDer::from_pem_slice(pem.as_bytes());
-    let der = der.map_err(|_| TlsError::Pem { path: cert.display().to_string(), what: "certificate" })?;
+    let der = der.map_err(|_| no_pem(&cert, "certificate"))?;
     let authority = Authority { fingerprint: fingerprint(&der), pem };
     // It signs by its name and its key, which are the same at every start.
     Ok((authority, Issuer::new(params, key)))
@@ -167,17 +173,19 @@ fn valid(params: &mut CertificateParams, now: Timestamp, days: i64) {
 }
 
 fn read(path: &Path) -> Result<String, TlsError> {
-    std::fs::read_to_string(path)
-        .map_err(|source| TlsError::File { path: path.display().to_string(), source })
+    std::fs::read_to_string(path).map_err(|source| of_file(path, source))
 }
 
-/// For its owner alone.
-fn write(path: &Path, text: &str) -> Result<(), TlsError> {
-    let written = || -> std::io::Result<()> {
-        let mut options = std::fs::OpenOptions::new();
-        let mut file = options.create(true).write(true).truncate(true).mode(0o600).open(path)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        file.sync_all()
-    };
-    written().map_err(|source| TlsError::File { path: path.display().to_string(), source })
+/// A file of the authority, if there is one.
+fn read_own(path: &Path) -> Result<Option<String>, TlsError> {
+    let bytes = key_file::read(path).map_err(|source| of_file(path, source))?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+fn write_own(path: &Path, text: &str) -> Result<(), TlsError> {
+    key_file::put(path, text.as_bytes()).map_err(|source| of_file(path, source))
+}
+
+fn of_file(path: &Path, source: std::io::Error) -> TlsError {
+    TlsError::File { path: path.display().to_string(), source }
 }

@@ -97,7 +97,7 @@ fn agents() -> Vec<AgentInfo> {
 
 fn answer(query: &Query) -> Result<Answer, String> {
     match query {
-        Query::Agents => Ok(Answer::Agents { machine: "here".to_owned(), agents: agents() }),
+        Query::Agents { .. } => Ok(Answer::Agents { machine: "here".to_owned(), agents: agents() }),
         Query::Models { agent, .. } if &**agent == MUTE => Err("mute did not answer within 15 s".to_owned()),
         Query::Models { .. } => {
             let model = ModelInfo {

@@ -104,9 +104,9 @@ async fn files_of_ones_own_are_used_and_bad_ones_named() {
 
     for (cert, key, says) in [
         ("missing.pem", "key.pem", "missing.pem"),
-        ("key.pem", "key.pem", "holds no certificate"),
-        ("cert.pem", "cert.pem", "holds no private key"),
-        ("cert.pem", "other.pem", "cannot be used"),
+        ("key.pem", "key.pem", "contains no certificate"),
+        ("cert.pem", "cert.pem", "contains no private key"),
+        ("cert.pem", "other.pem", "cannot use the certificate"),
     ] {
         let Err(error) = Tls::of_files(&path(cert), &path(key)) else { panic!("{cert} {key}") };
         assert!(error.to_string().contains(says), "{error}");

@@ -32,7 +32,7 @@ async fn agents_are_listed_with_what_they_can_do() {
     assert!(plain.get("models").is_none(), "an agent without models is not asked for them");
     assert_eq!((ghost.get("path"), &ghost["install"]), (None, &json!("get ghost")));
     let why = mute["remark"].as_str().unwrap();
-    assert!(why.starts_with("its models are not known: ") && why.contains("did not answer"), "{mute}");
+    assert!(why.starts_with("its models are unknown: ") && why.contains("did not answer"), "{mute}");
     assert_eq!(
         known["agents"][3]["capabilities"]["modes"],
         json!(["plan", "ask", "full"]),

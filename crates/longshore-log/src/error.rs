@@ -9,7 +9,7 @@ use longshore_model::id::{Seq, SessionId};
 pub enum LogError {
     /// A newer program wrote it; this one would misread it.
     #[error(
-        "the log at {path} was written by a newer Longshore (format {found}, this one knows {known}): \
+        "a newer Longshore wrote the log at {path} (format {found}; this version knows {known}): \
          update Longshore, or use another data folder"
     )]
     NewerVersion {
@@ -23,7 +23,7 @@ pub enum LogError {
 
     /// What is on disk is not what was written.
     #[error(
-        "the log at {path} is damaged ({detail}): stop Longshore, copy the folder, and save what can be read \
+        "the log at {path} is damaged ({detail}): stop Longshore, copy the folder, and save the readable part \
          with `sqlite3 {path} .recover`, or use another data folder"
     )]
     Corrupt {
@@ -35,20 +35,20 @@ pub enum LogError {
 
     /// There was a log here, and it is gone or empty.
     #[error(
-        "the log at {path} is gone or empty, although a hub has used this folder: put it back from a backup; to begin \
-         with an empty log, remove {lock}"
+        "the log at {path} is missing or empty, but a hub has used this folder: restore it from a backup; to start \
+         with an empty log, remove {mark}"
     )]
     Lost {
         /// The file.
         path: PathBuf,
         /// What tells that the folder was used.
-        lock: PathBuf,
+        mark: PathBuf,
     },
 
     /// No room. What was acknowledged before is safe; what was refused can be appended again.
     #[error(
-        "there is no room left for the log at {path}: free some space and try again; nothing that was \
-         acknowledged is lost"
+        "the disk is full, so the hub cannot write the log at {path}: free some space and try again; no \
+         acknowledged event is lost"
     )]
     Full {
         /// The file.
@@ -57,7 +57,7 @@ pub enum LogError {
 
     /// The events do not continue the session.
     #[error(
-        "session {session} goes on with event {expected}, not {found}: read its head and append what follows it"
+        "session {session} continues with event {expected}, not {found}: read its head and append the events after it"
     )]
     Gap {
         /// The session.
@@ -78,14 +78,14 @@ pub enum LogError {
     },
 
     /// The cursor of a list is not one that we gave.
-    #[error("`{cursor}` is no cursor of this list: begin with the first page")]
+    #[error("`{cursor}` is not a cursor of this list: start with the first page")]
     BadCursor {
         /// What was given.
         cursor: String,
     },
 
     /// None of these.
-    #[error("{doing} failed ({source}): try again, and restart Longshore if it stays so")]
+    #[error("{doing} failed ({source}): try again; if it fails again, restart Longshore")]
     Other {
         /// What was being done.
         doing: &'static str,

@@ -36,7 +36,7 @@ pub mod sqlite;
 
 mod snippet;
 mod superseded;
-mod used;
+mod usage;
 
 pub use error::LogError;
 pub use list::{SessionFilter, SessionPage};

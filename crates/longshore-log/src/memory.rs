@@ -17,7 +17,7 @@ use crate::list::{Position, haystack, is_cut, is_put_away, is_unfinished};
 use crate::search::{MOST_HITS, Words, text_of};
 use crate::snippet::plain;
 use crate::superseded::Finished;
-use crate::used::Used;
+use crate::usage::UsageSum;
 use crate::{
     Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw, asked,
     cut_to_page, unreadable,
@@ -168,7 +168,7 @@ impl Held {
             }
         }
         ends.sort_by_key(|(at, ..)| *at);
-        let mut used = Used::default();
+        let mut used = UsageSum::default();
         for (at, turn, info, end) in ends {
             used.add(turn, at, &info.provider, info.project.as_deref(), end);
         }

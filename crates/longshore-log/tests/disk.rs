@@ -226,7 +226,7 @@ async fn everything_is_for_its_owner_only() {
         names.push(path.file_name().unwrap().to_string_lossy().into_owned());
     }
     names.sort();
-    assert_eq!(names, ["lock", "log.db", "log.db-shm", "log.db-wal"]);
+    assert_eq!(names, ["lock", "log.db", "log.db-shm", "log.db-wal", "log.made"]);
     assert!(log.stats().await.unwrap().wal_bytes > 0);
 }
 
@@ -266,8 +266,42 @@ fn a_log_that_is_gone_or_empty_is_not_begun_anew_without_a_word() {
         assert!(matches!(error, LogError::Lost { .. }), "{harm}: {error}");
     }
     // Whoever means it says so.
-    fs::remove_file(folder.path().join("lock")).unwrap();
+    fs::remove_file(folder.path().join("log.made")).unwrap();
     drop(open(folder.path()).unwrap());
+}
+
+#[test]
+fn a_first_start_that_was_interrupted_is_no_loss() {
+    let left: [&[(&str, &str)]; 5] = [
+        &[("lock", "")],
+        &[("lock", "4711")],
+        &[("lock", "4711"), ("log.db", "")],
+        &[("lock", "4711"), ("log.db", ""), ("log.db-journal", "")],
+        &[("lock", "4711"), ("log.db", ""), ("log.db-journal", "half of a journal")],
+    ];
+    for files in left {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            fs::write(folder.path().join(name), text).unwrap();
+        }
+        assert_eq!(longshore_log::quick_check(folder.path()), Ok(()), "{files:?}");
+        open(folder.path()).unwrap_or_else(|error| panic!("{files:?}: {error}"));
+        // From now on there is something to lose.
+        fs::remove_file(folder.path().join("log.db")).unwrap();
+        let error = open(folder.path()).err().expect("lost");
+        assert!(matches!(error, LogError::Lost { .. }), "{files:?}: {error}");
+    }
+}
+
+#[test]
+fn a_log_of_before_the_mark_gets_it_when_it_is_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    drop(open(folder.path()).unwrap());
+    fs::remove_file(folder.path().join("log.made")).unwrap();
+    drop(open(folder.path()).unwrap());
+    fs::remove_file(folder.path().join("log.db")).unwrap();
+    let error = open(folder.path()).err().expect("lost");
+    assert!(error.to_string().contains("log.made"), "{error}");
 }
 
 #[tokio::test]

@@ -182,7 +182,11 @@ pub enum Start {
 #[serde(tag = "query", rename_all = "snake_case")]
 pub enum Query {
     /// Which agents are there?
-    Agents,
+    Agents {
+        /// One of them only. No program is started for that, so its version may not be told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        only: Option<AgentName>,
+    },
     /// Which models has this agent?
     Models {
         /// Which agent.

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::Actor;
+use crate::event::Author;
 use crate::id::{ApprovalId, QuestionId};
 use crate::item::FileChange;
 
@@ -104,7 +104,7 @@ pub struct ApprovalDecision {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
     /// Who decided.
-    pub by: Actor,
+    pub by: Author,
 }
 
 /// What the agent wants to know.
@@ -182,7 +182,7 @@ pub struct QuestionAnswer {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub answers: BTreeMap<String, Value>,
     /// Who answered.
-    pub by: Actor,
+    pub by: Author,
 }
 
 /// What was done with a question.

@@ -40,7 +40,7 @@ impl std::str::FromStr for Mode {
             "ask" => Ok(Mode::Ask),
             "auto-edit" => Ok(Mode::AutoEdit),
             "full" => Ok(Mode::Full),
-            other => Err(format!("`{other}` is no mode; the modes are plan, ask, auto-edit and full")),
+            other => Err(format!("`{other}` is not a mode; the modes are plan, ask, auto-edit and full")),
         }
     }
 }

@@ -237,43 +237,43 @@ pub enum Reply {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// The session is over.
-    #[error("the session is closed; fork it to go on")]
+    #[error("the session is closed; fork it to continue")]
     Closed,
     /// There is no turn to interrupt.
     #[error("no turn is running")]
     NoTurn,
     /// What cannot be done while a turn runs or is about to.
-    #[error("busy turn: interrupt it first")]
+    #[error("a turn is running or about to run; interrupt it first")]
     BusyTurn,
     /// There is nothing to go on with.
-    #[error("nothing was interrupted here, so there is nothing to resume; say what to do instead")]
+    #[error("no turn was interrupted here, so there is none to resume; send a prompt instead")]
     NotInterrupted,
     /// The queue is full.
-    #[error("{0} prompts are waiting already; cancel one or wait for the turn to end")]
+    #[error("{0} prompts are already queued; remove one, or wait for the end of the turn")]
     QueueFull(usize),
     /// What waits is too large.
-    #[error("the prompts that wait have {} MiB together already; cancel one or wait for the turn to end", .0 >> 20)]
+    #[error("the queued prompts already have {} MiB together; remove one, or wait for the end of the turn", .0 >> 20)]
     QueueTooLarge(usize),
     /// No prompt of that name waits.
-    #[error("no prompt of that name is waiting; it may have been sent already")]
+    #[error("no queued prompt has this id; the hub may have sent it already")]
     UnknownPrompt,
     /// The session has no approval of that name.
-    #[error("the session has no approval of that name")]
+    #[error("the session has no approval with this id")]
     UnknownApproval,
     /// Somebody was first.
-    #[error("decided already by {}", .0.by)]
+    #[error("{} has already decided this", .0.by)]
     AlreadyDecided(ApprovalDecision),
     /// The agent no longer waits for it.
     #[error("the agent no longer waits for this: {0}")]
     Expired(String),
     /// This approval cannot be answered so.
-    #[error("this approval cannot be answered with that; possible are {0:?}")]
+    #[error("this approval does not accept this decision; possible are {0:?}")]
     NotAnOption(Vec<Decision>),
     /// The session has no question of that name.
-    #[error("the session has no question of that name")]
+    #[error("the session has no question with this id")]
     UnknownQuestion,
     /// Somebody was first.
-    #[error("answered already by {}", .0.by)]
+    #[error("{} has already answered this", .0.by)]
     AlreadyAnswered(QuestionAnswer),
     /// A field is missing or of the wrong kind.
     #[error("the answer to `{field}` {fault}")]

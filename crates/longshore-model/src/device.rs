@@ -51,7 +51,7 @@ impl std::str::FromStr for DeviceMode {
             "read_only" | "read-only" => Ok(DeviceMode::ReadOnly),
             "approve" => Ok(DeviceMode::Approve),
             other => {
-                Err(format!("`{other}` is no mode of a device; the modes are full, read_only and approve"))
+                Err(format!("`{other}` is not a mode of a device; the modes are full, read_only and approve"))
             }
         }
     }

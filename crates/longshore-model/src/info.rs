@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::approval::{ApprovalRequest, QuestionRequest};
 use crate::capability::{Capabilities, Mode, SlashCommand};
 use crate::command::{Attachment, AttachmentSource};
-use crate::event::{Actor, AgentName};
+use crate::event::{AgentName, Author};
 use crate::id::{ItemId, PromptId, Seq, SessionId, TurnId};
 use crate::lifecycle::{ForkPoint, GitState, NativeId};
 use crate::mcp::McpServer;
@@ -174,7 +174,7 @@ pub struct QueuedPrompt {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cut: bool,
     /// Whose it is.
-    pub by: Actor,
+    pub by: Author,
 }
 
 impl QueuedPrompt {

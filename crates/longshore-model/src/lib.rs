@@ -8,6 +8,7 @@
 //! | [`event`] | the event, its closed [`event::Body`], its public JSON |
 //! | [`item`], [`approval`], [`lifecycle`], [`usage`], [`capability`] | what bodies are made of |
 //! | [`mcp`] | servers that bring tools to an agent |
+//! | [`service`] | a service that has a model: its API, its address |
 //! | [`device`] | paired clients, and what each may do |
 //! | [`command`] | wishes of clients, what agents are told, why a wish is refused |
 //! | [`session`] | the machine: input in, events and effects out; its state is the fold of its events |
@@ -35,6 +36,7 @@ pub mod info;
 pub mod item;
 pub mod lifecycle;
 pub mod mcp;
+pub mod service;
 pub mod session;
 pub mod time;
 pub mod timeline;

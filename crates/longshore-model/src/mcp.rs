@@ -53,27 +53,27 @@ pub const MOST_BYTES: usize = 64 << 10;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadServers {
     /// A name that cannot be part of a tool's.
-    #[error("`{0}` cannot be the name of an MCP server: letters, digits, - and _ can be in one")]
+    #[error("`{0}` is not a valid name for an MCP server; use letters, digits, - and _")]
     Name(String),
     /// Two of one name.
-    #[error("there are two MCP servers called `{0}`")]
+    #[error("two MCP servers are called `{0}`; rename one")]
     Twice(String),
     /// More than a session may have.
-    #[error("there are {0} MCP servers; a session may have {MOST_SERVERS}")]
+    #[error("the list has {0} MCP servers; a session may have at most {MOST_SERVERS}")]
     TooMany(usize),
     /// Longer than a session may have.
-    #[error("the MCP servers are described in {0} bytes; a session may have {MOST_BYTES}")]
+    #[error("the descriptions of the MCP servers have {0} bytes; a session may have at most {MOST_BYTES}")]
     TooLarge(usize),
     /// A variable that is not a session's to use.
     #[error(
-        "`${{{0}}}` is none of the variables that sessions may give to MCP servers; the owner lists those in `mcp_env` \
-         of config.toml"
+        "sessions may not give the variable `${{{0}}}` to MCP servers; the owner can allow it in `mcp_env` of \
+         config.toml"
     )]
     Variable(String),
     /// A text in which agents would put variables of their environment by themselves.
     #[error(
-        "the MCP server `{0}` has a `$` with a name after it, where some agents put variables of the hub's environment: \
-         a variable can only be the whole value of one of `env` or `headers`, as `${{NAME}}`"
+        "the MCP server `{0}` has a `$` before a name, and some agents would replace it with a variable of the hub; \
+         write a variable only as the whole value of an entry in `env` or `headers`, as `${{NAME}}`"
     )]
     Expands(String),
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval::{ApprovalDecision, ApprovalRequest, QuestionAnswer, QuestionRequest};
 use crate::command::Attachment;
-use crate::event::{Actor, Body, Event, MessagePhase, NoticeLevel};
+use crate::event::{Author, Body, Event, MessagePhase, NoticeLevel};
 use crate::id::{ApprovalId, ItemId, QuestionId, Seq, TurnId};
 use crate::item::{FileChange, PlanStep, ToolCall, ToolOutcome, ToolStatus};
 use crate::lifecycle::{Delegation, DelegationEnd, TurnEnd};
@@ -64,7 +64,7 @@ pub enum Content {
         attachments: Vec<Attachment>,
         /// Who it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<Actor>,
+        by: Option<Author>,
     },
     /// What the agent said.
     Message {

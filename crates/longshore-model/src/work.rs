@@ -123,7 +123,7 @@ pub struct Exit {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WorkFault {
     /// It would leave the work tree.
-    #[error("{0} is outside of the work tree; only files inside of it are served")]
+    #[error("{0} is outside of the work tree; name a file inside of it")]
     Outside(String),
     /// There is no such file.
     #[error("{0} does not exist")]
@@ -137,7 +137,7 @@ pub enum WorkFault {
         fault: String,
     },
     /// The session has no such terminal.
-    #[error("there is no terminal called {0}")]
+    #[error("no terminal is called {0}")]
     NoTerminal(String),
     /// Too much is going on already.
     #[error("{0}")]

@@ -291,7 +291,7 @@ fn what_an_agent_does_is_no_act_of_a_person() {
     stage.wait(60_000);
     stage.finish(turn, TurnOutcome::Completed);
     let told = Command::Prompt(Prompt { text: "a task".to_owned(), ..Prompt::default() });
-    stage.handle(Input::Wish { command: told, by: BY_DELEGATION.to_owned() }).unwrap();
+    stage.handle(Input::Command { command: told, by: BY_DELEGATION.to_owned() }).unwrap();
     assert_eq!(stage.session.info().touched_at, decided, "no turn's end, and no other agent's task");
     assert!(Some(stage.session.info().updated_at) > decided);
     stage.check();

@@ -69,6 +69,21 @@ fn what_a_person_says_while_the_queue_is_held_goes_first_and_the_rest_stays_held
 }
 
 #[test]
+fn a_session_that_is_closed_has_no_queue() {
+    let (mut stage, _, waiting) = three_wait();
+    stage.wish(Command::Close).unwrap();
+    let info = stage.session.info();
+    assert!(info.queue.is_empty() && !info.queue_held);
+    let told = stage.events.iter().filter(|event| matches!(event.body, Body::PromptCancelled { .. }));
+    assert_eq!(told.count(), waiting.len());
+    assert!(
+        stage.events.iter().all(|event| !matches!(event.body, Body::QueueHeld)),
+        "nothing was held first"
+    );
+    stage.check();
+}
+
+#[test]
 fn a_prompt_that_interrupts_and_a_recall_of_who_delegated_hold_nothing() {
     let (mut stage, first, waiting) = three_wait();
     let rather = stage.prompt_when("rather", When::Interrupt);

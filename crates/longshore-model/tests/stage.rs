@@ -107,7 +107,7 @@ impl Stage {
     }
 
     pub(crate) fn wish(&mut self, command: Command) -> Result<Reply, Refusal> {
-        self.handle(Input::Wish { command, by: "owner".to_owned() })
+        self.handle(Input::Command { command, by: "owner".to_owned() })
     }
 
     pub(crate) fn said(&mut self, draft: Draft) {

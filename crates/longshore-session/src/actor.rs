@@ -35,8 +35,8 @@ const FOLD_PAGE: usize = 4_096;
 const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
 
 /// Answers that wait until what they speak of is durable.
-type Owed = Vec<Answer>;
-type Answer = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
+type PendingReplies = Vec<PendingReply>;
+type PendingReply = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
 
 pub(crate) struct Actor {
     pub(crate) id: SessionId,
@@ -149,18 +149,18 @@ impl Actor {
         said: impl Iterator<Item = FromAgent>,
     ) -> After {
         let mut out = Outcome::default();
-        let mut owed: Owed = Vec::new();
+        let mut owed: PendingReplies = Vec::new();
         let mut erase = None;
         for wish in wishes {
             match wish {
                 // Whoever wished something after that finds nobody.
                 FromClient::Erase { reply } => erase = erase.or(Some(reply)),
                 _ if erase.is_some() => {}
-                wish => self.client(wish, &mut out, &mut owed).await,
+                wish => self.on_client(wish, &mut out, &mut owed).await,
             }
         }
         for message in said {
-            self.agent(message, &mut out, &mut owed).await;
+            self.on_agent(message, &mut out, &mut owed).await;
         }
         let Outcome { events, effects } = out;
         if let Err(error) = self.commit(events).await {
@@ -195,14 +195,14 @@ impl Actor {
         if after == After::Erased {
             self.hub.registry.remove(self.id);
             self.tail.erase();
-            self.hub.folded.remove(self.id);
+            self.hub.timelines.remove(self.id);
             self.hub.told(Change::Erased(self.id));
         }
         drop(reply.send(erased.map(drop).map_err(HubError::from)));
         after
     }
 
-    async fn client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut Owed) {
+    async fn on_client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut PendingReplies) {
         match message {
             FromClient::Open { opened, copied, reply } => {
                 let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
@@ -247,12 +247,12 @@ impl Actor {
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },
-            FromClient::Wish { command, by, reply } => {
+            FromClient::Command { command, by, reply } => {
                 if let Err(error) = self.awaken(out).await {
                     drop(reply.send(Err(error)));
                     return;
                 }
-                match self.handle(Input::Wish { command, by }, out) {
+                match self.handle(Input::Command { command, by }, out) {
                     Ok(made) => owed.push(Box::new(move |done| answer(reply, done.map(|_| made)))),
                     Err(error) => drop(reply.send(Err(error))),
                 }
@@ -260,7 +260,7 @@ impl Actor {
         }
     }
 
-    async fn agent(&mut self, message: FromAgent, out: &mut Outcome, owed: &mut Owed) {
+    async fn on_agent(&mut self, message: FromAgent, out: &mut Outcome, owed: &mut PendingReplies) {
         if let FromAgent::Mark(reached) = message {
             owed.push(Box::new(move |_| {
                 let _ = reached.send(());
@@ -463,7 +463,7 @@ fn take_waiting<T>(queue: &mut mpsc::Receiver<T>, into: &mut Vec<T>) {
 }
 
 fn revive() -> Input {
-    Input::Wish { command: Command::Revive { from_log: false }, by: "hub".to_owned() }
+    Input::Command { command: Command::Revive { from_log: false }, by: "hub".to_owned() }
 }
 
 fn opened_by(draft: &Draft) -> Option<Opened> {
@@ -473,7 +473,7 @@ fn opened_by(draft: &Draft) -> Option<Opened> {
     }
 }
 
-fn info_to(reply: oneshot::Sender<Result<SessionInfo, HubError>>) -> Answer {
+fn info_to(reply: oneshot::Sender<Result<SessionInfo, HubError>>) -> PendingReply {
     Box::new(move |done| match done {
         Ok(None) => drop(reply.send(Err(HubError::UnknownSession))),
         Ok(Some(session)) => answer(reply, Ok(session.info())),

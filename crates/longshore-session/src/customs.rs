@@ -20,7 +20,7 @@ use std::collections::HashMap;
 
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::command::{Attachment, AttachmentSource};
-use longshore_model::event::{Actor, AgentName, Body, Event, NoticeLevel, Raw};
+use longshore_model::event::{AgentName, Author, Body, Event, NoticeLevel, Raw};
 use longshore_model::id::{ApprovalId, QuestionId, Seq, SessionId};
 use longshore_model::lifecycle::{NativeId, Opened, TurnErrorCode};
 use longshore_model::time::Timestamp;
@@ -251,7 +251,7 @@ fn is_here(attachment: &Attachment) -> bool {
 }
 
 /// Who did something, as the file says: nobody did it here.
-fn as_told(by: &str) -> Actor {
+fn as_told(by: &str) -> Author {
     format!("{} (imported)", tidy(by))
 }
 

@@ -7,9 +7,9 @@ use longshore_model::session::Effect;
 use tracing::warn;
 
 use crate::actor::{Actor, AgentHere};
+use crate::agent_memory::lines_of;
 use crate::hub::Hub;
-use crate::lines::lines_of;
-use crate::story::story_of;
+use crate::transcript::story_of;
 
 impl Actor {
     pub(crate) async fn carry_out(&mut self, effect: Effect) {

@@ -10,13 +10,13 @@ use longshore_model::id::Seq;
 #[derive(Debug, thiserror::Error)]
 pub enum HubError {
     /// There is no such session.
-    #[error("there is no such session")]
+    #[error("no session has this id")]
     UnknownSession,
     /// There is no such approval or question.
-    #[error("there is no such approval or question")]
+    #[error("no approval or question has this id")]
     UnknownAsk,
     /// There is no such agent.
-    #[error("there is no agent called `{0}`; `longshore agents` lists them")]
+    #[error("no agent is called `{0}`; `longshore agents` lists the agents")]
     UnknownAgent(String),
     /// The agent is known and not installed.
     #[error("{agent} is not set up on this machine: {install}")]
@@ -35,7 +35,7 @@ pub enum HubError {
         fault: String,
     },
     /// The model is known not to have that effort.
-    #[error("`{effort}` is no effort of {model}; there are {}", .efforts.join(", "))]
+    #[error("{model} has no effort `{effort}`; its efforts are {}", .efforts.join(", "))]
     UnknownEffort {
         /// What was asked for.
         effort: String,
@@ -51,7 +51,7 @@ pub enum HubError {
     #[error("cannot fork: {0}")]
     CannotFork(&'static str),
     /// The client is ahead of the log: it asks for what comes after something that never was.
-    #[error("the session ends at {head}, so nothing can come after {after}; start over from 0")]
+    #[error("the session ends at event {head}, so there are no events after {after}; start again from 0")]
     Ahead {
         /// What the client said.
         after: Seq,
@@ -59,10 +59,10 @@ pub enum HubError {
         head: Seq,
     },
     /// Too much is waiting already; try again.
-    #[error("the session has more to do than it can hold; try again in a moment")]
+    #[error("the session has too many requests at once; try again in a moment")]
     Busy,
     /// No machine that could run agents is connected.
-    #[error("no anchor is connected, so no agent can run")]
+    #[error("no machine that runs agents is connected; wait a moment, or restart the hub")]
     NoAnchor,
     /// The anchor did not answer, or could not.
     #[error("{0}")]
@@ -74,7 +74,7 @@ pub enum HubError {
     #[error(transparent)]
     Log(Arc<LogError>),
     /// A stored event could not be read back.
-    #[error("event {seq} of the log cannot be read: {source}")]
+    #[error("cannot read event {seq} of the log: {source}")]
     Unreadable {
         /// Which one.
         seq: Seq,

@@ -10,7 +10,7 @@ const PAGE: usize = 4_096;
 
 /// Where a session stood before the turn in which a person said what stands at `said`.
 pub(crate) async fn last_before(log: &dyn Log, origin: SessionId, said: Seq) -> Result<Seq, HubError> {
-    let nobody = HubError::CannotFork("only something that a person said can be gone back to");
+    let nobody = HubError::CannotFork("`before` must be the number of a message that a person sent");
     let Some(before) = said.0.checked_sub(1).map(Seq) else { return Err(nobody) };
     let found = log.read(origin, before, 1, WithRaw::No).await?;
     let Some(frame) = found.first().filter(|frame| frame.seq() == said) else { return Err(nobody) };

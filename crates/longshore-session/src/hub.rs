@@ -8,7 +8,7 @@ use longshore_log::{Compacted, Hit, Log, SessionFilter, SessionPage, Stats, With
 use longshore_model::anchor::{Answer, FromAnchor, Query, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::{Command, Refusal, Reply};
-use longshore_model::event::{Actor as By, Draft};
+use longshore_model::event::{Author, Draft};
 use longshore_model::frame::Frame;
 use longshore_model::id::{Context, Ids, QueryId, Seq, SessionId};
 use longshore_model::info::SessionInfo;
@@ -20,7 +20,7 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tracing::{info, warn};
 
 use crate::actor::Actor;
-use crate::asks::check_mode;
+use crate::anchor_queries::check_mode;
 use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
@@ -51,7 +51,7 @@ pub(crate) struct Inner {
     pub(crate) ids: Mutex<Ids>,
     pub(crate) importing: crate::import::Importing,
     pub(crate) delegations: crate::delegation::Delegations,
-    pub(crate) folded: crate::folded::Folded,
+    pub(crate) timelines: crate::timeline_cache::TimelineCache,
     /// How long an agent may have nothing to do before its process is given back.
     pub(crate) idle: OnceLock<Duration>,
     /// Whether all is set right that a crash left open.
@@ -92,7 +92,7 @@ impl Hub {
             ids: Mutex::new(Ids::seeded(random_seed())),
             importing: Default::default(),
             delegations: Default::default(),
-            folded: Default::default(),
+            timelines: Default::default(),
             idle: OnceLock::new(),
             recovered: watch::Sender::new(true),
         };
@@ -158,7 +158,7 @@ impl Hub {
                 Err(error) => return warn!(%session, %error, "cannot take down what the agent said"),
             },
         };
-        let _ = self.entry(session, head).agent.send(message).await;
+        let _ = self.wake(session, head).agent.send(message).await;
     }
 
     pub(crate) async fn ask(&self, query: Query) -> Result<Answer, HubError> {
@@ -216,7 +216,7 @@ impl Hub {
 
     pub(crate) async fn begin(&self, opened: Opened, copied: Vec<Draft>) -> Result<SessionInfo, HubError> {
         let session = SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
-        let entry = self.entry(session, Seq::ZERO);
+        let entry = self.wake(session, Seq::ZERO);
         let opened = Box::new(opened);
         self.request(&entry, |reply| FromClient::Open { opened, copied, reply }).await
     }
@@ -226,19 +226,25 @@ impl Hub {
     /// With `before`, the seq of something that a person said, it has all that came before that turn, and an agent that
     /// is told of it: no agent copies its own memory up to any place.
     pub async fn fork(&self, session: SessionId, before: Option<Seq>) -> Result<SessionInfo, HubError> {
-        self.catch_up(session, &self.awake(session).await?).await;
+        self.catch_up(session, &self.wake_existing(session).await?).await;
         let origin = self.session(session).await?;
         let (seq, native) = match before {
             Some(before) => (crate::fork::last_before(&*self.inner.log, session, before).await?, None),
             None if !origin.capabilities.fork => {
-                return Err(HubError::CannotFork("this agent cannot copy a conversation"));
+                return Err(HubError::CannotFork(
+                    "this agent cannot copy a conversation; open a new session instead",
+                ));
             }
             None if origin.turn.is_some() => {
-                return Err(HubError::CannotFork("a turn is running; interrupt it or wait for its end"));
+                return Err(HubError::CannotFork("a turn is running; interrupt it, or wait for its end"));
             }
             None => match origin.native {
                 Some(native) => (origin.head, Some(native)),
-                None => return Err(HubError::CannotFork("the agent has not begun yet")),
+                None => {
+                    return Err(HubError::CannotFork(
+                        "the agent has no conversation yet; send a prompt first",
+                    ));
+                }
             },
         };
         let opened = Opened {
@@ -260,8 +266,8 @@ impl Hub {
     }
 
     /// A wish of a client.
-    pub async fn command(&self, session: SessionId, command: Command, by: By) -> Result<Reply, HubError> {
-        let entry = self.awake(session).await?;
+    pub async fn command(&self, session: SessionId, command: Command, by: Author) -> Result<Reply, HubError> {
+        let entry = self.wake_existing(session).await?;
         // Whatever has the agent go on here goes on after what was said elsewhere.
         if matches!(
             command,
@@ -275,7 +281,7 @@ impl Hub {
                 self.check_effort(&info.provider, info.model.as_deref(), effort).await?;
             }
         }
-        self.request(&entry, |reply| FromClient::Wish { command, by, reply }).await
+        self.request(&entry, |reply| FromClient::Command { command, by, reply }).await
     }
 
     /// A session as it stands.
@@ -288,7 +294,7 @@ impl Hub {
         if row.queue.is_empty() && row.approvals.is_empty() && row.questions.is_empty() {
             return Ok(row);
         }
-        let entry = self.entry(session, row.head);
+        let entry = self.wake(session, row.head);
         self.request(&entry, |reply| FromClient::Info { reply }).await
     }
 
@@ -318,7 +324,7 @@ impl Hub {
         raw: WithRaw,
     ) -> Result<Subscription, HubError> {
         loop {
-            let entry = self.awake(session).await?;
+            let entry = self.wake_existing(session).await?;
             let head = entry.tail.head();
             if after > head {
                 return Err(HubError::Ahead { after, head });
@@ -336,7 +342,7 @@ impl Hub {
     /// The fold of a whole session.
     pub async fn timeline(&self, session: SessionId) -> Result<Arc<Timeline>, HubError> {
         let head = self.head(session).await?;
-        self.inner.folded.timeline(&*self.inner.log, session, head).await
+        self.inner.timelines.timeline(&*self.inner.log, session, head).await
     }
 
     /// Where a text occurs.
@@ -367,7 +373,7 @@ impl Hub {
     /// Forgets sessions in which nothing has happened since.
     pub async fn forget(&self, updated_before: Timestamp) -> Result<u64, HubError> {
         let forgotten = self.inner.log.forget(updated_before).await?;
-        self.inner.folded.clear();
+        self.inner.timelines.clear();
         Ok(forgotten)
     }
 
@@ -397,12 +403,12 @@ impl Hub {
     }
 
     /// The way to a session that exists, waking it if need be.
-    pub(crate) async fn awake(&self, session: SessionId) -> Result<Entry, HubError> {
+    pub(crate) async fn wake_existing(&self, session: SessionId) -> Result<Entry, HubError> {
         let head = self.head(session).await?;
-        Ok(self.entry(session, head))
+        Ok(self.wake(session, head))
     }
 
-    pub(crate) fn entry(&self, session: SessionId, head: Seq) -> Entry {
+    pub(crate) fn wake(&self, session: SessionId, head: Seq) -> Entry {
         if let Some(entry) = self.inner.registry.find(session) {
             return entry;
         }
@@ -432,7 +438,7 @@ impl Hub {
 }
 
 pub(crate) fn mismatch() -> HubError {
-    HubError::Anchor("the anchor answered something else than it was asked".to_owned())
+    HubError::Anchor("the machine of the agents gave a wrong answer; try again".to_owned())
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -53,10 +53,10 @@ impl Hub {
     /// in `customs.rs`.
     pub async fn import(&self, request: ImportRequest) -> Result<SessionInfo, HubError> {
         let ImportRequest { events, cwd, done } = request;
-        let Some((first, _)) = events.first() else { return Err(invalid("there are no events in it")) };
+        let Some((first, _)) = events.first() else { return Err(invalid("the file has no events")) };
         let (id, begins) = (first.session, first.seq);
         if events.iter().any(|(event, _)| event.session != id) {
-            return Err(invalid("the events are of different sessions"));
+            return Err(invalid("the events belong to different sessions"));
         }
         // Checked before anything is taken in, so that a refused import can be mended and sent again.
         if !events.is_sorted_by(|(one, _), (next, _)| one.seq < next.seq) {
@@ -68,7 +68,7 @@ impl Hub {
         let UnderWay { session, last, customs } = match importing.entry(id) {
             Entry::Occupied(under_way) => under_way.into_mut(),
             Entry::Vacant(_) if self.inner.log.head(id).await? > Seq::ZERO => {
-                return Err(invalid("this session is here already"));
+                return Err(invalid("this hub already has this session"));
             }
             Entry::Vacant(free) => {
                 let (customs, opening) = self.open_import(events.next(), cwd).await?;
@@ -79,7 +79,7 @@ impl Hub {
             }
         };
         if begins <= *last {
-            return Err(invalid("these events were taken in already"));
+            return Err(invalid("these events were already imported"));
         }
         *last = begins;
         for event in events {
@@ -127,7 +127,7 @@ impl Hub {
         importing.remove(&id);
         drop(importing);
         // What the file leaves open comes to its end when the session is next looked at: that is now.
-        let entry = self.awake(id).await?;
+        let entry = self.wake_existing(id).await?;
         self.request(&entry, |reply| FromClient::Info { reply }).await
     }
 
@@ -149,7 +149,7 @@ impl Hub {
             None if self.has_been_in(&opened.cwd).await? => opened.cwd.clone(),
             None => {
                 return Err(invalid(&format!(
-                    "no session of this hub has been in `{}`; say in which folder it goes on (`cwd`, or \
+                    "this hub has had no session in `{}`; name the folder in which the session continues (`cwd`, or \
                      `longshore import --cwd DIR FILE`)",
                     opened.cwd
                 )));
@@ -180,5 +180,5 @@ impl Hub {
 }
 
 fn invalid(fault: &str) -> HubError {
-    HubError::Invalid(format!("the import cannot go on: {fault}"))
+    HubError::Invalid(format!("the import stopped: {fault}"))
 }

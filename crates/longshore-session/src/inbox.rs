@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use longshore_model::approval::{AnswerAction, Decision};
 use longshore_model::command::{Command, Reply};
-use longshore_model::event::Actor as By;
+use longshore_model::event::Author;
 use longshore_model::id::{ApprovalId, QuestionId, SessionId};
 use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::time::Timestamp;
@@ -85,7 +85,7 @@ impl Hub {
 
     /// Resumes every session of which a restart of the hub cut a turn, all at once: an agent that is slow to be asked what was said
     /// in its own terminal holds up no other, nor whoever waits for the answer.
-    pub async fn resume_all(&self, by: By) -> Result<ResumedAll, HubError> {
+    pub async fn resume_all(&self, by: Author) -> Result<ResumedAll, HubError> {
         self.until_recovered().await;
         let mut told = ResumedAll::default();
         told.resuming.extend(self.inner.log.cut().await?.iter().map(|info| info.session_id));
@@ -120,7 +120,7 @@ impl Hub {
         decision: Decision,
         message: Option<String>,
         input: Option<Value>,
-        by: By,
+        by: Author,
     ) -> Result<Reply, HubError> {
         let session = self.asking(approval.0).await?;
         self.command(session, Command::Decide { approval, decision, message, input }, by).await
@@ -132,7 +132,7 @@ impl Hub {
         question: QuestionId,
         action: AnswerAction,
         answers: std::collections::BTreeMap<String, Value>,
-        by: By,
+        by: Author,
     ) -> Result<Reply, HubError> {
         let session = self.asking(question.0).await?;
         self.command(session, Command::Answer { question, action, answers }, by).await

@@ -67,9 +67,11 @@ impl Inner {
         let answered = async {
             anchor.send(ToAnchor::Ask { id, query }).await.map_err(|_| HubError::NoAnchor)?;
             let told = tokio::time::timeout(ANSWER_WITHIN, told).await;
-            told.map_err(|_| HubError::Anchor("the anchor did not answer in time".to_owned()))?
-                .map_err(|_| HubError::NoAnchor)?
-                .map_err(HubError::Anchor)
+            told.map_err(|_| {
+                HubError::Anchor("the machine of the agents did not answer in time; try again".to_owned())
+            })?
+            .map_err(|_| HubError::NoAnchor)?
+            .map_err(HubError::Anchor)
         };
         let answer = answered.await;
         lock(&self.asked).remove(&id);

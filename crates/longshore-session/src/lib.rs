@@ -9,7 +9,8 @@
 //! The order is the promise: an event is durable before anyone sees it, and before the agent hears of it.
 
 mod actor;
-mod asks;
+mod agent_memory;
+mod anchor_queries;
 mod changes;
 mod children;
 mod counters;
@@ -19,22 +20,21 @@ mod devices;
 mod effects;
 mod erase;
 mod error;
-mod folded;
 mod fork;
 mod hub;
 mod import;
 mod inbox;
 mod inner;
-mod lines;
 mod message;
 mod past;
 mod recovery;
 mod registry;
-mod story;
 mod subscription;
 mod tail;
+mod timeline_cache;
+mod transcript;
 
-pub use asks::Machine;
+pub use anchor_queries::Machine;
 pub use changes::Change;
 pub use counters::Counters;
 pub use error::HubError;

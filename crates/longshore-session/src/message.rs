@@ -1,7 +1,7 @@
 //! What the task of a session is told: by clients, and by its agent.
 
 use longshore_model::command::{Command, Reply};
-use longshore_model::event::{Actor as By, Draft};
+use longshore_model::event::{Author, Draft};
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::SessionInfo;
 use longshore_model::lifecycle::{GitState, NativeId, Opened, Sleep};
@@ -13,9 +13,9 @@ use crate::error::HubError;
 
 /// What a client wants of a session.
 pub(crate) enum FromClient {
-    Wish {
+    Command {
         command: Command,
-        by: By,
+        by: Author,
         reply: oneshot::Sender<Result<Reply, HubError>>,
     },
     Open {

@@ -7,7 +7,7 @@ use longshore_log::WithRaw;
 use longshore_model::anchor::{Answer, Past, Query, ToAnchor};
 use longshore_model::capability::Mode;
 use longshore_model::command::Command;
-use longshore_model::event::{Actor as By, Body};
+use longshore_model::event::{Author, Body};
 use longshore_model::id::{Seq, SessionId};
 use longshore_model::info::{Activity, SessionInfo};
 use longshore_model::lifecycle::Opened;
@@ -83,7 +83,7 @@ impl Hub {
 
     /// Hands a session back: its agent's process ends, so that the agent's own terminal can go on. Says how, as
     /// [`Hub::hand_back`] does; the process has ended when this returns, or will within moments.
-    pub async fn release(&self, session: SessionId, by: By) -> Result<Option<HandBack>, HubError> {
+    pub async fn release(&self, session: SessionId, by: Author) -> Result<Option<HandBack>, HubError> {
         let back = self.hand_back(session).await?;
         let before = self.session(session).await?;
         let wish = Command::Release { hand_back: back.as_ref().map(HandBack::line) };
@@ -163,7 +163,7 @@ impl Hub {
     /// Has the anchor read what the agent's own record tells of turns that were held elsewhere, if there is more of it
     /// than was looked at.
     pub(crate) async fn follow_record(&self, session: SessionId) {
-        let looked = async { self.read_record(session, &self.awake(session).await?).await };
+        let looked = async { self.read_record(session, &self.wake_existing(session).await?).await };
         match looked.await {
             // The hub is about to end, and the next one looks.
             Ok(_) | Err(HubError::NoAnchor) => {}
@@ -237,7 +237,7 @@ impl Hub {
             forked_from: None,
             from_file: false,
         };
-        let entry = self.entry(session, Seq::ZERO);
+        let entry = self.wake(session, Seq::ZERO);
         let (opened, native, at) = (Box::new(opened), past.native, past.created_at);
         let opened = self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
         self.inner.counters.took_in_past();

@@ -17,7 +17,7 @@ impl Hub {
         let unfinished = self.inner.log.unfinished().await?;
         self.inner.recovered.send_replace(unfinished.is_empty());
         for info in &unfinished {
-            let entry = self.entry(info.session_id, info.head);
+            let entry = self.wake(info.session_id, info.head);
             let _ = entry.clients.send(FromClient::Wake).await;
         }
         let (hub, sessions) =

@@ -26,7 +26,7 @@ pub(crate) struct Entry {
 
 #[derive(Default)]
 pub(crate) struct Registry {
-    awake: Mutex<HashMap<SessionId, Entry>>,
+    wake_existing: Mutex<HashMap<SessionId, Entry>>,
 }
 
 impl Registry {
@@ -36,11 +36,11 @@ impl Registry {
 
     /// Puts in an entry unless somebody was first: the entry that counts, and whether it is the new one.
     pub(crate) fn insert(&self, session: SessionId, fresh: Entry) -> (Entry, bool) {
-        let mut awake = self.lock();
-        match awake.get(&session).filter(|entry| !entry.clients.is_closed()) {
+        let mut wake_existing = self.lock();
+        match wake_existing.get(&session).filter(|entry| !entry.clients.is_closed()) {
             Some(entry) => (entry.clone(), false),
             None => {
-                awake.insert(session, fresh.clone());
+                wake_existing.insert(session, fresh.clone());
                 (fresh, true)
             }
         }
@@ -48,10 +48,10 @@ impl Registry {
 
     /// Takes a session out if nobody has reached for it meanwhile. `quiet` is asked under the lock.
     pub(crate) fn remove_if(&self, session: SessionId, quiet: impl FnOnce() -> bool) -> bool {
-        let mut awake = self.lock();
+        let mut wake_existing = self.lock();
         let removed = quiet();
         if removed {
-            awake.remove(&session);
+            wake_existing.remove(&session);
         }
         removed
     }
@@ -69,6 +69,6 @@ impl Registry {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
-        self.awake.lock().unwrap_or_else(PoisonError::into_inner)
+        self.wake_existing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

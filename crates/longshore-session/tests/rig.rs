@@ -69,7 +69,7 @@ impl Rig {
                     ToAnchor::Ask { id, query } => {
                         let answer = match query {
                             longshore_model::anchor::Query::RecordSize { .. } => continue,
-                            longshore_model::anchor::Query::Agents => Ok(Answer::Agents {
+                            longshore_model::anchor::Query::Agents { .. } => Ok(Answer::Agents {
                                 machine: "here".to_owned(),
                                 agents: vec![agent(), forgetful(), slow()],
                             }),

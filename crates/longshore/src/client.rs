@@ -16,8 +16,8 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, Message};
 
+use crate::dial::{self, Trust, Wire};
 use crate::proof::{self, Proof};
-use crate::wire::{self, Trust, Wire};
 
 /// How long a hub may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(60);
@@ -51,7 +51,7 @@ pub struct Unreachable {
 pub enum NotOurHub {
     /// A hub that does not know the token.
     #[error(
-        "another hub listens at {url}: it does not know the token of this data folder, which was not sent"
+        "another hub listens at {url}: it does not know the token of this data folder. The token was not sent"
     )]
     Another {
         /// Where.
@@ -59,7 +59,7 @@ pub enum NotOurHub {
     },
     /// Something else, or a hub that cannot show that it knows the token.
     #[error(
-        "what listens at {url} is not this hub: it cannot show that it knows the token, which was not sent"
+        "another program listens at {url}: it cannot prove that it knows the hub's token. The token was not sent"
     )]
     Stranger {
         /// Where.
@@ -92,17 +92,21 @@ impl Client {
     /// The same, when `https` is believed of somebody in particular.
     pub async fn connect_to(url: &str, token: &str, trust: &Trust) -> Result<Self> {
         let address = format!("{}/api/v1/socket", url.replacen("http", "ws", 1));
-        let mut request = address.as_str().into_client_request().context("the hub's address is no URL")?;
+        let mut request = address
+            .as_str()
+            .into_client_request()
+            .context("the hub's address is not a URL; check LONGSHORE_URL")?;
         request.headers_mut().insert("authorization", format!("Bearer {token}").parse()?);
         let config = WebSocketConfig::default().max_message_size(None).max_frame_size(None);
         let secure = request.uri().scheme_str() == Some("wss");
-        let host = request.uri().host().context("the hub's address has no host")?.to_owned();
+        let host =
+            request.uri().host().context("the hub's address has no host; check LONGSHORE_URL")?.to_owned();
         let port = request.uri().port_u16().unwrap_or(if secure { 443 } else { 80 });
         let unreachable = |error: anyhow::Error| match error.downcast_ref::<std::io::Error>() {
             Some(_) => Unreachable { url: url.to_owned() }.into(),
             None => error,
         };
-        let mut wire = wire::connect(&host, port, secure.then_some(trust)).await.map_err(unreachable)?;
+        let mut wire = dial::connect(&host, port, secure.then_some(trust)).await.map_err(unreachable)?;
         if let Some(challenge) = Challenge::of(&Token::new(token)) {
             let named = request.uri().authority().map_or(host.as_str(), |named| named.as_str());
             let proof = proof::ask(&mut wire, named, &challenge).await.map_err(unreachable)?;
@@ -126,14 +130,14 @@ impl Client {
         let answer = tokio::time::timeout(ANSWER_WITHIN, self.answer(id));
         let value = answer.await.map_err(|_| anyhow!("the hub did not answer `{method}` in time"))??;
         serde_json::from_value(value)
-            .with_context(|| format!("the hub answered `{method}` with something else"))
+            .with_context(|| format!("this program does not understand the hub's answer to `{method}`; check with `longshore doctor` that both have the same version"))
     }
 
     /// Calls a method without waiting; the answer is dropped.
     pub async fn send(&mut self, method: &str, params: Value) -> Result<u64> {
         self.next_id += 1;
         let request = json!({ "jsonrpc": "2.0", "id": self.next_id, "method": method, "params": params });
-        self.socket.send(Message::text(request.to_string())).await.context("the hub is gone")?;
+        self.socket.send(Message::text(request.to_string())).await.context("the hub has stopped")?;
         Ok(self.next_id)
     }
 
@@ -166,7 +170,8 @@ impl Client {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => {
-                    return serde_json::from_str(&text).context("the hub says something that is no JSON-RPC");
+                    return serde_json::from_str(&text)
+                        .context("the hub sent a message that is not JSON-RPC");
                 }
                 Some(Ok(Message::Close(_))) | None => {
                     return Err(anyhow!("the hub has closed the connection"));
@@ -209,7 +214,7 @@ impl Frame {
         let params = self.params.as_ref().map_or("{}", |params| params.get());
         match self.method.as_deref() {
             Some("event") => {
-                let event = serde_json::from_str(params).context("the hub sent an event that is none")?;
+                let event = serde_json::from_str(params).context("this program does not understand an event of the hub; check with `longshore doctor` that both have the same version")?;
                 Ok(Some(News::Event(params.to_owned(), Box::new(event))))
             }
             Some("resume") => {
@@ -230,6 +235,6 @@ fn refused_by(response: &tungstenite::http::Response<Option<Vec<u8>>>) -> anyhow
     let body = response.body().as_deref().unwrap_or_default();
     match serde_json::from_slice::<Refused>(body) {
         Ok(refused) => refused.into(),
-        Err(_) => anyhow!("the hub answered {}", response.status()),
+        Err(_) => anyhow!("the hub answered with the status {}", response.status()),
     }
 }

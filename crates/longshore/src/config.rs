@@ -8,6 +8,8 @@ use longshore_drivers::discover::AgentSettings;
 use longshore_model::mcp::{self, McpTransport};
 use serde::Deserialize;
 
+use crate::small_file;
+
 /// Where Longshore keeps what.
 #[derive(Clone, Debug)]
 pub struct Places {
@@ -26,7 +28,7 @@ impl Places {
             Some(home) => (home.join("config.toml"), home.join("data")),
             None => {
                 let base =
-                    etcetera::choose_base_strategy().context("the home folder is not known; set HOME")?;
+                    etcetera::choose_base_strategy().context("the home folder is unknown; set HOME")?;
                 (base.config_dir().join("longshore/config.toml"), base.data_dir().join("longshore"))
             }
         };
@@ -161,11 +163,13 @@ impl Default for Config {
 impl Config {
     /// The file, if there is one, with the environment over it.
     pub fn load(places: &Places) -> Result<Self> {
-        let mut config = match std::fs::read_to_string(&places.config) {
+        let mut config = match small_file::read_text(&places.config) {
             Ok(text) => Self::parse(&text, &places.config)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
             Err(error) => {
-                return Err(error).with_context(|| format!("cannot read {}", places.config.display()));
+                let path = places.config.display();
+                return Err(error)
+                    .with_context(|| format!("cannot read {path}; correct it, or move it away"));
             }
         };
         config.apply(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))?;
@@ -173,7 +177,7 @@ impl Config {
     }
 
     fn parse(text: &str, path: &Path) -> Result<Self> {
-        toml::from_str(text).with_context(|| format!("{} cannot be understood", path.display()))
+        toml::from_str(text).with_context(|| format!("cannot understand {}", path.display()))
     }
 
     fn apply(&mut self, env: impl Fn(&str) -> Option<String>) -> Result<()> {
@@ -187,13 +191,15 @@ impl Config {
             self.mcp_env = names.split(',').map(|name| name.trim().to_owned()).collect();
         }
         if let Some(ours) = self.mcp_env.iter().find(|name| !mcp::may_be_told(name)) {
-            bail!("`mcp_env` lists `{ours}`, which no server of tools is told; take it off the list");
+            bail!(
+                "`mcp_env` lists `{ours}`, but no MCP server may get a variable of Longshore; remove it from the list"
+            );
         }
         if let Some(durability) = env("LONGSHORE_DURABILITY") {
             self.durability = match durability.as_str() {
                 "full" => Durability::Full,
                 "normal" => Durability::Normal,
-                other => bail!("LONGSHORE_DURABILITY is `{other}`; it can be full or normal"),
+                other => bail!("LONGSHORE_DURABILITY is `{other}`; set it to full or normal"),
             };
         }
         for (name, value) in [
@@ -205,7 +211,7 @@ impl Config {
                 None => {}
                 Some("true" | "1") => *value = true,
                 Some("false" | "0") => *value = false,
-                Some(other) => bail!("{name} is `{other}`; it can be true or false"),
+                Some(other) => bail!("{name} is `{other}`; set it to true or false"),
             }
         }
         self.tls_cert = env("LONGSHORE_TLS_CERT").map(PathBuf::from).or(self.tls_cert.take());
@@ -220,7 +226,7 @@ impl Config {
             ("LONGSHORE_IDLE_MINUTES", &mut self.idle_minutes),
         ] {
             if let Some(text) = env(name) {
-                *value = text.parse().with_context(|| format!("{name} is `{text}`; it must be a number"))?;
+                *value = text.parse().with_context(|| format!("{name} is `{text}`; set it to a number"))?;
             }
         }
         Ok(())

@@ -7,7 +7,7 @@ use longshore_facades::auth::Challenge;
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use crate::wire::Wire;
+use crate::dial::Wire;
 
 /// How long whoever listens there may take.
 const WITHIN: Duration = Duration::from_secs(15);

@@ -4,8 +4,9 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
-use longshore_drivers::react::api::{Event, Stream};
-use longshore_drivers::react::settings::{Api, VARIABLE};
+use longshore_drivers::react::settings::VARIABLE;
+use longshore_model::service::ModelApi;
+use longshore_models::api::{Event, Stream};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
@@ -22,11 +23,12 @@ const ROUNDS: usize = 300;
 
 /// How many megabytes of each API's stream are read in a second.
 pub(crate) fn read(seconds: f64) -> Result<Vec<(&'static str, f64)>> {
-    let apis = [("chat", Api::Chat), ("responses", Api::Responses), ("messages", Api::Messages)];
+    let apis =
+        [("chat", ModelApi::Chat), ("responses", ModelApi::Responses), ("messages", ModelApi::Messages)];
     apis.into_iter().map(|(name, api)| Ok((name, read_one(api, seconds)?))).collect()
 }
 
-fn read_one(api: Api, seconds: f64) -> Result<f64> {
+fn read_one(api: ModelApi, seconds: f64) -> Result<f64> {
     let answer = answer(api);
     let (began, cpu, mut bytes) = (Instant::now(), Cpu::of_thread(), 0);
     while began.elapsed() < Duration::from_secs_f64(seconds) {
@@ -45,7 +47,7 @@ fn read_one(api: Api, seconds: f64) -> Result<f64> {
 }
 
 /// An answer as the services stream it: many small pieces, each with all that they say around it.
-fn answer(api: Api) -> String {
+fn answer(api: ModelApi) -> String {
     let mut text = String::new();
     let mut event = |event: &Value| {
         let name = event["type"].as_str().map(|name| format!("event: {name}\n")).unwrap_or_default();
@@ -53,7 +55,7 @@ fn answer(api: Api) -> String {
     };
     let words = |at: usize| if at % 8 == 7 { "words,\n" } else { " a few words" };
     match api {
-        Api::Chat => {
+        ModelApi::Chat => {
             let chunk = |delta: Value, finish: Value| {
                 json!({ "id": "chatcmpl-CZx81nUOIcDXhSCbkXP6qA3cYFYjR", "object": "chat.completion.chunk",
                     "created": 1_794_768_302, "model": "gpt-5.5-2026-08-07", "service_tier": "default",
@@ -64,7 +66,7 @@ fn answer(api: Api) -> String {
             event(&chunk(json!({}), json!("stop")));
             text.push_str("data: [DONE]\n\n");
         }
-        Api::Responses => {
+        ModelApi::Responses => {
             (0..PIECES).for_each(|at| {
                 event(&json!({ "type": "response.output_text.delta", "sequence_number": at, "output_index": 1,
                     "item_id": "msg_68fa5b1c9d8c8190a5d1f8e1c6f6ff3b0a9a", "content_index": 0, "delta": words(at),
@@ -72,7 +74,7 @@ fn answer(api: Api) -> String {
             });
             event(&json!({ "type": "response.completed", "response": { "usage": { "input_tokens": 9 } } }));
         }
-        Api::Messages => {
+        ModelApi::Messages => {
             event(
                 &json!({ "type": "content_block_start", "index": 0, "content_block": { "type": "text", "text": "" } }),
             );

@@ -104,7 +104,7 @@ impl AgentSpec for Spec {
             return match is_program(&program) {
                 true => Finding { path: Some(program), remark: None },
                 false => {
-                    let remark = format!("the settings name {}, which is no program", program.display());
+                    let remark = format!("the settings name {}, which is not a program", program.display());
                     Finding { path: None, remark: Some(remark) }
                 }
             };

@@ -24,12 +24,12 @@ use super::home::Home;
 use super::interrupts::{Interrupts, UnheededInterrupt};
 use super::job::{Job, Purpose, Started};
 use super::outbox::Outbox;
-use super::process::{News, Process};
+use super::process::{Process, ProcessEvent};
+use super::recorder::Recorder;
 use super::routes::{Message, Route, RouteEnd, Routes};
 use super::translator::Translator;
-use super::wire::Wire;
 use crate::clock;
-use crate::transport::http::{Http, Spoke};
+use crate::transport::http::{Http, HttpEvent};
 use crate::transport::socket::{self, Socket};
 use crate::transport::{Ended, Line, at};
 use crate::work::Workshop;
@@ -43,7 +43,7 @@ const BETWEEN_TICKS: Duration = Duration::from_millis(10);
 /// Where the answer to a question goes that came by the route.
 type Asker = oneshot::Sender<Result<Answer, String>>;
 
-pub(crate) struct Agent {
+pub(crate) struct AgentTask {
     title: String,
     /// The session that it was started for; none when it hosts whatever comes.
     root: Option<SessionId>,
@@ -65,7 +65,7 @@ pub(crate) struct Agent {
     http: Option<Http>,
     /// Its line, when its program calls back.
     socket: Option<Socket>,
-    wire: Wire,
+    recorder: Recorder,
     /// Where what the driver wants done with files and commands is done.
     workshop: Workshop,
     translator: Translator,
@@ -82,14 +82,14 @@ pub(crate) struct Agent {
     routes: Arc<Routes>,
 }
 
-impl Agent {
+impl AgentTask {
     pub(crate) fn new(job: &Job, started: Started) -> Self {
         let root = job.route.root;
         let linger = match job.purpose {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { process, mark, home, http, socket, wire, translator } = started;
+        let Started { process, mark, home, http, socket, recorder, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -104,7 +104,7 @@ impl Agent {
             silent: true,
             http,
             socket,
-            wire,
+            recorder,
             workshop: Workshop::under(mark),
             translator,
             outbox: Outbox::new(Arc::clone(&job.deliver)),
@@ -164,35 +164,35 @@ impl Agent {
                 }
                 spoke = spoken(&mut self.http, reads), if self.http.is_some() && self.cause.is_none() => {
                     match spoke {
-                        Spoke::Said(said) => {
-                            self.wire.said(&said);
+                        HttpEvent::Said(said) => {
+                            self.recorder.said(&said);
                             self.translate(Input::Http(said));
                         }
-                        Spoke::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
-                        Spoke::Lost(why) => self.stop(Cause::Lost(why)),
+                        HttpEvent::Garbled { text, fault } => self.translate(Input::Garbled { text, fault }),
+                        HttpEvent::Lost(why) => self.stop(Cause::Lost(why)),
                     }
                 }
                 spoke = over_socket(&mut self.socket, reads), if self.socket.is_some() => {
                     self.take_lines();
                     match spoke {
-                        socket::Spoke::Said => {}
-                        socket::Spoke::Stuck => self.stop(Cause::Stuck),
-                        socket::Spoke::Lost(why) => self.stop(Cause::Lost(why)),
+                        socket::SocketEvent::Said => {}
+                        socket::SocketEvent::Stuck => self.stop(Cause::Stuck),
+                        socket::SocketEvent::Lost(why) => self.stop(Cause::Lost(why)),
                     }
                 }
                 news = self.process.next(reads) => {
                     self.take_lines();
                     match news {
-                        News::Spoke => {}
-                        News::Stuck => self.stop(Cause::Stuck),
-                        News::HungUp => self.stop(Cause::HungUp),
-                        News::TurnEnded(ended) => self.turn_ended(ended),
-                        News::Ended(ended) => {
+                        ProcessEvent::Spoke => {}
+                        ProcessEvent::Stuck => self.stop(Cause::Stuck),
+                        ProcessEvent::HungUp => self.stop(Cause::HungUp),
+                        ProcessEvent::TurnEnded(ended) => self.turn_ended(ended),
+                        ProcessEvent::Ended(ended) => {
                             if let Some(socket) = &mut self.socket {
                                 socket.hear_last_words().await;
                                 self.take_lines();
                             }
-                            self.wire.ended(&ended);
+                            self.recorder.ended(&ended);
                             return ended;
                         }
                     }
@@ -268,7 +268,7 @@ impl Agent {
                 Line::Whole(text) => (text, None),
                 Line::Garbled { text, fault } => (text, Some(fault)),
             };
-            self.wire.heard(&text);
+            self.recorder.heard(&text);
             if std::mem::take(&mut self.silent) {
                 self.home.is_ready();
             }
@@ -292,7 +292,7 @@ impl Agent {
     fn turn_ended(&mut self, ended: Result<Ended, String>) {
         self.process.is_over();
         if let Ok(ended) = &ended {
-            self.wire.ended(ended);
+            self.recorder.ended(ended);
         }
         let Ending { sleep, reason } = match ended {
             Ok(ended) => Ending::of(&self.title, ended, None, true),
@@ -335,13 +335,13 @@ impl Agent {
             self.idle_since = Instant::now();
         }
         if let Some(run) = run {
-            self.wire.ran(&run);
+            self.recorder.ran(&run);
             self.process.run(run);
         }
         if halt {
             self.process.halt();
         }
-        self.wire.told(&lines);
+        self.recorder.told(&lines);
         match &mut self.socket {
             Some(socket) => socket.tell(lines.drain(..)),
             None => self.process.tell(lines.drain(..)),
@@ -349,7 +349,7 @@ impl Agent {
         for work in works {
             self.workshop.begin(work);
         }
-        self.wire.asked(&requests);
+        self.recorder.asked(&requests);
         if let Some(http) = &mut self.http {
             http.ask(requests.drain(..));
         }
@@ -435,14 +435,14 @@ fn listens(body: &Body) -> bool {
     matches!(body, Body::SessionReady(_) | Body::SessionRevived { .. })
 }
 
-async fn spoken(http: &mut Option<Http>, read: bool) -> Spoke {
+async fn spoken(http: &mut Option<Http>, read: bool) -> HttpEvent {
     match http {
         Some(http) => http.next(read).await,
         None => std::future::pending().await,
     }
 }
 
-async fn over_socket(socket: &mut Option<Socket>, read: bool) -> socket::Spoke {
+async fn over_socket(socket: &mut Option<Socket>, read: bool) -> socket::SocketEvent {
     match socket {
         Some(socket) => socket.next(read).await,
         None => std::future::pending().await,

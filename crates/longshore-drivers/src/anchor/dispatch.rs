@@ -273,7 +273,7 @@ impl Dispatch {
 
     fn ask(&mut self, id: QueryId, query: Query) {
         if self.answers.len() >= QUERIES {
-            let answer = Err("too many questions are open; ask again later".to_owned());
+            let answer = Err("the hub handles too many questions at once; ask again in a moment".to_owned());
             return self.reply(FromAnchor::Answer { id, answer }, None);
         }
         let queries = Arc::clone(&self.queries);
@@ -318,14 +318,15 @@ impl Dispatch {
         tracing::error!(process = process.0, "the task of an agent failed");
         for session in self.routes.forget(process, &[]) {
             let mut ending = Ending::not_running();
-            ending.reason = "the agent was stopped by a fault of Longshore".to_owned();
+            ending.reason =
+                "the hub stopped the agent because of a fault in Longshore; please report it".to_owned();
             self.gone(session, ending);
         }
     }
 
     fn query_task_failed(&mut self, task: Id) {
         let Some(id) = self.query_of.remove(&task) else { return };
-        let answer = Err("the question failed by a fault of Longshore".to_owned());
+        let answer = Err("the question failed because of a fault in Longshore; please report it".to_owned());
         self.reply(FromAnchor::Answer { id, answer }, None);
     }
 
@@ -346,7 +347,7 @@ impl Dispatch {
                 // It is asked for again by the next hub.
                 ToAnchor::ReadPast { .. } => {}
                 ToAnchor::Ask { id, .. } => {
-                    let answer = Err("Longshore is shutting down".to_owned());
+                    let answer = Err("Longshore is shutting down; ask again after its next start".to_owned());
                     self.reply(FromAnchor::Answer { id, answer }, None);
                 }
             }

@@ -63,8 +63,8 @@ impl Ending {
     pub(crate) fn let_go(was_opened: bool) -> Self {
         let sleep = Sleep { cause: SleepCause::Stopped, ..Sleep::default() };
         let reason = match was_opened {
-            true => "stopped; the agent's process may go on for other sessions",
-            false => "stopped; the agent's process goes on for the session that it was started for",
+            true => "stopped; the agent's process may continue for other sessions",
+            false => "stopped; the agent's process continues for its first session",
         };
         Self { sleep, reason: reason.to_owned() }
     }
@@ -100,31 +100,42 @@ impl Ending {
             Some(Cause::Shutdown) => (SleepCause::HubRestarted, SHUTDOWN.to_owned()),
             Some(Cause::Finished(reason)) => (by_itself, reason),
             Some(Cause::Panicked(words)) => {
-                let reason = format!("the driver of {title} failed, which is a fault of Longshore: {words}");
+                let reason = format!(
+                    "the driver of {title} failed; this is a fault in Longshore, please report it: {words}"
+                );
                 (by_itself, reason)
             }
             Some(Cause::Unheeded { within }) => {
                 let within = within.as_secs();
                 let reason = format!(
-                    "{title} was interrupted, did not stop within {within} s and was ended; the next prompt starts it again"
+                    "{title} did not stop within {within} s after an interrupt, so the hub ended it; the next prompt starts it again"
                 );
                 (SleepCause::Stopped, reason)
             }
-            Some(Cause::Stuck) => {
-                (by_itself, format!("{title} did not read what it was told and was stopped"))
-            }
-            Some(Cause::Overrun) => {
-                (by_itself, format!("{title} was told more than it took in and was stopped"))
-            }
+            Some(Cause::Stuck) => (
+                by_itself,
+                format!(
+                    "{title} did not read its input, so the hub stopped it; the next prompt starts it again"
+                ),
+            ),
+            Some(Cause::Overrun) => (
+                by_itself,
+                format!(
+                    "{title} did not read its input fast enough, so the hub stopped it; the next prompt starts it again"
+                ),
+            ),
             Some(Cause::Lost(why)) => {
                 let reason = format!("{title} does not answer and was stopped: {why}");
                 (by_itself, quoting(reason, &ended.stderr))
             }
-            Some(Cause::Idle) => (SleepCause::Stopped, "stopped; nobody needed it any more".to_owned()),
+            Some(Cause::Idle) => (SleepCause::Stopped, "stopped, because no session needs it".to_owned()),
             // A process that ends closes its pipes first; only one that stayed has hung up.
             Some(Cause::HungUp) if ended.signalled.is_some() => (
                 by_itself,
-                quoting(format!("{title} closed its pipes without ending and was stopped"), &ended.stderr),
+                quoting(
+                    format!("{title} closed its input and output but did not end, so the hub stopped it"),
+                    &ended.stderr,
+                ),
             ),
             Some(Cause::HungUp) | None => (by_itself, natural(title, &ended)),
         };

@@ -19,7 +19,7 @@ impl Folder {
         let decoded = files.iter().map(|file| {
             let plain = file.extension.chars().all(|c| c.is_ascii_alphanumeric());
             let extension = if plain { file.extension.as_str() } else { "bin" };
-            let bytes = decoded(&file.data).ok_or("an attachment is not written in base64")?;
+            let bytes = decoded(&file.data).ok_or("an attachment is not valid base64; send it again")?;
             Ok((file.flag.as_str(), extension, bytes))
         });
         Self::with(decoded.collect::<Result<_, String>>()?)
@@ -36,12 +36,12 @@ impl Folder {
         if files.is_empty() {
             return Ok((None, Vec::new()));
         }
-        let folder = Self::new().map_err(|error| format!("no folder for files can be made: {error}"))?;
+        let folder = Self::new().map_err(|error| format!("cannot make a temporary folder: {error}"))?;
         let mut arguments = Vec::new();
         for (at, (flag, extension, bytes)) in files.into_iter().enumerate() {
             let path = folder.0.join(format!("{}.{extension}", at + 1));
             write_privately(&path, &bytes)
-                .map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
+                .map_err(|error| format!("cannot write {}: {error}", path.display()))?;
             arguments.push(format!("{flag}{}", path.display()));
         }
         Ok((Some(folder), arguments))

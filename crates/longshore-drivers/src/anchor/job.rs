@@ -7,14 +7,14 @@ use longshore_model::anchor::{FromAnchor, Launch, Query};
 use longshore_model::id::QueryId;
 use longshore_model::lifecycle::SleepCause;
 
-use super::agent::{Agent, stopped};
+use super::agent::{AgentTask, stopped};
 use super::ending::Ending;
 use super::files::Folder;
 use super::home::{Home, Homes};
 use super::process::Process;
+use super::recorder::Recorder;
 use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
 use super::translator::Translator;
-use super::wire::Wire;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
 use crate::leash::Mark;
@@ -60,7 +60,7 @@ pub(crate) struct Started {
     pub(crate) home: Arc<Home>,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
-    pub(crate) wire: Wire,
+    pub(crate) recorder: Recorder,
     pub(crate) translator: Translator,
 }
 
@@ -80,7 +80,7 @@ impl Job {
         let ran = started.is_ok();
         let (ending, mut gone) = match started {
             Ok(started) => {
-                let mut agent = Agent::new(&self, started);
+                let mut agent = AgentTask::new(&self, started);
                 agent.begin(self.purpose);
                 let ended = agent.live(&mut self.end).await;
                 agent.outbox.deliver_all().await;
@@ -178,9 +178,9 @@ impl Job {
         let home = self.homes.of(&*self.agent);
         let mut tie = Tie::under(&self.config.mark);
         let mark = tie.mark.clone();
-        let (process, wire) = if matches!(channel, Channel::Turns) {
+        let (process, recorder) = if matches!(channel, Channel::Turns) {
             let process = Process::for_turns(spawn, mark.clone(), limits, Arc::clone(&home));
-            (process, Wire::new(tape, None, false))
+            (process, Recorder::new(tape, None, false))
         } else {
             let first = tokio::select! {
                 // Whoever need not wait is started: what it was told before the stop is for it to hear.
@@ -205,29 +205,29 @@ impl Job {
             if http.is_some() {
                 stdio.end_on(Signal::TERM);
             }
-            let wire = Wire::new(tape, Some(stdio.pid()), http.is_some());
-            wire.spawned(&started);
-            (Process::for_life(stdio, first, folder), wire)
+            let recorder = Recorder::new(tape, Some(stdio.pid()), http.is_some());
+            recorder.spawned(&started);
+            (Process::for_life(stdio, first, folder), recorder)
         };
-        Ok(Started { process, mark, home, http, socket, wire, translator })
+        Ok(Started { process, mark, home, http, socket, recorder, translator })
     }
 }
 
 /// Why a program that calls back cannot be started by itself.
-const NO_ADDRESS: &str = "it would have to call the hub back, and there is no address to call; \
-                          take `transport = \"socket\"` out of its settings";
+const NO_ADDRESS: &str = "it must call the hub back, but the hub has no address for it; \
+                          remove `transport = \"socket\"` from its settings";
 
 /// A password that nobody has used before.
 fn password() -> Result<String, String> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| format!("the system gave no random number: {error}"))?;
+    getrandom::fill(&mut bytes).map_err(|error| format!("the system gives no random bytes: {error}"))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// Why an agent that was not found cannot be started, and what to do.
 fn missing(agent: &dyn AgentSpec, remark: Option<String>) -> String {
     match remark {
-        Some(remark) => format!("{} cannot be started: {remark}", agent.title()),
+        Some(remark) => format!("cannot start {}: {remark}", agent.title()),
         None => format!("{} is not set up on this machine: {}", agent.title(), agent.install()),
     }
 }

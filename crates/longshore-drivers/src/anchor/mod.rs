@@ -20,6 +20,7 @@ mod agent;
 mod dispatch;
 mod ending;
 mod files;
+mod git_reader;
 mod home;
 mod interrupts;
 mod job;
@@ -27,9 +28,9 @@ mod outbox;
 mod pictures;
 mod process;
 mod query;
+mod recorder;
 mod routes;
 mod translator;
-mod wire;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -42,6 +43,7 @@ use longshore_model::mcp::{self, McpServer};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 
+pub use self::git_reader::GitReader;
 use crate::capture::Tape;
 use crate::discover::{AgentSettings, KnownOf, Surroundings};
 #[cfg(doc)]
@@ -53,7 +55,7 @@ use crate::spec::Agent;
 use crate::spec::{AgentSpec, Channel};
 use crate::table::{self, BadAgent};
 use crate::transport::Limits;
-use crate::transport::socket::Reception;
+use crate::transport::socket::CallbackRegistry;
 
 /// Takes what the anchor says. It resolves when the session has room for it: until then nothing more is read from
 /// the agent that said it.
@@ -80,13 +82,15 @@ pub struct AnchorConfig {
     /// Whether and how it looks for conversations that were held elsewhere.
     pub past: WatchPast,
     /// Where programs that call back are expected.
-    pub reception: Reception,
+    pub reception: CallbackRegistry,
     /// Where all that passes between it and its agents is written down, if anywhere.
     pub tape: Option<Tape>,
     /// To which all belong that it starts.
     pub mark: Mark,
     /// What else is known of the agents that are here, besides what they say themselves.
     pub known: KnownOf,
+    /// Who tells where a work tree stands.
+    pub git: GitReader,
     /// Where it is written down that something runs, so that the next hub can end it; see [`LeashRecord`].
     pub leashes: Option<PathBuf>,
     /// How long a question may take.
@@ -107,10 +111,11 @@ impl Default for AnchorConfig {
             mcp_servers: Vec::new(),
             mcp_env: Vec::new(),
             past: WatchPast::default(),
-            reception: Reception::default(),
+            reception: CallbackRegistry::default(),
             tape: None,
             mark: Mark::of_this_process().under(),
             known: KnownOf::default(),
+            git: GitReader::default(),
             leashes: None,
             query_deadline: Duration::from_secs(15),
             models_believed: Duration::from_secs(300),
@@ -162,13 +167,13 @@ impl AnchorConfig {
 
     fn unknown_agent(&self, name: &str) -> String {
         let known: Vec<_> = self.agents.iter().map(|agent| agent.name()).collect();
-        format!("no agent is called `{name}`; there is {}", known.join(", "))
+        format!("no agent is called `{name}`; the agents are {}", known.join(", "))
     }
 }
 
 /// The anchor is not there any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the anchor was shut down")]
+#[error("the hub has stopped running agents")]
 pub struct AnchorGone;
 
 /// A running anchor. Dropped, it stops its agents in its own time; see [`Anchor::shutdown`].

@@ -10,10 +10,10 @@ use super::files::Folder;
 use super::home::{First, Home};
 use crate::leash::{self, Mark};
 use crate::transport::spawn::Tie;
-use crate::transport::{Ended, Happened, Limits, Line, Spawn, Stdio};
+use crate::transport::{ChildEvent, Ended, Limits, Line, Spawn, Stdio};
 
 /// What can happen to it.
-pub(crate) enum News {
+pub(crate) enum ProcessEvent {
     /// It spoke; see [`Process::line`].
     Spoke,
     /// It does not read what it is told.
@@ -139,7 +139,7 @@ impl Process {
     }
 
     /// Waits for what happens next. May be dropped and called again.
-    pub(crate) async fn next(&mut self, read: bool) -> News {
+    pub(crate) async fn next(&mut self, read: bool) -> ProcessEvent {
         if let Some(turns) = &mut self.turns
             && let Some(starting) = &mut turns.starting
         {
@@ -155,29 +155,29 @@ impl Process {
                     }
                     (self.stdio, self.first, self.files) = (Some(stdio), first, files);
                 }
-                Err(reason) => return News::TurnEnded(Err(reason)),
+                Err(reason) => return ProcessEvent::TurnEnded(Err(reason)),
             }
         }
         let Some(stdio) = &mut self.stdio else {
             return match self.stopping {
-                true => News::Ended(Ended::default()),
+                true => ProcessEvent::Ended(Ended::default()),
                 false => std::future::pending().await,
             };
         };
         loop {
             return match stdio.next(read).await {
-                Happened::Spoke => News::Spoke,
-                Happened::Stuck => News::Stuck,
+                ChildEvent::Spoke => ProcessEvent::Spoke,
+                ChildEvent::Stuck => ProcessEvent::Stuck,
                 // It ends by itself when the turn does, and closes its pipes as it does so.
-                Happened::HungUp if self.turns.is_some() => {
+                ChildEvent::HungUp if self.turns.is_some() => {
                     stdio.expect_end();
                     continue;
                 }
-                Happened::HungUp => News::HungUp,
-                Happened::Ended(ended) if self.turns.is_some() && !self.stopping => {
-                    News::TurnEnded(Ok(ended))
+                ChildEvent::HungUp => ProcessEvent::HungUp,
+                ChildEvent::Ended(ended) if self.turns.is_some() && !self.stopping => {
+                    ProcessEvent::TurnEnded(Ok(ended))
                 }
-                Happened::Ended(ended) => News::Ended(ended),
+                ChildEvent::Ended(ended) => ProcessEvent::Ended(ended),
             };
         }
     }

@@ -17,9 +17,8 @@ use super::home::Homes;
 use super::job::{Job, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
-use crate::discover::Versions;
+use crate::discover::{Versions, VersionsOf};
 use crate::folders;
-use crate::git;
 use crate::past::Watcher;
 use crate::spec::Agent;
 
@@ -65,7 +64,7 @@ impl Queries {
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
     pub(crate) fn shared_agent(&self, query: &Query) -> Option<Agent> {
         let name = match query {
-            Query::Agents
+            Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
@@ -85,7 +84,7 @@ impl Queries {
             }
             Query::Sessions { .. }
             | Query::Messages { .. }
-            | Query::Agents
+            | Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
@@ -100,7 +99,7 @@ impl Queries {
     pub(crate) async fn answer(&self, id: QueryId, query: Query, asked: Option<Answered>) {
         let deadline = self.config.query_deadline;
         let agent = match &query {
-            Query::Agents => "the search for agents".to_owned(),
+            Query::Agents { .. } => "the search for agents".to_owned(),
             Query::Git { .. } => "git".to_owned(),
             Query::Past | Query::RecordSize { .. } => "the search for past conversations".to_owned(),
             Query::WorkTree { .. } | Query::Folders { .. } => "the disk".to_owned(),
@@ -125,12 +124,12 @@ impl Queries {
     ) -> (Result<Answer, String>, Option<Asked>) {
         let query = self.asked_of(query);
         let name = match &query {
-            Query::Agents => return (Ok(self.agents().await), None),
+            Query::Agents { only } => return (Ok(self.agents(only.as_deref()).await), None),
             Query::Git { cwd } => {
                 let Ok(_look) = self.looks.acquire().await else {
                     return (Err(SHUTTING_DOWN.to_owned()), None);
                 };
-                return (Ok(Answer::Git { git: git::look_at(cwd).await }), None);
+                return (Ok(Answer::Git { git: self.config.git.look_at(cwd).await }), None);
             }
             Query::Past => return (Ok(self.past().await), None),
             Query::WorkTree { path } => return (Ok(folders::work_tree(path).await), None),
@@ -151,7 +150,7 @@ impl Queries {
             Query::Models { .. } => Some(models.lock().await),
             Query::Sessions { .. }
             | Query::Messages { .. }
-            | Query::Agents
+            | Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }
@@ -168,7 +167,9 @@ impl Queries {
         let Ok(_slot) = self.slots.acquire().await else { return (Err(SHUTTING_DOWN.to_owned()), None) };
         let (answer, asked) = match shared {
             Some(answered) => {
-                let unheard = |_| Err(format!("{} takes no more questions now", agent.title()));
+                let unheard = |_| {
+                    Err(format!("{} accepts no more questions now; ask again in a moment", agent.title()))
+                };
                 (answered.await.unwrap_or_else(unheard), None)
             }
             None => {
@@ -194,15 +195,21 @@ impl Queries {
         }
     }
 
-    /// Every agent of the table, found or not.
-    async fn agents(&self) -> Answer {
+    /// Every agent of the table, found or not; or one of them, for which no program is started: whoever opens a session
+    /// waits for it.
+    async fn agents(&self, only: Option<&str>) -> Answer {
+        let versions_of = match only {
+            Some(_) => VersionsOf::Known,
+            None => VersionsOf::All,
+        };
+        let is_meant = |agent: &Agent| only.is_none_or(|only| agent.name() == only);
         let mut searches = JoinSet::new();
-        for (place, agent) in self.config.agents.iter().enumerate() {
+        for (place, agent) in self.config.agents.iter().enumerate().filter(|(_, agent)| is_meant(agent)) {
             let (config, versions) = (Arc::clone(&self.config), Arc::clone(&self.versions));
             let agent = Agent::clone(agent);
             searches.spawn(async move {
                 let settings = config.settings_of(&agent);
-                (place, versions.describe(&agent, &settings, &config.surroundings).await)
+                (place, versions.describe_with(versions_of, &agent, &settings, &config.surroundings).await)
             });
         }
         let mut found = Vec::new();

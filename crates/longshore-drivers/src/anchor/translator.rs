@@ -20,9 +20,12 @@ pub(crate) struct Translator {
 impl Translator {
     /// A driver with a source of ids of its own.
     pub(crate) fn new(agent: &Agent) -> Result<Self, String> {
-        let seed = getrandom::u64().map_err(|error| format!("the system gave no random number: {error}"))?;
+        let seed = getrandom::u64().map_err(|error| format!("the system gives no random bytes: {error}"))?;
         let driver = catch_unwind(AssertUnwindSafe(|| agent.driver())).map_err(|panic| {
-            format!("its driver failed, which is a fault of Longshore: {}", words_of(&*panic))
+            format!(
+                "its driver failed; this is a fault in Longshore, please report it: {}",
+                words_of(&*panic)
+            )
         })?;
         Ok(Self { driver: Some(driver), ids: Ids::seeded(seed) })
     }

@@ -5,7 +5,7 @@
 //! JSON, as a string when it was not.
 //!
 //! [`replay`] has a driver hear a capture again, with a player ([`Play`]) for each protocol and the driver on a
-//! [`Stand`]; [`Narrator`] tells in one line what each event says, and a [`Tape`] is how a wire gets into a capture.
+//! [`Harness`]; [`Narrator`] tells in one line what each event says, and a [`Tape`] is how a wire gets into a capture.
 
 mod narrate;
 mod play;
@@ -23,8 +23,8 @@ use serde_json::value::RawValue;
 
 pub use narrate::Narrator;
 pub use play::Play;
-pub use stand::Stand;
-pub(crate) use stand::{SOMEWHERE, Waits};
+pub use stand::Harness;
+pub(crate) use stand::{DEFAULT_CWD, Waits};
 pub use tape::Tape;
 
 use crate::{acp, claude, codex, opencode, react};
@@ -101,16 +101,16 @@ pub enum Step {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// The file cannot be read.
-    #[error("the capture cannot be read")]
+    #[error("cannot read the recording")]
     Io(#[from] io::Error),
     /// The first line is no heading.
-    #[error("the first line is no heading of a capture: {0}")]
+    #[error("this file is not a recording of `longshore record`: wrong first line: {0}")]
     Heading(String),
     /// It is of a later version.
-    #[error("the capture is of version {0}; this program reads version {VERSION}")]
+    #[error("the recording has version {0}; this program reads version {VERSION}")]
     Version(u32),
     /// A line is not of the format.
-    #[error("line {line} is no line of a capture: {source}")]
+    #[error("line {line} of the recording is damaged: {source}")]
     Line {
         /// Which line.
         line: usize,

@@ -14,7 +14,7 @@ use longshore_model::time::Timestamp;
 use longshore_model::work::{Job, WorkFault, WorkId};
 use serde_json::Value;
 
-use super::stand::Stand;
+use super::stand::Harness;
 use super::{Capture, Direction, Entry, Step};
 
 /// One that plays recordings of one protocol to its driver.
@@ -23,7 +23,7 @@ pub trait Play {
     type Driver: Driver;
 
     /// Where the driver stands.
-    fn stand(&mut self) -> &mut Stand<Self::Driver>;
+    fn stand(&mut self) -> &mut Harness<Self::Driver>;
 
     /// A process starts with this entry. What follows it is looked at only to see what it is started for.
     fn spawn(&mut self, entry: &Entry, ahead: &[Entry]);

@@ -15,11 +15,11 @@ use super::Step;
 /// When recordings begin: a moment like any other, so that the same recording always gives the same events.
 const BEGINNING: i64 = 1_794_768_000_000_000;
 /// The work tree of recordings that name none.
-pub(crate) const SOMEWHERE: &str = "/home/dev/project";
+pub(crate) const DEFAULT_CWD: &str = "/home/dev/project";
 
 /// Where a driver stands while it hears a recording.
 #[derive(Debug)]
-pub struct Stand<D> {
+pub struct Harness<D> {
     /// All that has happened so far.
     pub steps: Vec<Step>,
     /// The time of the recording.
@@ -42,13 +42,13 @@ pub(crate) enum Waits {
     Question(QuestionId),
 }
 
-impl<D> Default for Stand<D> {
+impl<D> Default for Harness<D> {
     fn default() -> Self {
         Self::seeded(1)
     }
 }
 
-impl<D> Stand<D> {
+impl<D> Harness<D> {
     /// One where no process runs yet. The same seed always makes the same ids.
     pub(crate) fn seeded(seed: u64) -> Self {
         Self {
@@ -140,7 +140,7 @@ impl<D> Stand<D> {
     }
 }
 
-impl<D: Driver> Stand<D> {
+impl<D: Driver> Harness<D> {
     /// Has the driver do something, if there is one.
     pub(crate) fn handle(&mut self, input: Input) -> Option<Output> {
         let mut out = Output::default();

@@ -18,7 +18,7 @@ use longshore_model::id::{PromptId, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use super::{Claude, name};
-use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
+use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
@@ -28,7 +28,7 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
 pub struct Player {
-    stand: Stand<Claude>,
+    stand: Harness<Claude>,
     session: Option<SessionId>,
     /// The turn of that session that runs.
     turn: Option<TurnId>,
@@ -43,7 +43,7 @@ pub struct Player {
 impl Play for Player {
     type Driver = Claude;
 
-    fn stand(&mut self) -> &mut Stand<Claude> {
+    fn stand(&mut self) -> &mut Harness<Claude> {
         &mut self.stand
     }
 
@@ -85,7 +85,7 @@ impl Play for Player {
         let launch = Launch {
             session,
             agent: name(),
-            cwd: spawn["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
+            cwd: spawn["cwd"].as_str().unwrap_or(DEFAULT_CWD).to_owned(),
             mode,
             model: after("--model"),
             effort: None,

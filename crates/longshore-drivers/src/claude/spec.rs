@@ -10,11 +10,11 @@ use super::{
     Claude, INSTALL, LOGIN, NAME, PROGRAM, TITLE, arguments, capabilities, environment, mcp_config, offline,
 };
 use crate::account::Account;
+use crate::argv::quoted;
 use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
 use crate::offline::{Offline, Place};
 use crate::past::Records;
 use crate::past::claude::Transcripts;
-use crate::shell::quoted;
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 
 /// Where Claude Code keeps who is logged in.

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 
 use super::wire::RpcId;
 use super::{Codex, exec, name};
-use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
+use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
 
 /// Has a driver hear a recording; a process of `codex exec` in it is heard by a driver of that.
 pub fn replay(capture: &Capture) -> Vec<Step> {
@@ -45,7 +45,7 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
 pub struct Player {
-    stand: Stand<Codex>,
+    stand: Harness<Codex>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the recorded client, by its numbers, and whether a session of ours made the same.
@@ -79,7 +79,7 @@ struct Ours {
 impl Play for Player {
     type Driver = Codex;
 
-    fn stand(&mut self) -> &mut Stand<Codex> {
+    fn stand(&mut self) -> &mut Harness<Codex> {
         &mut self.stand
     }
 
@@ -101,7 +101,7 @@ impl Play for Player {
             .iter()
             .find(|said| said["method"] == "turn/start")
             .is_some_and(|said| said["params"]["collaborationMode"]["mode"] == "plan");
-        let cwd = said.first().and_then(|spawn| spawn["cwd"].as_str()).unwrap_or(SOMEWHERE);
+        let cwd = said.first().and_then(|spawn| spawn["cwd"].as_str()).unwrap_or(DEFAULT_CWD);
         let none = Value::Null;
         self.open(opening.unwrap_or(&none), cwd, plans);
     }
@@ -128,7 +128,7 @@ impl Play for Player {
                     recorded.told = false;
                 } else {
                     self.remember(id.as_ref(), recorded);
-                    self.open(said, SOMEWHERE, false);
+                    self.open(said, DEFAULT_CWD, false);
                     return;
                 }
             }

@@ -9,7 +9,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 static BEFORE: OnceLock<Rlimit> = OnceLock::new();
 
 /// Allows this process so many bytes of memory of its own, and no fewer to whom it starts on a leash.
-pub(crate) fn allow(bytes: u64) {
+pub fn allow(bytes: u64) {
     let before = getrlimit(Resource::Data);
     if before.current.is_some_and(|current| current <= bytes) {
         return;

@@ -20,7 +20,7 @@ use super::{Holder, sweep};
 
 /// The leader and its group. Dropped before the leader was reaped, it kills them all.
 #[derive(Debug)]
-pub(crate) struct Group {
+pub struct Group {
     child: Child,
     pid: Pid,
     /// Says that some child of ours ended, or that several did.
@@ -36,7 +36,7 @@ pub(crate) struct Group {
 impl Group {
     /// Takes charge of a child that was spawned with `process_group(0)` and put on the leash with this mark, and of the
     /// thread that holds it.
-    pub(crate) fn new(child: Child, mark: Mark, holder: Option<Holder>) -> io::Result<Self> {
+    pub fn new(child: Child, mark: Mark, holder: Option<Holder>) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
         #[cfg(target_os = "linux")]
@@ -52,12 +52,13 @@ impl Group {
         })
     }
 
-    pub(crate) fn pid(&self) -> i32 {
+    /// The process that leads it.
+    pub fn pid(&self) -> i32 {
         self.pid.as_raw_nonzero().get()
     }
 
     /// Sends a signal to everyone in the group.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         if self.reaped {
             return;
         }
@@ -68,7 +69,7 @@ impl Group {
     }
 
     /// Waits until the leader has ended; kills what it left behind, and reaps it. May be dropped and called again.
-    pub(crate) async fn ended(&mut self) -> io::Result<ExitStatus> {
+    pub async fn ended(&mut self) -> io::Result<ExitStatus> {
         while !self.has_ended()? {
             if self.ended.recv().await.is_none() {
                 return Err(io::Error::other("the runtime no longer tells of ended processes"));
@@ -81,18 +82,18 @@ impl Group {
     }
 
     /// The programs that the leader had left behind in its group when it ended, and that ended with it.
-    pub(crate) fn left_behind(&self) -> &[String] {
+    pub fn left_behind(&self) -> &[String] {
         &self.left
     }
 
     /// Ends the leader, if it still runs, and all that it ever started. Blocks for a few milliseconds.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.signal(Signal::KILL);
         sweep::end(&self.mark);
     }
 
     /// What ends all that the leader ever started, for whoever can block.
-    pub(crate) fn sweeper(&self) -> impl FnOnce() + Send + 'static {
+    pub fn sweeper(&self) -> impl FnOnce() + Send + 'static {
         let mark = self.mark.clone();
         move || sweep::end(&mark)
     }

@@ -12,7 +12,7 @@ pub struct Mark(Arc<str>);
 
 impl Mark {
     /// What everything carries that this process starts. Where this process is on a leash itself, that one too.
-    pub(crate) fn of_this_process() -> &'static Mark {
+    pub fn of_this_process() -> &'static Mark {
         static RUN: OnceLock<Mark> = OnceLock::new();
         RUN.get_or_init(|| match std::env::var(VARIABLE) {
             Ok(outer) if !outer.is_empty() => Mark(outer.into()).under(),
@@ -21,7 +21,7 @@ impl Mark {
     }
 
     /// A new one for something that belongs to this one.
-    pub(crate) fn under(&self) -> Mark {
+    pub fn under(&self) -> Mark {
         Mark(format!("{}:{}", self.0, name()).into())
     }
 

@@ -11,7 +11,7 @@
 //! All of it but the group and the thread is Linux's; elsewhere there are process groups only.
 
 mod allowance;
-pub(crate) mod group;
+mod group;
 #[cfg(target_os = "linux")]
 mod kin;
 mod mark;
@@ -30,22 +30,22 @@ use std::sync::mpsc;
 use rustix::process::Signal;
 use tokio::process::Command;
 
-pub(crate) use allowance::allow;
-pub(crate) use group::Group;
+pub use allowance::allow;
+pub use group::Group;
 pub use mark::Mark;
 pub(crate) use mark::VARIABLE;
 pub use record::LeashRecord;
-pub(crate) use sweep::{end, end_at_last};
+pub use sweep::{end, end_at_last};
 
 /// A thread that holds a process. The system ends the process with the thread that started it, and threads of the
 /// runtime come and go; this one is there until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Holder {
+pub struct Holder {
     _dropped: mpsc::Sender<()>,
 }
 
 /// Starts something from a thread of its own, which is there for as long as its holder is.
-pub(crate) fn hold<T: Send + 'static>(
+pub fn hold<T: Send + 'static>(
     start: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<(T, Holder)> {
     let runtime = tokio::runtime::Handle::current();
@@ -68,7 +68,7 @@ pub(crate) fn hold<T: Send + 'static>(
 /// Puts a program on the leash: it carries the mark, it hears every signal, and the system sends it this one when the thread
 /// that starts it is gone. Where the system cannot do the last, an agent ends when its input does, as most do.
 #[allow(unsafe_code, reason = "there is no other way to do something between fork and exec")]
-pub(crate) fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
+pub fn put_on(command: &mut Command, mark: &Mark, left_alone: Signal) {
     #[cfg(target_os = "linux")]
     reaper::begin();
     command.env(mark::VARIABLE, mark.as_str());

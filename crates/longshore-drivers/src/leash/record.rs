@@ -16,7 +16,7 @@ use super::mark::Mark;
 pub struct LeashRecord {
     file: PathBuf,
     #[cfg(target_os = "linux")]
-    warden: Option<super::warden::Warden>,
+    warden: Option<super::warden::StartingWarden>,
 }
 
 impl LeashRecord {
@@ -36,9 +36,7 @@ impl LeashRecord {
         #[cfg(target_os = "linux")]
         linux::end_earlier(folder, own);
         #[cfg(target_os = "linux")]
-        let warden = super::warden::begin(own, folder).inspect_err(|error| {
-            tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
-        });
+        let warden = super::warden::StartingWarden::begin(own, folder);
         #[cfg(target_os = "linux")]
         match write(&file, &[]) {
             Ok(()) => super::memory::write_to(file.clone()),
@@ -49,14 +47,14 @@ impl LeashRecord {
         Self {
             file,
             #[cfg(target_os = "linux")]
-            warden: warden.ok(),
+            warden: Some(warden),
         }
     }
 
     /// Nothing is left.
     pub fn end(self) {
         #[cfg(target_os = "linux")]
-        if let Some(warden) = self.warden {
+        if let Some(warden) = self.warden.and_then(super::warden::StartingWarden::started) {
             warden.dismiss();
         }
         if let Err(error) = std::fs::remove_file(&self.file)

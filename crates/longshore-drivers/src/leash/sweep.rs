@@ -5,15 +5,15 @@ use super::mark::Mark;
 #[cfg(target_os = "linux")]
 pub(super) use linux::{all_of, signal};
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{end, end_at_last};
+pub use linux::{end, end_at_last};
 
-/// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
+/// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than three seconds.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn end(_: &Mark) {}
+pub fn end(_: &Mark) {}
 
 /// The same for a mark under which all is that we started.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn end_at_last(_: &Mark) {}
+pub fn end_at_last(_: &Mark) {}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -30,14 +30,14 @@ mod linux {
     /// How long it may take: whoever makes processes faster than we stop them is not waited for.
     const WITHIN: Duration = Duration::from_secs(3);
 
-    /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than [`WITHIN`].
-    pub(crate) fn end(mark: &Mark) {
+    /// Ends all that belongs to a mark, wherever it is. Takes a few milliseconds, and not more than three seconds.
+    pub fn end(mark: &Mark) {
         end_known(mark, |all| memory::memory().known(mark, all));
     }
 
     /// The same for a mark under which all is that we started: whoever got away so quickly that nobody knows whose it is ends
     /// with it.
-    pub(crate) fn end_at_last(mark: &Mark) {
+    pub fn end_at_last(mark: &Mark) {
         end_known(mark, |all| memory::memory().known_at_last(mark, all));
     }
 

@@ -7,6 +7,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::{ChildStdin, Stdio};
+use std::thread::JoinHandle;
 
 use crate::keyless::keyless;
 
@@ -51,8 +52,31 @@ impl Warden {
     }
 }
 
+/// A warden that is started beside everything else: two shells take milliseconds, and the first session waits for none.
+#[derive(Debug)]
+pub(super) struct StartingWarden(io::Result<JoinHandle<io::Result<Warden>>>);
+
+impl StartingWarden {
+    /// Begins to start the warden of this name and of the record of that name in this folder.
+    pub(super) fn begin(name: &str, records: &Path) -> Self {
+        let (name, records) = (name.to_owned(), records.to_owned());
+        let start = move || start(&name, &records).inspect_err(warn);
+        let thread = std::thread::Builder::new().name("leash-warden".to_owned()).spawn(start);
+        Self(thread.inspect_err(warn))
+    }
+
+    /// The warden, once it is there; none when it could not be started.
+    pub(super) fn started(self) -> Option<Warden> {
+        self.0.ok()?.join().ok()?.ok()
+    }
+}
+
+fn warn(error: &io::Error) {
+    tracing::warn!(%error, "what agents leave if the hub is killed will stay until the next start");
+}
+
 /// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
-pub(super) fn begin(name: &str, records: &Path) -> io::Result<Warden> {
+fn start(name: &str, records: &Path) -> io::Result<Warden> {
     let mut command = keyless("/bin/sh");
     command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());

@@ -22,7 +22,7 @@ use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
 use super::{OpenCode, name};
-use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
+use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
 
 /// How long the transport waits for an answer.
 const ANSWER_WITHIN_MS: i64 = 60_000;
@@ -35,7 +35,7 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
 pub struct Player {
-    stand: Stand<OpenCode>,
+    stand: Harness<OpenCode>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the driver that have no answer yet, and when they were made.
@@ -50,7 +50,7 @@ pub struct Player {
 impl Play for Player {
     type Driver = OpenCode;
 
-    fn stand(&mut self) -> &mut Stand<OpenCode> {
+    fn stand(&mut self) -> &mut Harness<OpenCode> {
         &mut self.stand
     }
 
@@ -187,7 +187,7 @@ impl Player {
         let launch = Launch {
             session,
             agent: name(),
-            cwd: SOMEWHERE.to_owned(),
+            cwd: DEFAULT_CWD.to_owned(),
             mode: Mode::Ask,
             model: None,
             effort: None,
@@ -225,7 +225,7 @@ impl Player {
         let there = self.ours.iter().position(|(_, request)| is_path(request, &format!("/session/{native}")));
         if let Some(at) = there {
             let (_, request) = self.ours.remove(at);
-            let body = json!({"id": native, "directory": SOMEWHERE}).to_string().into();
+            let body = json!({"id": native, "directory": DEFAULT_CWD}).to_string().into();
             let result = Ok(Response { status: 200, body });
             self.feed(Input::Http(Http::Response { id: request.id, result }));
         }

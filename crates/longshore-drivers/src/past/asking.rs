@@ -260,7 +260,12 @@ impl Inner {
             let (agent, native) = (watched.agent.name().into(), key.native.clone());
             let query = Query::Messages { agent, native, cursor: cursor.clone() };
             let (page, before) = match self.ask(&watched.agent, query, true).await {
-                None => return Err(format!("{} takes no more questions now", watched.agent.title())),
+                None => {
+                    return Err(format!(
+                        "{} accepts no more questions now; ask again in a moment",
+                        watched.agent.title()
+                    ));
+                }
                 Some(Ok(Answer::Messages { messages, before })) => (messages, before),
                 Some(answer) => return Err(unexpected(answer)),
             };

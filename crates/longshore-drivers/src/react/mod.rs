@@ -1,31 +1,19 @@
-//! The built-in agent: a ReAct loop on any model API, with tools of its own and delegation to all other agents.
-//!
-//! It is a process like every other agent: this program, started as `longshore react`. What kills it, kills its own
-//! session only; what it remembers is what it has said, and is given back to it from the log.
+//! The driver of the built-in agent. The agent itself is the crate `longshore-agent`: this program, started as
+//! `longshore react`, a process like every other agent.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`wire`] | its lines: the words of the waist |
-//! | [`translate`] | the driver, on the hub's side of the pipe; the rest is on the agent's side |
+//! | [`translate`] | the driver |
 //! | `spec` | how it is found and started |
 //! | `offline` | how it runs on a scripted model |
 //! | [`replay`] | its recorded lines once more |
 //! | [`settings`] | which model, where, and how much of it |
-//! | [`history`] | the conversation, a fold of its lines |
-//! | [`api`] | three APIs of models, pure |
-//! | [`machine`] | the loop, pure |
-//! | [`tools`] | what it can do |
-//! | [`run`] | the process: pipes, HTTP, tasks, the clock |
 
-pub mod api;
-pub mod history;
-pub mod machine;
 mod offline;
 pub mod replay;
-pub mod run;
 pub mod settings;
 mod spec;
-pub mod tools;
 pub mod translate;
 pub mod wire;
 

@@ -5,11 +5,11 @@ use longshore_model::id::SessionId;
 
 use super::React;
 use super::wire::ToAgent;
-use crate::capture::{Capture, Direction, Stand, Step};
+use crate::capture::{Capture, Direction, Harness, Step};
 
 /// Has the driver hear a recording again.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let mut stand = Stand::default();
+    let mut stand = Harness::default();
     stand.start(React::new());
     let mut session: Option<SessionId> = None;
     for entry in &capture.entries {

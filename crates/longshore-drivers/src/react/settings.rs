@@ -1,5 +1,6 @@
 //! How the built-in agent is set: which model, where, and how much of it.
 
+use longshore_model::service::{ModelApi, host_of};
 use serde::{Deserialize, Serialize};
 
 /// The variable of its environment that tells the agent its settings, as JSON.
@@ -7,36 +8,13 @@ pub const VARIABLE: &str = "LONGSHORE_REACT";
 /// The variable that tells it which other agents of this machine it may delegate to: names, separated by commas.
 pub const AGENTS_VARIABLE: &str = "LONGSHORE_REACT_AGENTS";
 
-/// How one speaks with a model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Api {
-    /// OpenAI Chat Completions: what nearly every server speaks.
-    Chat,
-    /// OpenAI Responses.
-    Responses,
-    /// Anthropic Messages.
-    Messages,
-}
-
-impl Api {
-    /// What comes after the address of the service.
-    pub fn path(self) -> &'static str {
-        match self {
-            Api::Chat => "/chat/completions",
-            Api::Responses => "/responses",
-            Api::Messages => "/messages",
-        }
-    }
-}
-
 /// What a person set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// How one speaks with the model; `chat` when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub api: Option<Api>,
+    pub api: Option<ModelApi>,
     /// Where the service is, with its version: `https://api.openai.com/v1`. None takes the service whose key is in
     /// the environment.
     pub base_url: String,
@@ -123,24 +101,24 @@ impl Default for Settings {
 }
 
 /// Services that are known by the variable that holds their key.
-const KNOWN: [(&str, Api, &str, &str); 2] = [
-    ("OPENAI_API_KEY", Api::Responses, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
-    ("ANTHROPIC_API_KEY", Api::Messages, "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
+const KNOWN: [(&str, ModelApi, &str, &str); 2] = [
+    ("OPENAI_API_KEY", ModelApi::Responses, "OPENAI_BASE_URL", "https://api.openai.com/v1"),
+    ("ANTHROPIC_API_KEY", ModelApi::Messages, "ANTHROPIC_BASE_URL", "https://api.anthropic.com/v1"),
 ];
 
 /// The address of a service as a variable has it. Anthropic's own programs are given theirs without the version.
-fn place_of(api: Api, set: &str) -> String {
+fn place_of(api: ModelApi, set: &str) -> String {
     let set = set.trim().trim_end_matches('/');
     match api {
-        Api::Messages if !set.ends_with("/v1") => format!("{set}/v1"),
-        Api::Messages | Api::Chat | Api::Responses => set.to_owned(),
+        ModelApi::Messages if !set.ends_with("/v1") => format!("{set}/v1"),
+        ModelApi::Messages | ModelApi::Chat | ModelApi::Responses => set.to_owned(),
     }
 }
 
 impl Settings {
     /// How one speaks with the model.
-    pub fn api(&self) -> Api {
-        self.api.unwrap_or(Api::Chat)
+    pub fn api(&self) -> ModelApi {
+        self.api.unwrap_or(ModelApi::Chat)
     }
 
     /// Where the service is: the host and the port of its address.
@@ -153,7 +131,7 @@ impl Settings {
         if !self.base_url.is_empty() {
             return Some(self);
         }
-        let wanted = |api: Api| self.api.is_none_or(|set| set == api);
+        let wanted = |api: ModelApi| self.api.is_none_or(|set| set == api);
         let (key, api, place, base) =
             KNOWN.into_iter().find(|(key, api, ..)| wanted(*api) && var(key).is_some())?;
         // A key goes where its own variable says, and nowhere else: it may be that of a gateway.
@@ -165,18 +143,11 @@ impl Settings {
     }
 }
 
-/// The host and the port of an address.
-pub fn host_of(url: &str) -> &str {
-    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
-    let place = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    place.rsplit_once('@').map_or(place, |(_, place)| place)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn resolved(settings: Settings, vars: &[(&str, &str)]) -> Option<(Api, String, Option<String>)> {
+    fn resolved(settings: Settings, vars: &[(&str, &str)]) -> Option<(ModelApi, String, Option<String>)> {
         let var =
             |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         settings.resolved(var).map(|settings| (settings.api(), settings.base_url, settings.key_env))
@@ -186,14 +157,17 @@ mod tests {
     fn a_key_in_the_environment_is_enough() {
         let found = |vars: &[(&str, &str)]| resolved(Settings::default(), vars);
         assert_eq!(found(&[]), None);
-        let anthropic =
-            (Api::Messages, "https://api.anthropic.com/v1".to_owned(), Some("ANTHROPIC_API_KEY".to_owned()));
+        let anthropic = (
+            ModelApi::Messages,
+            "https://api.anthropic.com/v1".to_owned(),
+            Some("ANTHROPIC_API_KEY".to_owned()),
+        );
         assert_eq!(found(&[("ANTHROPIC_API_KEY", "k")]), Some(anthropic.clone()));
         let openai =
             found(&[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k"), ("OPENAI_BASE_URL", "http://x/v1")]);
         assert_eq!(
             openai,
-            Some((Api::Responses, "http://x/v1".to_owned(), Some("OPENAI_API_KEY".to_owned())))
+            Some((ModelApi::Responses, "http://x/v1".to_owned(), Some("OPENAI_API_KEY".to_owned())))
         );
         for set in ["http://gateway:1", "http://gateway:1/", "http://gateway:1/v1", "http://gateway:1/v1/"] {
             let gateway = found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", set)]).unwrap();
@@ -203,21 +177,14 @@ mod tests {
             found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", " ")]),
             Some(anthropic.clone())
         );
-        let wished = Settings { api: Some(Api::Messages), ..Settings::default() };
+        let wished = Settings { api: Some(ModelApi::Messages), ..Settings::default() };
         assert_eq!(resolved(wished, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), Some(anthropic));
     }
 
     #[test]
     fn a_place_that_is_set_needs_no_key() {
         let settings = Settings { base_url: "http://127.0.0.1:11434/v1".to_owned(), ..Settings::default() };
-        let expected = (Api::Chat, "http://127.0.0.1:11434/v1".to_owned(), None);
+        let expected = (ModelApi::Chat, "http://127.0.0.1:11434/v1".to_owned(), None);
         assert_eq!(resolved(settings, &[("OPENAI_API_KEY", "k")]), Some(expected));
-    }
-
-    #[test]
-    fn a_place_is_a_host_and_a_port_and_no_secret() {
-        assert_eq!(host_of("https://api.deepseek.com/v1"), "api.deepseek.com");
-        assert_eq!(host_of("http://me:secret@[::1]:8080/v1?key=x"), "[::1]:8080");
-        assert_eq!(host_of("here"), "here");
     }
 }

@@ -5,8 +5,9 @@ use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::event::{Body, Draft, Raw, RawFault};
 use longshore_model::id::{Context, SessionId};
 use longshore_model::time::Timestamp;
+use serde_json::Value;
 
-use super::wire::{Delegate, Models, Said, ToAgent};
+use super::wire::{AgentLine, Delegate, Models, ToAgent};
 
 /// The driver of the built-in agent, and of every agent that speaks its wire. One process is one session.
 #[derive(Debug, Default)]
@@ -28,7 +29,7 @@ impl React {
     }
 
     fn line(&mut self, raw: Raw, out: &mut Output) {
-        let Said { draft, history, delegate, models } = match Said::of_line(&raw) {
+        let AgentLine { draft, history, delegate, models } = match AgentLine::<Value>::of_line(&raw) {
             Ok(said) => said,
             Err(_) => return self.keep("malformed", Some(RawFault::Malformed), raw, out),
         };
@@ -71,7 +72,7 @@ impl Driver for React {
             Input::Ask {
                 id,
                 query:
-                    Query::Agents
+                    Query::Agents { .. }
                     | Query::Git { .. }
                     | Query::Sessions { .. }
                     | Query::Messages { .. }

@@ -18,9 +18,9 @@ use longshore_model::command::AgentCommand;
 use longshore_model::delegation::DelegateWish;
 use longshore_model::event::{Draft, Raw};
 use longshore_model::id::QueryId;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-
-use super::history::Item;
+use serde_json::Value;
 
 /// A line to the agent.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum ToAgent {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Asked {
+enum Opening {
     Open(Box<Launch>),
     Models(QueryId),
 }
@@ -44,17 +44,17 @@ impl ToAgent {
     /// As it is written.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         match self {
-            ToAgent::Open(launch) => serde_json::to_string(&Asked::Open(launch.clone())),
-            ToAgent::Models(id) => serde_json::to_string(&Asked::Models(*id)),
+            ToAgent::Open(launch) => serde_json::to_string(&Opening::Open(launch.clone())),
+            ToAgent::Models(id) => serde_json::to_string(&Opening::Models(*id)),
             ToAgent::Tell(command) => serde_json::to_string(command),
         }
     }
 
     /// As it is read.
     pub fn of_line(line: &str) -> Result<Self, serde_json::Error> {
-        match serde_json::from_str::<Asked>(line) {
-            Ok(Asked::Open(launch)) => Ok(ToAgent::Open(launch)),
-            Ok(Asked::Models(id)) => Ok(ToAgent::Models(id)),
+        match serde_json::from_str::<Opening>(line) {
+            Ok(Opening::Open(launch)) => Ok(ToAgent::Open(launch)),
+            Ok(Opening::Models(id)) => Ok(ToAgent::Models(id)),
             Err(fault) => match serde_json::from_str(line) {
                 Ok(command) => Ok(ToAgent::Tell(command)),
                 Err(_) if line.starts_with("{\"open\"") || line.starts_with("{\"models\"") => Err(fault),
@@ -64,15 +64,15 @@ impl ToAgent {
     }
 }
 
-/// A line from the agent. Something of it is there; all of it may be.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct Said {
+/// A line from the agent. It has at least one of the fields. `H` is what the agent remembers: the driver only keeps it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AgentLine<H = Value> {
     /// What happened.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draft: Option<Draft>,
     /// What the model must be told again later.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub history: Option<Item>,
+    #[serde(default = "Option::default", skip_serializing_if = "Option::is_none")]
+    pub history: Option<H>,
     /// What another session is to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delegate: Option<Delegate>,
@@ -104,20 +104,26 @@ pub struct Models {
     pub error: Option<String>,
 }
 
-impl Said {
+impl<H> Default for AgentLine<H> {
+    fn default() -> Self {
+        Self { draft: None, history: None, delegate: None, models: None }
+    }
+}
+
+impl<H: Serialize + DeserializeOwned> AgentLine<H> {
     /// Something happened.
     pub fn draft(draft: Draft) -> Self {
         Self { draft: Some(draft), ..Self::default() }
     }
 
     /// Something to remember.
-    pub fn history(item: Item) -> Self {
+    pub fn history(item: H) -> Self {
         Self { history: Some(item), ..Self::default() }
     }
 
     /// With something to remember.
     #[must_use]
-    pub fn remember(mut self, item: Item) -> Self {
+    pub fn remember(mut self, item: H) -> Self {
         self.history = Some(item);
         self
     }

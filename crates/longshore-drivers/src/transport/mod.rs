@@ -12,8 +12,8 @@ pub mod http;
 mod lines;
 mod outgoing;
 pub mod socket;
-pub(crate) mod spawn;
-pub(crate) mod stderr;
+pub mod spawn;
+pub mod stderr;
 
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -93,7 +93,7 @@ impl Default for Limits {
 
 /// What can happen to a child.
 #[derive(Debug)]
-pub enum Happened {
+pub enum ChildEvent {
     /// It spoke; see [`Stdio::line`].
     Spoke,
     /// It does not read what it is told. Said once.
@@ -249,8 +249,8 @@ impl Stdio {
 
     /// Waits for what happens next, and writes meanwhile. Reads its output only when `read` says so.
     ///
-    /// May be dropped and called again. All lines of one [`Happened::Spoke`] must be taken before the next call.
-    pub async fn next(&mut self, read: bool) -> Happened {
+    /// May be dropped and called again. All lines of one [`ChildEvent::Spoke`] must be taken before the next call.
+    pub async fn next(&mut self, read: bool) -> ChildEvent {
         loop {
             if self.exit.is_some() {
                 return self.hear_last_words(read).await;
@@ -277,7 +277,7 @@ impl Stdio {
                 }
                 () = at(stuck_at) => {
                     self.stuck = true;
-                    return Happened::Stuck;
+                    return ChildEvent::Stuck;
                 }
                 () = at(self.stopping) => self.stop_harder(),
             }
@@ -285,7 +285,7 @@ impl Stdio {
     }
 
     /// The process is gone. Its pipes end with it, unless somebody who left its group holds them open.
-    async fn hear_last_words(&mut self, read: bool) -> Happened {
+    async fn hear_last_words(&mut self, read: bool) -> ChildEvent {
         if let Some(exit) = &mut self.exit
             && let Some(sweep) = &mut exit.sweep
         {
@@ -296,7 +296,7 @@ impl Stdio {
         }
         let deadline = Instant::now() + self.limits.after_exit;
         loop {
-            let Some(exit) = self.exit.as_mut() else { return Happened::HungUp };
+            let Some(exit) = self.exit.as_mut() else { return ChildEvent::HungUp };
             let over = exit.read > LAST_WORDS || (self.stdout.is_none() && self.stderr_pipe.is_none());
             if over {
                 break;
@@ -309,7 +309,7 @@ impl Stdio {
                     exit.read += *got.as_ref().unwrap_or(&0);
                     self.heard(got);
                     if self.stdout.is_some() {
-                        return Happened::Spoke;
+                        return ChildEvent::Spoke;
                     }
                 }
                 got = read_stderr(&mut self.stderr_pipe, &mut self.stderr_chunk), if self.stderr_pipe.is_some() => {
@@ -323,11 +323,11 @@ impl Stdio {
         self.stderr_pipe = None;
         let status = self.exit.as_ref().and_then(|exit| exit.status);
         let signalled = self.signalled.filter(|signal| self.ends_on != Some(*signal));
-        Happened::Ended(Ended { status, signalled, stderr: self.stderr.text() })
+        ChildEvent::Ended(Ended { status, signalled, stderr: self.stderr.text() })
     }
 
     /// The agent took some bytes, or will take no more.
-    fn wrote(&mut self, taken: std::io::Result<usize>) -> Option<Happened> {
+    fn wrote(&mut self, taken: std::io::Result<usize>) -> Option<ChildEvent> {
         match taken {
             Ok(count) if count > 0 => {
                 self.outgoing.took(count);
@@ -339,17 +339,17 @@ impl Stdio {
             Ok(_) | Err(_) => {
                 self.stdin = None;
                 self.outgoing.clear();
-                self.stopping.is_none().then_some(Happened::HungUp)
+                self.stopping.is_none().then_some(ChildEvent::HungUp)
             }
         }
     }
 
-    fn heard(&mut self, got: std::io::Result<usize>) -> Happened {
+    fn heard(&mut self, got: std::io::Result<usize>) -> ChildEvent {
         match got {
-            Ok(count) if count > 0 => Happened::Spoke,
+            Ok(count) if count > 0 => ChildEvent::Spoke,
             Ok(_) | Err(_) => {
                 self.stdout = None;
-                Happened::HungUp
+                ChildEvent::HungUp
             }
         }
     }

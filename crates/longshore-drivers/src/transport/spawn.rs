@@ -32,22 +32,22 @@ pub struct Spawn {
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     /// The work tree is no folder.
-    #[error("the folder {} does not exist; make it, or open the session in another one", .0.display())]
+    #[error("the folder {} does not exist; make it, or open the session in another folder", .0.display())]
     NoFolder(PathBuf),
     /// The work tree is something else.
-    #[error("{} is no folder; open the session in one", .0.display())]
+    #[error("{} is not a folder; open the session in a folder", .0.display())]
     NotAFolder(PathBuf),
     /// The program is not there.
-    #[error("{} is not there any more, or lacks its interpreter; install the agent again", .0.display())]
+    #[error("the program {} or its interpreter is missing; install the agent again", .0.display())]
     NoProgram(PathBuf),
     /// The program or the folder may not be used.
-    #[error("{} may not be run; check its permissions (chmod +x) and those of the folder", .0.display())]
+    #[error("you may not run {}; check its permissions (chmod +x) and the permissions of its folder", .0.display())]
     NotAllowed(PathBuf),
     /// The file is not for this machine.
-    #[error("{} is no program for this machine; install the agent for it", .0.display())]
+    #[error("{} is not a program for this machine; install the agent for this machine", .0.display())]
     NotForThisMachine(PathBuf),
     /// Something else.
-    #[error("{} could not be started: {error}", program.display())]
+    #[error("cannot start {}: {error}", program.display())]
     Other {
         /// Which program.
         program: PathBuf,
@@ -129,7 +129,7 @@ impl Spawn {
 }
 
 /// The hub's own settings are not for agents: with its token among them, one could approve its own wishes.
-pub(crate) fn is_private(name: &OsStr) -> bool {
+pub fn is_private(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(b"LONGSHORE_")
 }
 

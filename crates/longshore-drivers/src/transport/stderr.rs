@@ -7,7 +7,7 @@ const LONGEST_TRACED: usize = 8 * 1024;
 
 /// Keeps the last bytes, and traces every line.
 #[derive(Debug)]
-pub(crate) struct Stderr {
+pub struct Stderr {
     tail: Vec<u8>,
     cut: bool,
     limit: usize,
@@ -15,12 +15,13 @@ pub(crate) struct Stderr {
 }
 
 impl Stderr {
-    pub(crate) fn new(limit: usize) -> Self {
+    /// One that keeps so many bytes.
+    pub fn new(limit: usize) -> Self {
         Self { tail: Vec::new(), cut: false, limit, lines: Lines::new(LONGEST_TRACED, LONGEST_TRACED) }
     }
 
     /// The agent wrote this.
-    pub(crate) fn push(&mut self, bytes: &[u8], pid: i32) {
+    pub fn push(&mut self, bytes: &[u8], pid: i32) {
         self.tail.extend_from_slice(bytes);
         // Twice the limit before it is cut, so that the bytes are not moved at every read.
         if self.tail.len() > 2 * self.limit {
@@ -34,7 +35,7 @@ impl Stderr {
     }
 
     /// The last lines, as people can read them.
-    pub(crate) fn text(&mut self) -> String {
+    pub fn text(&mut self) -> String {
         self.cut_to_limit();
         let from = match (self.cut, memchr::memchr(b'\n', &self.tail)) {
             (true, Some(end)) => end + 1,
@@ -51,7 +52,7 @@ impl Stderr {
 }
 
 /// The text without terminal escapes and other control characters.
-pub(crate) fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut plain = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {

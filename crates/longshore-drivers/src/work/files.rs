@@ -32,17 +32,17 @@ pub(super) fn read(
 
 /// The text of a file that was resolved.
 fn text_of(file: &Path, path: &str) -> Result<String, WorkFault> {
-    String::from_utf8(bytes_of(file, path)?).map_err(|_| unfit(path, "is no text"))
+    String::from_utf8(bytes_of(file, path)?).map_err(|_| unfit(path, "is not a text file"))
 }
 
 /// The bytes of a file that was resolved.
-pub(crate) fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, WorkFault> {
+pub fn bytes_of(file: &Path, path: &str) -> Result<Vec<u8>, WorkFault> {
     let metadata = fs::metadata(file).map_err(|error| explain(path, &error))?;
     if !metadata.is_file() {
-        return Err(unfit(path, "is no file"));
+        return Err(unfit(path, "is not a file"));
     }
     if metadata.len() > FILE_LIMIT {
-        return Err(unfit(path, &format!("has {} bytes; {FILE_LIMIT} can be read", metadata.len())));
+        return Err(unfit(path, &format!("has {} bytes; the limit is {FILE_LIMIT}", metadata.len())));
     }
     let mut bytes = Vec::new();
     let opened = open(OpenOptions::new().read(true), file).map_err(|error| explain(path, &error))?;
@@ -57,9 +57,9 @@ pub(super) fn write(root: &Path, path: &str, content: &str) -> Result<(), WorkFa
 }
 
 /// Writes a whole file that was resolved, with the folders that it needs.
-pub(crate) fn write_at(file: &Path, path: &str, content: &[u8]) -> Result<(), WorkFault> {
+pub fn write_at(file: &Path, path: &str, content: &[u8]) -> Result<(), WorkFault> {
     if fs::metadata(file).is_ok_and(|there| !there.is_file()) {
-        return Err(unfit(path, "is no file"));
+        return Err(unfit(path, "is not a file"));
     }
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder).map_err(|error| explain(path, &error))?;
@@ -78,15 +78,15 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub struct Place {
     /// Without links and `..`, as far as that can be known.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Whether that is in the work tree.
-    pub(crate) inside: bool,
+    pub inside: bool,
 }
 
 /// Where a path leads, inside the work tree or not. The last parts of it need not exist.
-pub(crate) fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
+pub fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
     let root = root.canonicalize().map_err(|error| WorkFault::Failed(format!("the work tree: {error}")))?;
     let wanted = root.join(path);
     let mut there = wanted.as_path();

@@ -10,8 +10,8 @@
 //! the agent should be read before that. Of what a command prints the last [`OUTPUT_LIMIT`] bytes are kept at most; a
 //! file that is read may be [`FILE_LIMIT`] long.
 
-pub(crate) mod files;
-pub(crate) mod terminals;
+pub mod files;
+pub mod terminals;
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
@@ -80,7 +80,7 @@ impl Workshop {
         let takes_time =
             matches!(job, Job::Read { .. } | Job::Look { .. } | Job::Write { .. } | Job::Wait { .. });
         if takes_time && self.running.len() >= WORKS_LIMIT {
-            let text = format!("{WORKS_LIMIT} works are going on already; wait for one of them");
+            let text = format!("{WORKS_LIMIT} requests of this agent already run; wait for one to end");
             self.ready.push_back((id, Err(WorkFault::Busy(text))));
             return;
         }
@@ -172,7 +172,7 @@ impl Workshop {
         command: Command,
     ) -> Result<Done, WorkFault> {
         if self.terminals.len() >= TERMINALS_LIMIT {
-            let text = format!("{TERMINALS_LIMIT} terminals are open already; release one of them");
+            let text = format!("{TERMINALS_LIMIT} terminals are already open; release one");
             return Err(WorkFault::Busy(text));
         }
         let terminal = Terminal::open(root, command, self.mark.under())?;

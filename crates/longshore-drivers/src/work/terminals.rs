@@ -143,7 +143,8 @@ fn take(printed: &Mutex<Tail>, chunk: &[u8], read: io::Result<usize>) -> bool {
     !bytes.is_empty()
 }
 
-pub(crate) fn exit_of(status: io::Result<ExitStatus>) -> Exit {
+/// How a command ended, in our words.
+pub fn exit_of(status: io::Result<ExitStatus>) -> Exit {
     let Ok(status) = status else { return Exit::default() };
     Exit { code: status.code(), signal: status.signal().map(signal_name) }
 }

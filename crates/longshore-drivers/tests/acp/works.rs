@@ -90,7 +90,7 @@ fn every_wish_is_a_work_and_every_work_an_answer() {
 fn what_was_not_done_is_an_error_with_its_reason() {
     for (fault, code) in [
         (WorkFault::Outside("/etc".to_owned()), -32602),
-        (WorkFault::Unfit { path: "/w".to_owned(), fault: "is no file".to_owned() }, -32602),
+        (WorkFault::Unfit { path: "/w".to_owned(), fault: "is not a file".to_owned() }, -32602),
         (WorkFault::Missing("/w/x".to_owned()), -32002),
         (WorkFault::NoTerminal("t".to_owned()), -32002),
         (WorkFault::Busy("too much".to_owned()), -32603),

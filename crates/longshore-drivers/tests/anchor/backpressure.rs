@@ -77,7 +77,10 @@ async fn an_agent_that_does_not_read_is_stopped_as_stuck() {
     rig.prompt(session, &"word ".repeat(100_000)).await;
     let life = rig.life(session).await;
     assert_eq!((life.sleep.cause, life.sleep.signal), (SleepCause::Exited, Some(15)));
-    assert_eq!(life.reason, "Fake did not read what it was told and was stopped");
+    assert_eq!(
+        life.reason,
+        "Fake did not read its input, so the hub stopped it; the next prompt starts it again"
+    );
 }
 
 #[tokio::test]
@@ -94,7 +97,10 @@ async fn an_agent_that_is_told_more_than_it_takes_is_stopped_as_stuck() {
         rig.prompt(session, &format!("{n}")).await;
     }
     let life = rig.life(session).await;
-    assert_eq!(life.reason, "Fake was told more than it took in and was stopped");
+    assert_eq!(
+        life.reason,
+        "Fake did not read its input fast enough, so the hub stopped it; the next prompt starts it again"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

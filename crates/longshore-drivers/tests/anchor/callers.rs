@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longshore_drivers::anchor::AnchorConfig;
-use longshore_drivers::transport::socket::{Line, Reception};
+use longshore_drivers::transport::socket::{CallbackRegistry, Line};
 use longshore_model::anchor::{Answer, FromAnchor, Query};
 use longshore_model::callback::{FromProgram, ToProgram};
 use longshore_model::event::{Body, Draft, RawFault};
@@ -20,7 +20,7 @@ fn hangs() -> Value {
 
 struct Stage {
     rig: Rig,
-    reception: Reception,
+    reception: CallbackRegistry,
     session: SessionId,
     token: String,
 }
@@ -32,7 +32,7 @@ impl Stage {
     }
 
     async fn with(script: Value, change: impl FnOnce(&mut AnchorConfig)) -> Self {
-        let reception = Reception::at("ws://127.0.0.1:1/ws/cli");
+        let reception = CallbackRegistry::at("ws://127.0.0.1:1/ws/cli");
         let mut rig = Rig::caller(script, reception.clone(), |config| {
             config.limits = hasty();
             change(config);
@@ -158,7 +158,7 @@ async fn what_it_repeats_when_it_comes_back_is_heard_once() {
 #[tokio::test]
 async fn a_program_that_never_calls_is_stopped_and_its_complaint_is_shown() {
     let script = json!([{ "do": "stderr", "text": "may not call\n" }, { "do": "hang" }]);
-    let reception = Reception::at("ws://127.0.0.1:1/ws/cli");
+    let reception = CallbackRegistry::at("ws://127.0.0.1:1/ws/cli");
     let mut rig = Rig::caller(script, reception, |config| {
         config.limits = hasty();
         config.limits.attach = Duration::from_secs(1);
@@ -186,7 +186,10 @@ async fn a_program_that_takes_nothing_is_stopped() {
     stage.rig.prompt(stage.session, "more than ten").await;
     assert_eq!(told(&mut line).await.1, "more than ten\n");
     let life = stage.rig.life(stage.session).await;
-    assert_eq!(life.reason, "Fake did not read what it was told and was stopped");
+    assert_eq!(
+        life.reason,
+        "Fake did not read its input, so the hub stopped it; the next prompt starts it again"
+    );
 }
 
 #[tokio::test]
@@ -225,17 +228,17 @@ async fn only_its_own_token_opens_a_line() {
 
 #[tokio::test]
 async fn without_an_address_it_is_not_started() {
-    let mut rig = Rig::caller(hangs(), Reception::default(), |_| {});
+    let mut rig = Rig::caller(hangs(), CallbackRegistry::default(), |_| {});
     let session = rig.open().await;
     let life = rig.life(session).await;
-    assert!(life.reason.contains("there is no address to call"), "{}", life.reason);
+    assert!(life.reason.contains("has no address for it"), "{}", life.reason);
     assert_eq!(life.sleep.cause, SleepCause::FailedToStart);
 }
 
 #[tokio::test]
 async fn a_question_is_asked_over_its_pipes() {
     let script = json!([{ "do": "read" }, { "do": "print", "line": "large" }, { "do": "echo" }]);
-    let mut rig = Rig::caller(script, Reception::default(), |_| {});
+    let mut rig = Rig::caller(script, CallbackRegistry::default(), |_| {});
     let answer = rig.answer(Query::Models { agent: "fake".into(), anew: false }).await;
     let Ok(Answer::Models { models }) = answer else { panic!("{answer:?}") };
     assert_eq!(models[0].id, "large");

@@ -68,7 +68,7 @@ async fn what_cannot_be_started_says_why_and_what_to_do() {
     let mut rig = Rig::new(json!([]));
     for (agent, cwd, words) in [
         ("absent", None, "Absent is not set up on this machine: make absent"),
-        ("nobody", None, "no agent is called `nobody`; there is fake, absent"),
+        ("nobody", None, "no agent is called `nobody`; the agents are fake, absent"),
         ("fake", Some("/does/not/exist"), "the folder /does/not/exist does not exist"),
     ] {
         let mut launch = rig.launch();
@@ -89,7 +89,7 @@ async fn a_file_that_is_no_program_says_so() {
     let file = folder.path().join("agent");
     std::fs::write(&file, "no program").unwrap();
     let not_there = folder.path().join("nothing");
-    for (path, words) in [(file, "may not be run"), (not_there, "is not there any more")] {
+    for (path, words) in [(file, "you may not run"), (not_there, "is missing")] {
         let settings = AgentSettings { path: Some(path), ..AgentSettings::default() };
         let mut rig =
             Rig::with(json!([]), 64, |config| drop(config.settings.insert("fake".to_owned(), settings)));
@@ -168,7 +168,7 @@ async fn an_agent_that_hangs_up_without_ending_is_stopped() {
     let life = rig.life(session).await;
     assert_eq!(life.texts(), ["last words"]);
     assert_eq!(life.sleep.cause, SleepCause::Exited);
-    assert_eq!(life.reason, "Fake closed its pipes without ending and was stopped");
+    assert_eq!(life.reason, "Fake closed its input and output but did not end, so the hub stopped it");
 }
 
 #[tokio::test]
@@ -188,7 +188,11 @@ async fn a_driver_that_panics_harms_its_own_session_only() {
     rig.prompt(broken, "too late").await;
     let life = rig.life(broken).await;
     assert_eq!(life.sleep.cause, SleepCause::Exited);
-    assert!(life.reason.ends_with("a fault of Longshore: the parrot fell off"), "{}", life.reason);
+    assert!(
+        life.reason.ends_with("a fault in Longshore, please report it: the parrot fell off"),
+        "{}",
+        life.reason
+    );
     let untranslated: Vec<_> =
         life.drafts.iter().filter(|draft| matches!(draft.body, Body::Raw { .. })).collect();
     assert_eq!(untranslated[0].raw.as_deref(), Some("panic"), "the frame that it fell over is kept");

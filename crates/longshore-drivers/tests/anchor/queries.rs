@@ -15,12 +15,15 @@ fn models(agent: &str) -> Query {
 #[tokio::test]
 async fn agents_are_listed_whether_they_are_there_or_not() {
     let mut rig = Rig::new(json!([]));
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+        panic!("no agents")
+    };
     let names: Vec<_> = agents.iter().map(|agent| &*agent.name).collect();
     assert_eq!(names, ["fake", "absent"]);
     assert_eq!(agents[0].path, Some(fake_agent().display().to_string()));
     assert_eq!(agents[0].version.as_deref(), Some("1.2.3"));
-    let remark = "1.2.3 is newer than 1.2.2, which Longshore was tested with; it may behave differently";
+    let remark =
+        "1.2.3 is newer than 1.2.2, the version that Longshore was tested with; it may behave differently";
     assert_eq!(agents[0].remark.as_deref(), Some(remark));
     assert_eq!((&agents[1].path, &agents[1].version), (&None, &None));
     assert_eq!(
@@ -30,11 +33,29 @@ async fn agents_are_listed_whether_they_are_there_or_not() {
 }
 
 #[tokio::test]
+async fn one_agent_is_told_of_without_a_program_that_is_started_for_it() {
+    let mut rig = Rig::new(json!([]));
+    let one = || Query::Agents { only: Some("fake".into()) };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(one()).await else { panic!("no agents") };
+    let [agent] = &agents[..] else { panic!("{agents:?}") };
+    assert_eq!(agent.path, Some(fake_agent().display().to_string()));
+    assert_eq!(agent.version, None, "only the program itself knows it");
+    rig.answer(Query::Agents { only: None }).await.unwrap();
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(one()).await else { panic!("no agents") };
+    assert_eq!(agents[0].version.as_deref(), Some("1.2.3"), "once it was asked, it is remembered");
+    let nobody = Query::Agents { only: Some("nobody".into()) };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(nobody).await else { panic!("no agents") };
+    assert!(agents.is_empty());
+}
+
+#[tokio::test]
 async fn what_else_is_known_of_agents_is_told_with_them() {
     let mut rig = Rig::with(json!([]), 64, |config| {
         config.known = KnownOf::by(|agents| agents[0].remark = None);
     });
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+        panic!("no agents")
+    };
     assert_eq!((agents.len(), &agents[0].remark), (2, &None));
 }
 
@@ -50,7 +71,9 @@ async fn models_are_asked_for_once_and_then_remembered() {
     }
     // One process was asked, and it is gone now. A second one would have called before its answer.
     listen(phone.call().await).await;
-    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents).await else { panic!("no agents") };
+    let Ok(Answer::Agents { agents, .. }) = rig.answer(Query::Agents { only: None }).await else {
+        panic!("no agents")
+    };
     assert_eq!(agents[0].models.len(), 1, "they are listed with the agent from now on");
     drop(rig);
     assert!(phone.nobody_else_called());
@@ -95,7 +118,7 @@ async fn what_goes_wrong_is_the_answer() {
     assert_eq!(rig.answer(models("fake")).await, Err("Fake ended with code 1: not logged in".to_owned()));
     let missing = "Absent is not set up on this machine: make absent".to_owned();
     assert_eq!(rig.answer(models("absent")).await, Err(missing));
-    let unknown = "no agent is called `nobody`; there is fake, absent".to_owned();
+    let unknown = "no agent is called `nobody`; the agents are fake, absent".to_owned();
     assert_eq!(rig.answer(models("nobody")).await, Err(unknown));
 
     let mut refused = Rig::new(

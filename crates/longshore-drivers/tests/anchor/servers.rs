@@ -98,7 +98,7 @@ async fn what_takes_too_long_or_is_too_much_fails_by_itself() {
     rig.prompt(session, "GET /never").await;
     rig.hear(session, "no answer within 0 s").await;
     rig.prompt(session, "GET /big").await;
-    rig.hear(session, "the answer could not be read: length limit exceeded").await;
+    rig.hear(session, "cannot read the answer: length limit exceeded").await;
     rig.prompt(session, "GET /small").await;
     rig.hear(session, "200 GET /small ").await;
 }
@@ -109,7 +109,7 @@ async fn sessions_come_and_go_and_the_process_goes_with_the_last() {
     let (first, second) = (rig.open().await, rig.open().await);
     rig.hear(second, "event hello").await;
     rig.stop(first).await;
-    assert_eq!(rig.life(first).await.reason, "stopped; the agent's process may go on for other sessions");
+    assert_eq!(rig.life(first).await.reason, "stopped; the agent's process may continue for other sessions");
     rig.prompt(second, "GET /still").await;
     rig.hear(second, "200 GET /still ").await;
     rig.prompt(second, "end").await;
@@ -177,7 +177,7 @@ async fn a_server_is_started_for_a_question_and_ends_after_it() {
     let gone = std::path::PathBuf::from("/no/such/server");
     let mut missing = Rig::server(|config| config.settings.get_mut("fake").unwrap().path = Some(gone));
     let answer = missing.answer(Query::Models { agent: "fake".into(), anew: false }).await;
-    assert!(answer.unwrap_err().contains("is not there any more"));
+    assert!(answer.unwrap_err().contains("is missing"));
 }
 
 /// The system ends an agent with the thread that started it, and the runtime lets go of threads that have nothing to do.

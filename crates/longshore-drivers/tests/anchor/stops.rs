@@ -27,7 +27,7 @@ async fn an_agent_that_does_not_heed_an_interrupt_is_ended_with_its_turn() {
     assert_eq!(life.texts()[..2], ["go on and on", "interrupt"], "it heard of it");
     let notice = life.drafts.iter().find(|draft| draft.body == Body::Notice { level: NoticeLevel::Warning });
     let said = notice.and_then(|draft| draft.text.clone()).unwrap();
-    assert!(said.starts_with("Fake was interrupted, did not stop within"), "{said}");
+    assert!(said.starts_with("Fake did not stop within"), "{said}");
     let ends = |body: &Body| matches!(body, Body::TurnFinished(_));
     assert!(!life.drafts.iter().any(|draft| ends(&draft.body)), "the turn ends with the process, not before");
     assert_eq!((life.sleep.cause, life.sleep.signal), (SleepCause::Stopped, Some(9)));

@@ -172,7 +172,7 @@ async fn a_process_that_cannot_be_started_is_told_as_one_that_ended() {
     let (mut rig, session) = rig_at(program.clone()).await;
     rig.prompt(session, "[]").await;
     let reason = format!(
-        "{} may not be run; check its permissions (chmod +x) and those of the folder",
+        "you may not run {}; check its permissions (chmod +x) and the permissions of its folder",
         program.display()
     );
     rig.hear(session, &format!("{reason} (FailedToStart)")).await;

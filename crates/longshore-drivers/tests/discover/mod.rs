@@ -59,7 +59,7 @@ fn a_name_that_leads_nowhere_is_not_passed_over() {
     let around = Surroundings::of([("CODEX_PATH", Path::new("/no/codex")), ("PATH", &bin)]);
     let finding = find_codex(&AgentSettings::default(), &around);
     assert_eq!(finding.path, None);
-    assert_eq!(finding.remark.as_deref(), Some("CODEX_PATH names /no/codex, which is no program"));
+    assert_eq!(finding.remark.as_deref(), Some("CODEX_PATH names /no/codex, which is not a program"));
 }
 
 #[test]

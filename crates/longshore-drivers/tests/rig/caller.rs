@@ -5,7 +5,7 @@ use std::sync::Arc;
 use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::discover::{AgentSettings, Finding, Surroundings};
 use longshore_drivers::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
-use longshore_drivers::transport::socket::Reception;
+use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 use serde_json::Value;
@@ -21,7 +21,7 @@ impl Rig {
     /// An anchor whose agent `fake` calls back.
     pub(crate) fn caller(
         script: Value,
-        reception: Reception,
+        reception: CallbackRegistry,
         change: impl FnOnce(&mut AnchorConfig),
     ) -> Self {
         Self::with(script, 64, |config| {

@@ -171,7 +171,7 @@ impl Driver for Parrot {
                 self.asked = Some(id);
                 out.lines.push(match query {
                     Query::Messages { .. }
-                    | Query::Agents
+                    | Query::Agents { .. }
                     | Query::Git { .. }
                     | Query::Past
                     | Query::WorkTree { .. }

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use longshore_drivers::transport::{Ended, Happened, Limits, Line, Spawn, SpawnError, Stdio};
+use longshore_drivers::transport::{ChildEvent, Ended, Limits, Line, Spawn, SpawnError, Stdio};
 use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
@@ -25,7 +25,7 @@ async fn to_the_end(child: &mut Stdio) -> (Vec<Line>, Ended) {
     loop {
         let happened = soon("the child", child.next(true)).await;
         lines.extend(std::iter::from_fn(|| child.line()));
-        if let Happened::Ended(ended) = happened {
+        if let ChildEvent::Ended(ended) = happened {
             return (lines, ended);
         }
     }
@@ -98,7 +98,7 @@ async fn only_the_end_of_stderr_is_kept() {
 async fn stopping_gets_harsher_until_it_works() {
     let mut child =
         start(json!([{"do": "ignore_term"}, {"do": "print", "line": "up"}, {"do": "hang"}]), hasty());
-    assert!(matches!(soon("a word", child.next(true)).await, Happened::Spoke));
+    assert!(matches!(soon("a word", child.next(true)).await, ChildEvent::Spoke));
     assert_eq!(child.line(), Some(Line::Whole("up".into())));
     assert_eq!(child.line(), None);
     child.stop();
@@ -118,5 +118,5 @@ async fn a_folder_that_is_missing_is_not_blamed_on_the_program() {
     assert!(matches!(Stdio::spawn(&spawn, patient()), Err(SpawnError::NoFolder(_))));
     let file = Spawn { cwd: Some(fake_agent()), ..spawn };
     let said = Stdio::spawn(&file, patient()).unwrap_err().to_string();
-    assert!(said.ends_with("fake-agent is no folder; open the session in one"), "{said}");
+    assert!(said.ends_with("fake-agent is not a folder; open the session in a folder"), "{said}");
 }

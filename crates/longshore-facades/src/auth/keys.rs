@@ -119,7 +119,7 @@ impl Keys {
             let (keys, id) = (Arc::clone(self), device.id);
             tokio::spawn(async move {
                 if let Err(error) = keys.write(id).await {
-                    warn!(device = %id, %error, "cannot note that a device was here");
+                    warn!(device = %id, %error, "cannot save when a device was last seen");
                 }
             });
         }
@@ -188,7 +188,7 @@ impl Keys {
         self.changed.send_replace(());
         info!(device = %id, label = %device.label, "a device was revoked");
         let Err(error) = self.write(id).await else { return Ok(device) };
-        warn!(device = %id, %error, "that a device was revoked cannot be written down yet");
+        warn!(device = %id, %error, "cannot save yet that a device was revoked; the hub tries again");
         let is_first = {
             let mut held = self.held();
             let is_first = held.unsaved.is_empty();
@@ -206,7 +206,7 @@ impl Keys {
         let keep = self.keep.as_ref().ok_or_else(Problem::token_fixed)?;
         let token = Token::random().map_err(|_| Problem::our_fault())?;
         keep(&token).map_err(|error| {
-            warn!(%error, "the new token cannot be kept");
+            warn!(%error, "cannot save the new token");
             Problem::token_not_kept(&error)
         })?;
         {
@@ -296,10 +296,10 @@ impl Keys {
         let unsaved: Vec<DeviceId> = self.held().unsaved.iter().copied().collect();
         for id in unsaved {
             if let Err(error) = self.write(id).await {
-                debug!(device = %id, %error, "that a device was revoked still cannot be written down");
+                debug!(device = %id, %error, "still cannot save that a device was revoked");
                 return false;
             }
-            info!(device = %id, "that a device was revoked is written down now");
+            info!(device = %id, "saved that a device was revoked");
         }
         self.held().unsaved.is_empty()
     }

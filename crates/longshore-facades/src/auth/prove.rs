@@ -94,7 +94,7 @@ pub(crate) async fn prove(
 ) -> Result<Json<Value>, Problem> {
     let Query(Asked { key, nonce }) = query?;
     if !NONCE.contains(&nonce.len()) {
-        return Err(Problem::invalid("`nonce` has 32 to 128 letters"));
+        return Err(Problem::invalid("`nonce` must have 32 to 128 letters"));
     }
     let hash = app.keys.by_name(&key).ok_or_else(Problem::unknown_key)?;
     Ok(Json(json!({ "proof": HEXLOWER.encode(&proof_of(&hash, &nonce)) })))

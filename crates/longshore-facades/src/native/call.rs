@@ -54,7 +54,7 @@ pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [A
         match gate.models(&agent.name).await {
             Ok(models) => agent.models = models,
             Err(error) => {
-                agent.remark = Some(format!("its models are not known: {error}"));
+                agent.remark = Some(format!("its models are unknown: {error}"));
                 agent.capabilities.forget_guesses();
             }
         }
@@ -248,7 +248,7 @@ pub(super) async fn search(gate: &Gate, params: Search) -> Result<Value, Problem
 pub(super) async fn import(gate: &Gate, params: Import) -> Result<SessionInfo, Problem> {
     let mut events = Vec::with_capacity(params.events.len());
     for json in params.events {
-        let unreadable = |error| Problem::invalid(format!("an event cannot be read: {error}"));
+        let unreadable = |error| Problem::invalid(format!("cannot read an event: {error}"));
         let event = serde_json::from_str(json.get()).map_err(unreadable)?;
         let Raw { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
         let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {

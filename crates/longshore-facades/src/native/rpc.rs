@@ -49,10 +49,10 @@ impl Request {
     /// Reads a request; of one that is none, what to answer.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let invalid = |code, id, fault: String| {
-            error(&id, code, &Problem::invalid(format!("this is no JSON-RPC request: {fault}")))
+            error(&id, code, &Problem::invalid(format!("this is not a JSON-RPC request: {fault}")))
         };
         if text.trim_start().starts_with('[') {
-            let fault = "requests come one by one, not as a list";
+            let fault = "send requests one by one, not as a list";
             return Err(invalid(INVALID_REQUEST, Value::Null, fault.to_owned()));
         }
         let envelope: Envelope = serde_json::from_str(text).map_err(|error| {
@@ -61,7 +61,7 @@ impl Request {
         })?;
         let Envelope { id, method, params } = envelope;
         if matches!(id, Some(Value::Array(_) | Value::Object(_) | Value::Bool(_))) {
-            let fault = "an id is a number or a string";
+            let fault = "an id must be a number or a string";
             return Err(invalid(INVALID_REQUEST, Value::Null, fault.to_owned()));
         }
         let Value::String(method) = method else {

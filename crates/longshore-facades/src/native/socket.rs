@@ -129,7 +129,7 @@ impl Link {
                 change = changed(&mut self.changes) => self.changed(change).await,
                 _ = ping.tick() => self.write(vec![Message::Ping(Default::default())]).await,
                 _ = look.tick() => match self.berth.as_ref().is_some_and(|berth| berth.frames.stall()) {
-                    true => self.close(TOO_SLOW, "the message took too long to come").await,
+                    true => self.close(TOO_SLOW, "the message took too long to arrive").await,
                     false => Ok(()),
                 },
             };
@@ -144,7 +144,7 @@ impl Link {
         let holding = self.berth.as_ref().and_then(|berth| berth.frames.message());
         let text = match message {
             Message::Text(text) => text,
-            Message::Binary(_) => return self.close(1003, "this socket speaks text").await,
+            Message::Binary(_) => return self.close(1003, "this socket accepts only text").await,
             Message::Ping(_) | Message::Pong(_) => return Ok(()),
             Message::Close(_) => {
                 // The answer to a farewell is a farewell; it waits in the socket to be flushed.

@@ -115,7 +115,7 @@ pub(crate) async fn qr(
         None => offer.url,
         // A picture leads to this hub and nowhere else.
         Some(address) if app.addresses.contains(&address) => app.link(&address, &offer.long),
-        Some(_) => return Err(Problem::invalid("this hub has no such address")),
+        Some(_) => return Err(Problem::invalid("this hub does not have this address")),
     };
     let code = QrCode::new(url.as_bytes()).map_err(|_| Problem::our_fault())?;
     let drawn = code.render::<svg::Color<'_>>().min_dimensions(256, 256).build();

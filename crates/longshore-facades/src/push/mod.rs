@@ -18,6 +18,7 @@ mod watch;
 mod words;
 
 use std::collections::HashSet;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -57,23 +58,31 @@ const BROWSERS: usize = 16;
 #[derive(Debug, thiserror::Error)]
 pub enum PushError {
     /// The keys that push services know us by cannot be read.
-    #[error("the keys for pushes are damaged; remove the file, and subscribe anew on every device")]
-    BadKeys,
+    #[error("{path} contains no key for pushes; remove it, and subscribe again on every device")]
+    BadKeys {
+        /// Where they are.
+        path: PathBuf,
+    },
     /// The system gives no randomness.
-    #[error("the system has no randomness to give")]
+    #[error("the system gives no random bytes")]
     NoRandomness,
     /// A browser's subscription makes no sense.
-    #[error("this is no push subscription: {0}")]
+    #[error("this is not a push subscription: {0}")]
     BadSubscription(&'static str),
     /// There is too much to say.
-    #[error("a push cannot be that long")]
+    #[error("the push is too long")]
     TooLong,
     /// The push service cannot be reached.
-    #[error("the push service cannot be reached: {0}")]
+    #[error("cannot reach the push service: {0}")]
     Unreachable(String),
     /// The keys cannot be read or kept.
-    #[error("the keys for pushes: {0}")]
-    File(#[from] std::io::Error),
+    #[error("the key for pushes at {path}: {source}")]
+    File {
+        /// Where they are.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
 }
 
 /// Wakes devices.
@@ -146,7 +155,9 @@ impl Push {
         let others =
             |push: &&StoredPush| push.device == device && push.subscription.endpoint != subscription.endpoint;
         if known.iter().filter(others).count() >= BROWSERS {
-            return Err(Problem::invalid(format!("this device has {BROWSERS} push subscriptions already")));
+            return Err(Problem::invalid(format!(
+                "this device already has {BROWSERS} push subscriptions; unsubscribe one"
+            )));
         }
         let endpoint = subscription.endpoint.clone();
         self.hub.put_push(StoredPush { device, subscription }).await?;

@@ -61,7 +61,7 @@ pub(super) fn address(endpoint: &str, outlet: Outlet) -> Result<Uri, PushError> 
     if endpoint.len() > LONGEST_ADDRESS {
         return Err(bad("its endpoint is too long"));
     }
-    let uri: Uri = endpoint.parse().map_err(|_| bad("its endpoint is no address"))?;
+    let uri: Uri = endpoint.parse().map_err(|_| bad("its endpoint is not an address"))?;
     let wanted = match outlet {
         Outlet::World => "https",
         Outlet::Loopback => "http",
@@ -69,7 +69,7 @@ pub(super) fn address(endpoint: &str, outlet: Outlet) -> Result<Uri, PushError> 
     let has_user = uri.authority().is_some_and(|authority| authority.as_str().contains('@'));
     match (uri.scheme_str(), uri.host()) {
         (Some(scheme), Some(host)) if scheme == wanted && !host.is_empty() && !has_user => Ok(uri),
-        _ => Err(bad("its endpoint is no https address")),
+        _ => Err(bad("its endpoint is not an https address")),
     }
 }
 

@@ -30,7 +30,7 @@ impl Receiver {
             {
                 Ok(Self { public, secret })
             }
-            _ => Err(PushError::BadSubscription("its keys are no keys of a browser")),
+            _ => Err(PushError::BadSubscription("its keys are not keys of a browser")),
         }
     }
 
@@ -48,7 +48,8 @@ impl Receiver {
         let shared = agree_ephemeral(ours, &theirs, |secret| {
             expand::<32>(&Salt::new(HKDF_SHA256, &self.secret).extract(secret), &info)
         });
-        let shared = shared.map_err(|_| PushError::BadSubscription("its key is no point of the curve"))??;
+        let shared =
+            shared.map_err(|_| PushError::BadSubscription("its key is not a point of the curve"))??;
         let (key, nonce) = keys_of(&salt, &shared)?;
 
         // Two, since it is the last record: there is but one.

@@ -1,6 +1,5 @@
 //! Who we are to push services (RFC 8292): a key pair made once, and a short-lived signed word for each of them.
 
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use data_encoding::BASE64URL_NOPAD;
@@ -9,6 +8,7 @@ use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::json;
 
 use super::PushError;
+use crate::key_file;
 
 /// How long a signed word is good for. Push services take none of more than a day.
 const GOOD_FOR_S: i64 = 12 * 3600;
@@ -23,31 +23,38 @@ pub struct Vapid {
 impl Vapid {
     /// The keys of a file, which is made for its owner alone when it is missing.
     pub fn load(file: &Path, contact: impl Into<String>) -> Result<Self, PushError> {
-        let pkcs8 = match std::fs::read(file) {
-            Ok(pkcs8) => pkcs8,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+        let failed = |source| PushError::File { path: file.to_owned(), source };
+        let pkcs8 = match key_file::read(file).map_err(failed)? {
+            Some(pkcs8) => pkcs8,
+            None => {
                 let pkcs8 = generate()?;
-                let mut new =
-                    std::fs::OpenOptions::new().create_new(true).write(true).mode(0o600).open(file)?;
-                std::io::Write::write_all(&mut new, &pkcs8)?;
-                new.sync_all()?;
+                key_file::put(file, &pkcs8).map_err(failed)?;
                 pkcs8
             }
-            Err(error) => return Err(error.into()),
         };
-        Self::of(&pkcs8, contact)
+        Self::of(&pkcs8, contact).ok_or_else(|| PushError::BadKeys { path: file.to_owned() })
+    }
+
+    /// Refuses what stands in the place of the keys and is none. Nothing is made.
+    pub fn check(file: &Path) -> Result<(), PushError> {
+        let read = key_file::read(file);
+        let pkcs8 = read.map_err(|source| PushError::File { path: file.to_owned(), source })?;
+        match pkcs8.is_none_or(|pkcs8| Self::of(&pkcs8, "").is_some()) {
+            true => Ok(()),
+            false => Err(PushError::BadKeys { path: file.to_owned() }),
+        }
     }
 
     /// Keys that last as long as the process.
     pub fn fleeting(contact: impl Into<String>) -> Result<Self, PushError> {
-        Self::of(&generate()?, contact)
+        // They were made just now: only the system can be at fault.
+        Self::of(&generate()?, contact).ok_or(PushError::NoRandomness)
     }
 
-    fn of(pkcs8: &[u8], contact: impl Into<String>) -> Result<Self, PushError> {
+    fn of(pkcs8: &[u8], contact: impl Into<String>) -> Option<Self> {
         let random = SystemRandom::new();
-        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random)
-            .map_err(|_| PushError::BadKeys)?;
-        Ok(Self { pair, random, contact: contact.into() })
+        let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random).ok()?;
+        Some(Self { pair, random, contact: contact.into() })
     }
 
     /// What browsers subscribe with.

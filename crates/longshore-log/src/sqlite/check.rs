@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
-use super::folder::{has_log, was_used};
+use super::data_dir::{has_log, was_used};
 use super::{place, sum};
 
 /// How long events are compared with their sums: the newest first, as many as that is enough for.
@@ -18,10 +18,10 @@ pub enum Unsound {
     #[error("damaged ({0})")]
     Damaged(String),
     /// There was one, and it is gone or empty.
-    #[error("gone or empty, although a hub has used this folder")]
+    #[error("missing or empty, but a hub has used this folder")]
     Lost,
     /// It cannot be looked at, which says nothing of it.
-    #[error("cannot be looked at ({0})")]
+    #[error("cannot be read ({0})")]
     OutOfReach(String),
 }
 
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(quick_check(folder.path()), Err(Unsound::Lost));
         assert!(!file.exists(), "a look makes none");
         // As somebody does who means to begin anew.
-        std::fs::remove_file(folder.path().join("lock")).unwrap();
+        std::fs::remove_file(folder.path().join("log.made")).unwrap();
         assert_eq!(quick_check(folder.path()), Ok(()));
     }
 }

@@ -13,10 +13,10 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::batch::{DELTA, FINAL, write_block};
-use super::fault::Fault;
 use super::place::{self, place};
 use super::raw_block::{self, BLOCK_BYTES};
 use super::reader;
+use super::sqlite_error::SqliteError;
 use super::tidy::Tidy;
 use crate::Compacted;
 use crate::superseded::Finished;
@@ -34,7 +34,7 @@ struct Ripe {
     upto: Seq,
 }
 
-pub(super) fn run(tidy: &Tidy, ended_before: Timestamp) -> Result<Compacted, Fault> {
+pub(super) fn run(tidy: &Tidy, ended_before: Timestamp) -> Result<Compacted, SqliteError> {
     let mut compacted = Compacted::default();
     for ripe in ripe(&tidy.reader, ended_before)? {
         let (events, left) = drop_deltas(tidy, &ripe, ended_before)?;
@@ -67,7 +67,7 @@ fn ripe(reader: &Connection, ended_before: Timestamp) -> rusqlite::Result<Vec<Ri
 }
 
 /// Drops what may go; says how much that was, and the first delta that had to stay but may go one day.
-fn drop_deltas(tidy: &Tidy, ripe: &Ripe, ended_before: Timestamp) -> Result<(u64, Option<Seq>), Fault> {
+fn drop_deltas(tidy: &Tidy, ripe: &Ripe, ended_before: Timestamp) -> Result<(u64, Option<Seq>), SqliteError> {
     let key = ripe.key;
     let finished = finished(&tidy.reader, ripe)?;
     let (mut from, upto) = (place(key, ripe.left_from), place(key, ripe.upto));
@@ -158,7 +158,7 @@ struct Merging {
 }
 
 /// Writes the blocks of ended turns anew, without the frames of events that are gone. Says how many fewer there are.
-fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, Fault> {
+fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, SqliteError> {
     let (mut from, upto) = (place(ripe.key, ripe.left_from), place(ripe.key, ripe.upto));
     let mut merging = Merging::default();
     let mut fewer = 0;
@@ -172,7 +172,7 @@ fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, Fault> {
         from = block.first;
         let kept = events_between(reader, block.first, block.last)?;
         let frames = raw_block::unpack(place::seq(block.first), block.size, &block.bytes);
-        let mut frames = frames.map_err(Fault::Damaged)?;
+        let mut frames = frames.map_err(SqliteError::Damaged)?;
         let all = frames.len();
         frames.retain(|(seq, _)| kept.contains(&place(ripe.key, *seq)));
         let thinned = frames.len() < all;
@@ -188,7 +188,7 @@ fn merge_blocks(tidy: &Tidy, ripe: &Ripe) -> Result<u64, Fault> {
     Ok(fewer)
 }
 
-fn replace(tidy: &Tidy, key: i64, merging: Merging) -> Result<u64, Fault> {
+fn replace(tidy: &Tidy, key: i64, merging: Merging) -> Result<u64, SqliteError> {
     if merging.blocks.len() < 2 && !merging.thinned {
         return Ok(0);
     }

@@ -5,9 +5,9 @@ use longshore_model::id::DeviceId;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 
-pub(super) fn put(writer: &Connection, stored: &StoredDevice) -> Result<u64, Fault> {
+pub(super) fn put(writer: &Connection, stored: &StoredDevice) -> Result<u64, SqliteError> {
     let device = serde_json::to_string(&stored.device)?;
     let changed = writer
         .prepare_cached(
@@ -18,7 +18,7 @@ pub(super) fn put(writer: &Connection, stored: &StoredDevice) -> Result<u64, Fau
     Ok(changed as u64)
 }
 
-pub(super) fn all(reader: &Connection) -> Result<Vec<StoredDevice>, Fault> {
+pub(super) fn all(reader: &Connection) -> Result<Vec<StoredDevice>, SqliteError> {
     let mut statement = reader.prepare_cached("SELECT hash, device FROM devices ORDER BY id")?;
     let rows = statement.query_map([], |row| Ok((row.get::<_, [u8; 32]>(0)?, row.get::<_, String>(1)?)))?;
     rows.map(|row| {
@@ -28,7 +28,7 @@ pub(super) fn all(reader: &Connection) -> Result<Vec<StoredDevice>, Fault> {
     .collect()
 }
 
-pub(super) fn put_push(writer: &Connection, stored: &StoredPush) -> Result<u64, Fault> {
+pub(super) fn put_push(writer: &Connection, stored: &StoredPush) -> Result<u64, SqliteError> {
     let subscription = serde_json::to_string(&stored.subscription)?;
     let device = stored.device.as_ref().map(|device| device.0.as_bytes().as_slice());
     let changed = writer
@@ -41,11 +41,11 @@ pub(super) fn put_push(writer: &Connection, stored: &StoredPush) -> Result<u64, 
     Ok(changed as u64)
 }
 
-pub(super) fn drop_push(writer: &Connection, endpoint: &str) -> Result<u64, Fault> {
+pub(super) fn drop_push(writer: &Connection, endpoint: &str) -> Result<u64, SqliteError> {
     Ok(writer.execute("DELETE FROM pushes WHERE endpoint = ?1", [endpoint])? as u64)
 }
 
-pub(super) fn pushes(reader: &Connection) -> Result<Vec<StoredPush>, Fault> {
+pub(super) fn pushes(reader: &Connection) -> Result<Vec<StoredPush>, SqliteError> {
     let mut statement = reader.prepare_cached("SELECT device, subscription FROM pushes ORDER BY endpoint")?;
     let rows =
         statement.query_map([], |row| Ok((row.get::<_, Option<[u8; 16]>>(0)?, row.get::<_, String>(1)?)))?;

@@ -7,7 +7,7 @@ use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
 use rusqlite::{Connection, params};
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 use super::tidy::Tidy;
 use super::{Settings, place, schema, search};
 use crate::LogError;
@@ -18,7 +18,7 @@ const EMPTIED_PACE: Duration = Duration::from_millis(20);
 /// How many events go in one piece.
 const PIECE: i64 = 1_000;
 
-pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result<u64, Fault> {
+pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result<u64, SqliteError> {
     let forgotten = tidy.change(move |writer| part_with(writer, updated_before))?;
     drop_all(tidy)?;
     let micros = u64::try_from(updated_before.micros()).unwrap_or_default();
@@ -28,7 +28,7 @@ pub(super) fn run(tidy: &Tidy, file: &Path, updated_before: Timestamp) -> Result
 
 /// One session, so that nothing of it can be read any more: what it leaves in the file is overwritten, also in the index
 /// and in the write-ahead log. Copies of the log in an older format may hold it, and go as a whole.
-pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, Fault> {
+pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool, SqliteError> {
     tidy.change(|writer| overwrite(writer, true))?;
     let dropped = tidy.change(move |writer| part_with_one(writer, session)).and_then(|found| {
         drop_all(tidy)?;
@@ -52,27 +52,27 @@ pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool
     Ok(found)
 }
 
-fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), Fault> {
+fn drop_copies(file: &Path, made_before: Option<SystemTime>) -> Result<(), SqliteError> {
     let failed = |error: std::io::Error| LogError::other("deleting the copy of an older log", error);
     schema::drop_copies(file, made_before).map_err(|error| failed(error).into())
 }
 
 /// Whether what goes is overwritten wherever it lies. It costs writes, so it is done only where somebody wants it gone.
-fn overwrite(writer: &Connection, yes: bool) -> Result<u64, Fault> {
+fn overwrite(writer: &Connection, yes: bool) -> Result<u64, SqliteError> {
     writer.pragma_update(None, "secure_delete", if yes { "on" } else { "fast" })?;
     writer.execute("INSERT INTO search (search, rank) VALUES ('secure-delete', ?1)", [yes])?;
     Ok(0)
 }
 
 /// Also what a crash kept an earlier one from finishing.
-fn drop_all(tidy: &Tidy) -> Result<(), Fault> {
+fn drop_all(tidy: &Tidy) -> Result<(), SqliteError> {
     while let Some(key) = next(&tidy.reader)? {
         while tidy.change(move |writer| drop_piece(writer, key))? > 0 {}
     }
     Ok(())
 }
 
-fn part_with_one(writer: &Connection, session: SessionId) -> Result<u64, Fault> {
+fn part_with_one(writer: &Connection, session: SessionId) -> Result<u64, SqliteError> {
     let Some(key) = super::reader::key_of(writer, session)? else { return Ok(0) };
     writer.execute(
         "INSERT OR IGNORE INTO erased SELECT agent, native FROM sessions \
@@ -85,7 +85,7 @@ fn part_with_one(writer: &Connection, session: SessionId) -> Result<u64, Fault> 
 }
 
 /// From here on nobody finds these sessions.
-fn part_with(writer: &Connection, updated_before: Timestamp) -> Result<u64, Fault> {
+fn part_with(writer: &Connection, updated_before: Timestamp) -> Result<u64, SqliteError> {
     let moment = params![updated_before.micros()];
     writer.execute(
         "INSERT INTO forgotten SELECT key FROM sessions WHERE unfinished = 0 AND updated_at < ?1",
@@ -101,7 +101,7 @@ fn next(reader: &Connection) -> rusqlite::Result<Option<i64>> {
 }
 
 /// Drops the next events of a session that is gone; 0 when that was all.
-fn drop_piece(writer: &Connection, key: i64) -> Result<u64, Fault> {
+fn drop_piece(writer: &Connection, key: i64) -> Result<u64, SqliteError> {
     let all = place::all(key);
     let last: Option<i64> = writer
         .prepare_cached(

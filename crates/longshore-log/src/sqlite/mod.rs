@@ -37,9 +37,9 @@ use uuid::Uuid;
 use crate::{Batch, Compacted, Hit, Log, LogError, LogFuture, SessionFilter, SessionPage, Stats, WithRaw};
 use batch::Prepared;
 use checkpoint::Checkpointer;
-use fault::Fault;
-use folder::Folder;
+use data_dir::DataDir;
 use reader::Readers;
+use sqlite_error::SqliteError;
 use tidy::Tidy;
 use writer::{Counters, Job, Writer};
 
@@ -47,15 +47,15 @@ mod batch;
 mod check;
 mod checkpoint;
 mod compact;
+mod data_dir;
 mod devices;
-mod fault;
-mod folder;
 mod forget;
 mod place;
 mod raw_block;
 mod reader;
 mod schema;
 mod search;
+mod sqlite_error;
 mod sum;
 mod tidy;
 mod writer;
@@ -93,15 +93,16 @@ pub struct SqliteLog {
     counters: Arc<Counters>,
     /// Compaction and forgetting take turns.
     tidying: Arc<Mutex<()>>,
-    _folder: Folder,
+    _folder: DataDir,
 }
 
 impl SqliteLog {
     /// Opens the log of a folder, and makes both when they are missing. Blocks.
     pub fn open(folder: &Path, settings: &Settings) -> Result<Self, LogError> {
-        let folder = Folder::take(folder)?;
+        let folder = DataDir::take(folder)?;
         let file = folder.file.clone();
         let connection = schema::open(&file, settings)?;
+        folder.mark_used();
         let beside =
             schema::open_beside(&file, settings).map_err(|fault| fault.at(&file, "opening the log"))?;
         let counters = Arc::<Counters>::default();
@@ -126,7 +127,7 @@ impl SqliteLog {
     /// `most` findings. Reads the whole file, and blocks.
     pub fn quick_check(folder: &Path, most: u32) -> Result<Vec<String>, LogError> {
         let file = folder.join("log.db");
-        let check = || -> Result<Vec<String>, Fault> {
+        let check = || -> Result<Vec<String>, SqliteError> {
             let reader = schema::open_reading(&file)?;
             let mut statement = reader.prepare(&format!("PRAGMA quick_check({most})"))?;
             let found = statement.query_map([], |row| row.get::<_, String>(0))?;
@@ -159,7 +160,7 @@ impl SqliteLog {
     /// A small change that is no event, in a transaction of its own.
     async fn change(
         &self,
-        change: impl FnOnce(&rusqlite::Connection) -> Result<u64, Fault> + Send + 'static,
+        change: impl FnOnce(&rusqlite::Connection) -> Result<u64, SqliteError> + Send + 'static,
     ) -> Result<(), LogError> {
         let gone = || LogError::other("changing the log", "the log's writer is gone");
         let (ack, answer) = oneshot::channel();
@@ -170,7 +171,7 @@ impl SqliteLog {
 
     async fn tidy<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Tidy) -> Result<T, Fault> + Send + 'static,
+        work: impl FnOnce(&Tidy) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, LogError> {
         let doing = "tidying the log";
         let (file, tidying) = (self.file.clone(), self.tidying.clone());

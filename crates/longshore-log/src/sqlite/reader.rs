@@ -15,9 +15,9 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 
 use super::batch::status_word;
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 use super::{place, raw_block, schema, sum};
-use crate::used::Used;
+use crate::usage::UsageSum;
 use crate::{LogError, PAGE_BYTES, SessionFilter, SessionPage, Stats, WithRaw, cut_to_page};
 
 /// How many reads run at once. Past that they wait for one another, never for the writer.
@@ -39,14 +39,14 @@ impl Readers {
     pub(super) async fn run<T: Send + 'static>(
         &self,
         doing: &'static str,
-        query: impl FnOnce(&Connection) -> Result<T, Fault> + Send + 'static,
+        query: impl FnOnce(&Connection) -> Result<T, SqliteError> + Send + 'static,
     ) -> Result<T, LogError> {
         let turn = self.turns.clone().acquire_owned().await;
         let turn = turn.map_err(|error| LogError::other(doing, error))?;
         let (file, idle) = (self.file.clone(), self.idle.clone());
         let read = move || {
             let _turn = turn;
-            let run = || -> Result<T, Fault> {
+            let run = || -> Result<T, SqliteError> {
                 let free = held(&idle).pop();
                 let connection = match free {
                     Some(connection) => connection,
@@ -96,7 +96,7 @@ pub(super) fn read(
     after: Seq,
     limit: usize,
     raw: WithRaw,
-) -> Result<Vec<Frame>, Fault> {
+) -> Result<Vec<Frame>, SqliteError> {
     // One snapshot for events and blocks: compaction may run beside us.
     let snapshot = connection.unchecked_transaction()?;
     let Some(key) = key_of(&snapshot, session)? else { return Ok(Vec::new()) };
@@ -115,7 +115,7 @@ pub(super) fn read(
         let (seq, json, whole) = row?;
         if !whole {
             let fault = format!("event {seq} of session {session} is not as it was written");
-            return Err(Fault::Damaged(fault));
+            return Err(SqliteError::Damaged(fault));
         }
         bytes += json.len();
         events.push((seq, json));
@@ -148,7 +148,7 @@ struct Raws {
 }
 
 /// The raw frames from here to there, out of the blocks that they lie in.
-fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws, Fault> {
+fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws, SqliteError> {
     // The block that `first` lies in begins at or before it.
     let mut statement = connection.prepare_cached(
         "SELECT first, size, block FROM raw_blocks \
@@ -161,7 +161,8 @@ fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws
     while let Some(row) = rows.next()? {
         let size = row.get::<_, i64>(1)? as usize;
         let bytes = row.get_ref(2)?.as_blob().map_err(rusqlite::Error::from)?;
-        let unpacked = raw_block::unpack(place::seq(row.get(0)?), size, bytes).map_err(Fault::Damaged)?;
+        let unpacked =
+            raw_block::unpack(place::seq(row.get(0)?), size, bytes).map_err(SqliteError::Damaged)?;
         for (seq, raw) in unpacked.into_iter().filter(|(seq, _)| *seq >= first) {
             held += raw.len();
             frames.push((seq, raw));
@@ -174,7 +175,10 @@ fn raws(connection: &Connection, key: i64, first: Seq, last: Seq) -> Result<Raws
     Ok(Raws { frames, until: None })
 }
 
-pub(super) fn session(connection: &Connection, session: SessionId) -> Result<Option<SessionInfo>, Fault> {
+pub(super) fn session(
+    connection: &Connection,
+    session: SessionId,
+) -> Result<Option<SessionInfo>, SqliteError> {
     let info: Option<Option<String>> = connection
         .prepare_cached("SELECT info FROM sessions WHERE id = ?1")?
         .query_row([session.0.as_bytes()], |row| row.get(0))
@@ -182,7 +186,7 @@ pub(super) fn session(connection: &Connection, session: SessionId) -> Result<Opt
     Ok(info.flatten().map(|info| serde_json::from_str(&info)).transpose()?)
 }
 
-pub(super) fn sessions(connection: &Connection, filter: &SessionFilter) -> Result<SessionPage, Fault> {
+pub(super) fn sessions(connection: &Connection, filter: &SessionFilter) -> Result<SessionPage, SqliteError> {
     let after = filter.begins_after()?;
     let size = filter.page_size();
     let mut statement = connection.prepare_cached(
@@ -207,28 +211,28 @@ pub(super) fn sessions(connection: &Connection, filter: &SessionFilter) -> Resul
     Ok(SessionPage::of(decoded(infos)?, size))
 }
 
-pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionInfo>, Fault> {
+pub(super) fn unfinished(connection: &Connection) -> Result<Vec<SessionInfo>, SqliteError> {
     let mut statement =
         connection.prepare_cached("SELECT info FROM sessions WHERE unfinished = 1 ORDER BY key")?;
     decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
 }
 
-pub(super) fn cut(connection: &Connection) -> Result<Vec<SessionInfo>, Fault> {
+pub(super) fn cut(connection: &Connection) -> Result<Vec<SessionInfo>, SqliteError> {
     let mut statement =
         connection.prepare_cached("SELECT info FROM sessions WHERE cut = 1 ORDER BY updated_at DESC, id")?;
     decoded(statement.query_map([], |row| row.get::<_, String>(0))?)
 }
 
-pub(super) fn is_erased(connection: &Connection, native: &str) -> Result<bool, Fault> {
+pub(super) fn is_erased(connection: &Connection, native: &str) -> Result<bool, SqliteError> {
     let mut statement = connection.prepare_cached("SELECT 1 FROM erased WHERE native = ?1")?;
     Ok(statement.exists([native])?)
 }
 
-fn decoded(infos: impl Iterator<Item = rusqlite::Result<String>>) -> Result<Vec<SessionInfo>, Fault> {
+fn decoded(infos: impl Iterator<Item = rusqlite::Result<String>>) -> Result<Vec<SessionInfo>, SqliteError> {
     infos.map(|info| Ok(serde_json::from_str(&info?)?)).collect()
 }
 
-pub(super) fn session_of(connection: &Connection, ask: Uuid) -> Result<Option<SessionId>, Fault> {
+pub(super) fn session_of(connection: &Connection, ask: Uuid) -> Result<Option<SessionId>, SqliteError> {
     let id: Option<[u8; 16]> = connection
         .prepare_cached(
             "SELECT sessions.id FROM asks JOIN sessions ON sessions.key = asks.session WHERE asks.id = ?1",
@@ -242,7 +246,7 @@ pub(super) fn native(
     connection: &Connection,
     agent: &str,
     native: &str,
-) -> Result<Option<SessionInfo>, Fault> {
+) -> Result<Option<SessionInfo>, SqliteError> {
     let info: Option<String> = connection
         .prepare_cached("SELECT info FROM sessions WHERE native = ?2 ORDER BY agent = ?1 DESC LIMIT 1")?
         .query_row([agent, native], |row| row.get(0))
@@ -251,7 +255,7 @@ pub(super) fn native(
 }
 
 /// The ends of turns, each found by its place; turns of sessions that are forgotten do not count.
-pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<DayUsage>, Fault> {
+pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<DayUsage>, SqliteError> {
     let mut statement = connection.prepare_cached(
         "SELECT turns.at, turns.turn, sessions.agent, json_extract(sessions.info, '$.project'), \
                 json_extract(events.json, '$.payload') \
@@ -260,7 +264,7 @@ pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<Day
          WHERE turns.at >= ?1 AND sessions.info IS NOT NULL ORDER BY turns.at",
     )?;
     let mut rows = statement.query([since.micros()])?;
-    let mut used = Used::default();
+    let mut used = UsageSum::default();
     while let Some(row) = rows.next()? {
         let (agent, project): (String, Option<String>) = (row.get(2)?, row.get(3)?);
         let end: TurnEnd = serde_json::from_str(&row.get::<_, String>(4)?)?;
@@ -271,7 +275,7 @@ pub(super) fn usage(connection: &Connection, since: Timestamp) -> Result<Vec<Day
 }
 
 /// Counts without reading the events: a session has as many as its last seq says, less what compaction took.
-pub(super) fn stats(connection: &Connection) -> Result<Stats, Fault> {
+pub(super) fn stats(connection: &Connection) -> Result<Stats, SqliteError> {
     let (sessions, events): (i64, i64) = connection
         .prepare_cached(
             "SELECT count(*), coalesce(sum(coalesce((SELECT max(place) FROM events \

@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
-use super::fault::Fault;
-use super::folder::private;
+use super::data_dir::private;
+use super::sqlite_error::SqliteError;
 use super::{Durability, Settings};
 use crate::LogError;
 
@@ -22,7 +22,7 @@ const APPLICATION_ID: i64 = 0x4C4F_4E47;
 
 /// Opens the database for writing and brings it to the format of this program.
 pub(super) fn open(file: &Path, settings: &Settings) -> Result<Connection, LogError> {
-    let opened = || -> Result<Connection, Fault> {
+    let opened = || -> Result<Connection, SqliteError> {
         let mut connection = connect(file)?;
         // Before anything is set: a file that is not ours, or newer than us, is left as it is.
         check(&connection, file, STEPS)?;
@@ -34,7 +34,7 @@ pub(super) fn open(file: &Path, settings: &Settings) -> Result<Connection, LogEr
 }
 
 /// A second connection that may write, for checkpoints.
-pub(super) fn open_beside(file: &Path, settings: &Settings) -> Result<Connection, Fault> {
+pub(super) fn open_beside(file: &Path, settings: &Settings) -> Result<Connection, SqliteError> {
     let connection = connect(file)?;
     set_up_writing(&connection, settings)?;
     Ok(connection)
@@ -48,7 +48,7 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
 }
 
 /// A connection that only reads.
-pub(super) fn open_reading(file: &Path) -> Result<Connection, Fault> {
+pub(super) fn open_reading(file: &Path) -> Result<Connection, SqliteError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(file, flags)?;
     connection.busy_timeout(Duration::from_secs(5))?;
@@ -57,7 +57,7 @@ pub(super) fn open_reading(file: &Path) -> Result<Connection, Fault> {
     Ok(connection)
 }
 
-fn set_up_writing(connection: &Connection, settings: &Settings) -> Result<(), Fault> {
+fn set_up_writing(connection: &Connection, settings: &Settings) -> Result<(), SqliteError> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(
         None,
@@ -94,11 +94,11 @@ pub(super) fn number(connection: &Connection, pragma: &str) -> rusqlite::Result<
 }
 
 /// The format of the database; refuses what this program must not touch.
-fn check(connection: &Connection, file: &Path, steps: &[&str]) -> Result<i64, Fault> {
+fn check(connection: &Connection, file: &Path, steps: &[&str]) -> Result<i64, SqliteError> {
     let (found, known) = (number(connection, "user_version")?, steps.len() as i64);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
     if tables > 0 && number(connection, "application_id")? != APPLICATION_ID {
-        return Err(Fault::Damaged("it is a database of another program".into()));
+        return Err(SqliteError::Damaged("it is a database of another program".into()));
     }
     if found > known {
         return Err(LogError::NewerVersion { path: file.into(), found, known }.into());
@@ -106,7 +106,7 @@ fn check(connection: &Connection, file: &Path, steps: &[&str]) -> Result<i64, Fa
     Ok(found)
 }
 
-fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(), Fault> {
+fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(), SqliteError> {
     let (found, known) = (check(connection, file, steps)?, steps.len() as i64);
     if found == known {
         return Ok(());
@@ -129,7 +129,7 @@ fn migrate(connection: &mut Connection, file: &Path, steps: &[&str]) -> Result<(
 }
 
 /// Keeps a whole copy of the old format beside the database, until somebody erases a session, or retention comes to it.
-fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), Fault> {
+fn back_up(connection: &Connection, file: &Path, found: i64) -> Result<(), SqliteError> {
     let copy = copy_of(file, found);
     let failed = |error: std::io::Error| LogError::other("backing up the log", error);
     match std::fs::remove_file(&copy) {
@@ -199,7 +199,7 @@ mod tests {
         migrate(&mut connection, &file, STEPS).unwrap();
         let steps: Vec<&str> =
             STEPS.iter().copied().chain(["CREATE TABLE more (x); CREATE TABLE more (x);"]).collect();
-        assert!(matches!(migrate(&mut connection, &file, &steps), Err(Fault::Sqlite(_))));
+        assert!(matches!(migrate(&mut connection, &file, &steps), Err(SqliteError::Sqlite(_))));
         assert_eq!(number(&connection, "user_version").unwrap(), STEPS.len() as i64);
         assert!(connection.prepare("SELECT x FROM more").is_err());
     }

@@ -5,8 +5,8 @@ use longshore_model::time::Timestamp;
 use rusqlite::{Connection, params};
 use uuid::Uuid;
 
-use super::fault::Fault;
 use super::place;
+use super::sqlite_error::SqliteError;
 use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words};
 use crate::snippet::plain;
 
@@ -32,7 +32,7 @@ pub(super) fn unindex(connection: &Connection, first: i64, last: i64) -> rusqlit
     Ok(())
 }
 
-pub(super) fn find(connection: &Connection, query: &str, limit: usize) -> Result<Vec<Hit>, Fault> {
+pub(super) fn find(connection: &Connection, query: &str, limit: usize) -> Result<Vec<Hit>, SqliteError> {
     let words = Words::of(query);
     if words.is_empty() {
         return Ok(Vec::new());

@@ -3,7 +3,7 @@
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use super::fault::Fault;
+use super::sqlite_error::SqliteError;
 use super::writer::Job;
 use crate::LogError;
 
@@ -19,8 +19,8 @@ impl Tidy {
     /// Has the writer change something in a transaction of its own, and waits for it.
     pub(super) fn change(
         &self,
-        change: impl FnOnce(&Connection) -> Result<u64, Fault> + Send + 'static,
-    ) -> Result<u64, Fault> {
+        change: impl FnOnce(&Connection) -> Result<u64, SqliteError> + Send + 'static,
+    ) -> Result<u64, SqliteError> {
         let closed = || LogError::other("tidying the log", "the log was closed");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.upgrade().ok_or_else(closed)?;

@@ -11,8 +11,8 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::batch::{Prepared, Row};
 use super::checkpoint::Checkpointer;
-use super::fault::Fault;
 use super::reader;
+use super::sqlite_error::SqliteError;
 use crate::LogError;
 
 /// How many jobs may wait. Past that, whoever appends waits for room; nothing is refused or dropped.
@@ -28,7 +28,7 @@ pub(super) enum Job {
 }
 
 pub(super) type Ack<T> = oneshot::Sender<Result<T, LogError>>;
-pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<u64, Fault> + Send>;
+pub(super) type Change = Box<dyn FnOnce(&Connection) -> Result<u64, SqliteError> + Send>;
 
 /// What was done since the log was opened.
 #[derive(Debug, Default)]
@@ -160,7 +160,7 @@ impl Writer {
     }
 
     fn change(&mut self, change: Change) -> Result<u64, LogError> {
-        let run = || -> Result<u64, Fault> {
+        let run = || -> Result<u64, SqliteError> {
             let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             let changed = change(&transaction)?;
             transaction.commit()?;
@@ -173,7 +173,7 @@ impl Writer {
     }
 
     fn fault(&self, error: rusqlite::Error) -> LogError {
-        Fault::from(error).at(&self.file, "appending to the log")
+        SqliteError::from(error).at(&self.file, "appending to the log")
     }
 }
 
@@ -203,7 +203,7 @@ mod tests {
     use longshore_model::time::Timestamp;
     use uuid::Uuid;
 
-    use super::super::{Settings, folder, schema};
+    use super::super::{Settings, data_dir, schema};
     use super::*;
     use crate::Batch;
 
@@ -229,7 +229,7 @@ mod tests {
     /// Gives a writer all of these at once; says what it answered and how many transactions it took.
     fn write(trigger: &str, batches: Vec<Prepared>) -> (Vec<Result<(), LogError>>, u64, i64) {
         let folder = tempfile::tempdir().unwrap();
-        let folder = folder::Folder::take(folder.path()).unwrap();
+        let folder = data_dir::DataDir::take(folder.path()).unwrap();
         let connection = schema::open(&folder.file, &Settings::default()).unwrap();
         connection.execute_batch(trigger).unwrap();
         let beside = schema::open_beside(&folder.file, &Settings::default()).unwrap();

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Actor;
+use super::Author;
 use crate::approval::{ApprovalDecision, ApprovalRequest, QuestionAnswer, QuestionRequest};
 use crate::capability::{Mode, SlashCommand};
 use crate::command::Attachment;
@@ -28,7 +28,7 @@ pub enum Body {
         attachments: Vec<Attachment>,
         /// Whose it was.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        by: Option<Actor>,
+        by: Option<Author>,
     },
 
     /// The agent begins to speak.
@@ -173,7 +173,7 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         first: bool,
         /// Whose it is.
-        by: Actor,
+        by: Author,
     },
     /// A waiting prompt was taken back.
     PromptCancelled {

@@ -24,7 +24,7 @@ pub type AgentName = Arc<str>;
 pub type Raw = Arc<str>;
 
 /// Who did something: `owner`, the label of a device, `hub`, `delegation`.
-pub type Actor = String;
+pub type Author = String;
 
 /// The hub itself, which answers for a person where nobody else can.
 pub const BY_HUB: &str = "hub";

@@ -13,7 +13,7 @@
 
 use super::{Input, Link, Outcome, Session, Unheard};
 use crate::command::{AgentCommand, Prompt, Refusal, Reply, When};
-use crate::event::{Actor, Body, Category, Draft, Event};
+use crate::event::{Author, Body, Category, Draft, Event};
 use crate::id::{Context, TurnId};
 use crate::lifecycle::{Sleep, SleepCause, TurnOutcome};
 
@@ -37,7 +37,7 @@ impl Session {
     /// Has the agent go on where it was interrupted.
     pub(super) fn resume(
         &mut self,
-        by: Actor,
+        by: Author,
         cx: &mut Context<'_>,
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {

@@ -16,12 +16,12 @@ mod apply;
 mod asks;
 mod brief;
 mod close;
+mod command;
 mod handing;
 mod parts;
 mod past;
 mod queue;
 mod row;
-mod wish;
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::anchor::{Launch, Start, ToldHere};
 use crate::approval::{ApprovalDecision, QuestionAnswer};
 use crate::capability::SlashCommand;
 use crate::command::{AgentCommand, Command, Refusal, Reply};
-use crate::event::{Actor, AgentName, Body, Draft, Event, Raw};
+use crate::event::{AgentName, Author, Body, Draft, Event, Raw};
 use crate::id::{ApprovalId, Context, ItemId, PromptId, QuestionId, Seq, SessionId, TurnId};
 use crate::info::{OpenApproval, OpenQuestion, QueuedPrompt};
 use crate::lifecycle::{GitState, NativeId, Opened, Sleep, TurnOutcome};
@@ -63,11 +63,11 @@ pub const OPEN_ITEMS_LIMIT: usize = 1_000;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Input {
     /// Somebody wishes something.
-    Wish {
+    Command {
         /// What.
         command: Command,
         /// Who.
-        by: Actor,
+        by: Author,
     },
     /// The agent said something.
     Said(Draft),
@@ -285,7 +285,7 @@ impl Session {
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
         match input {
-            Input::Wish { command, by } => self.wish(command, by, cx, out),
+            Input::Command { command, by } => self.command(command, by, cx, out),
             Input::Said(draft) => {
                 self.said(draft, cx, out);
                 Ok(Reply::Done)

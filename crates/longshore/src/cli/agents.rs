@@ -8,7 +8,7 @@ use longshore_model::capability::AgentInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{now, put, put_line, style};
 use super::verified::{self, is_about_version};
 use crate::render::{Show, agents_table, agents_tsv};
@@ -18,14 +18,14 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     struct Known {
         agents: Vec<AgentInfo>,
     }
-    let mut client = reach::hub().await?;
+    let mut client = connect::hub().await?;
     if as_json {
         put_line(client.call::<Value>("agents", json!({})).await?)?;
         return Ok(ExitCode::SUCCESS);
     }
     let Known { mut agents } = client.call("agents", json!({})).await?;
     let mut standings = verified::standings(&agents, now());
-    if reach::named_url().is_some() {
+    if connect::named_url().is_some() {
         // What nobody has verified elsewhere cannot be verified from here.
         let verified =
             |name: &str| agents.iter().any(|agent| &*agent.name == name && agent.verified.is_some());

@@ -8,9 +8,9 @@ use longshore_model::approval::AnswerAction;
 use longshore_model::info::OpenQuestion;
 use serde_json::{Map, Value, json};
 
+use super::connect;
 use super::exit::Fault;
 use super::inbox::waiting;
-use super::reach;
 use super::terminal::{ask_for, is_interactive, note, put_line, style};
 use crate::client::Client;
 use crate::render::{Show, field_prompt, parse_answer, question_prompt};
@@ -18,12 +18,12 @@ use crate::render::{Show, field_prompt, parse_answer, question_prompt};
 /// Answer a question of an agent.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "An answer is a choice, its number, or your own words where the question takes them. Without answers they are asked for."
+    after_help = "An answer is a choice, its number, or your own words if the question accepts them. Without answers, the verb asks you for them."
 )]
 pub(super) struct Answer {
-    /// The question or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
+    /// The question or its session: an id or a part of it; `-` means the latest session. Not needed if only one question waits
     question: Option<String>,
-    /// The answers, one for each field, in their order
+    /// The answers: one per field, in the order of the fields
     answers: Vec<String>,
     /// Decline to answer
     #[arg(long, conflicts_with = "answers")]
@@ -32,9 +32,9 @@ pub(super) struct Answer {
 
 impl Answer {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let questions = waiting(&mut client).await?.questions;
-        let named = reach::named(&mut client, self.question.as_deref()).await?;
+        let named = connect::named(&mut client, self.question.as_deref()).await?;
         let open = found(&mut client, &questions, named.as_deref()).await?;
         let request = &open.request;
         let mut answers = Map::new();
@@ -44,8 +44,9 @@ impl Answer {
             answers = asked(open)?;
         } else if !self.decline {
             if self.answers.len() > request.fields.len() {
-                let what = format!("{} answers for {} fields", self.answers.len(), request.fields.len());
-                return Err(Fault::usage(what, "put each answer in quotes").into());
+                let what =
+                    format!("you gave {} answers for {} fields", self.answers.len(), request.fields.len());
+                return Err(Fault::usage(what, "give one answer per field, each in quotes").into());
             }
             let mut given = self.answers.iter();
             for field in &request.fields {
@@ -87,17 +88,17 @@ async fn found<'a>(
         [one] => Ok(one),
         [] => {
             let what = match named {
-                Some(name) if reach::session(client, Some(name)).await.is_ok() => {
+                Some(name) if connect::session(client, Some(name)).await.is_ok() => {
                     "no question waits in this session".to_owned()
                 }
                 Some(name) if !questions.is_empty() => format!("no question `{name}` waits"),
                 Some(_) | None => "no question waits".to_owned(),
             };
-            Err(Fault::not_found(what, "`longshore inbox` lists what needs you").into())
+            Err(Fault::not_found(what, "`longshore inbox` lists everything that needs you").into())
         }
         _ => {
             let ids: Vec<String> = found.iter().map(|open| open.request.question.to_string()).collect();
-            let hint = format!("name one by its id: {}", ids.join(", "));
+            let hint = format!("name one question by its id: {}", ids.join(", "));
             Err(Fault::usage(format!("{} questions wait", found.len()), hint).into())
         }
     }
@@ -111,7 +112,11 @@ fn asked(open: &OpenQuestion) -> Result<Map<String, Value>> {
             ask_for(field_prompt(field));
             let mut input = String::new();
             if std::io::stdin().read_line(&mut input)? == 0 {
-                return Err(Fault::usage("nothing was answered", "answer it, or `--decline`").into());
+                return Err(Fault::usage(
+                    "there was no answer",
+                    "answer the question, or decline it with `--decline`",
+                )
+                .into());
             }
             match parse_answer(field, &input) {
                 Ok(answer) => {

@@ -6,28 +6,32 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::json;
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
 use super::wish::{wish, wish_of};
+use crate::render::clean::clean;
 
-/// Put sessions away: lists leave them out, nothing is lost.
+/// Archive sessions: lists do not show them, and nothing is lost.
 #[derive(Debug, Args)]
 pub(super) struct Archive {
-    /// The sessions: ids or parts of them; `-` is the latest
+    /// The sessions: their ids or parts of them; `-` means the latest one, with --undo the one that was archived last
     #[arg(required = true)]
     sessions: Vec<String>,
-    /// Take them out again
+    /// Take the sessions out of the archive
     #[arg(long)]
     undo: bool,
 }
 
 impl Archive {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         // All are found before the first is touched.
         let mut found = Vec::new();
         for named in &self.sessions {
-            found.push(reach::session(&mut client, Some(named)).await?);
+            found.push(match self.undo {
+                true => connect::archived_session(&mut client, named).await?,
+                false => connect::session(&mut client, Some(named)).await?,
+            });
         }
         let told = if self.undo { "unarchived" } else { "archived" };
         for session in found {
@@ -40,9 +44,9 @@ impl Archive {
 /// Give a session another title.
 #[derive(Debug, Args)]
 pub(super) struct Rename {
-    /// The session: an id or a part of it; `-` is the latest
+    /// The session: its id or a part of it; `-` means the latest one
     session: String,
-    /// The title
+    /// The new title
     #[arg(required = true)]
     title: Vec<String>,
 }
@@ -51,13 +55,17 @@ impl Rename {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let title = self.title.join(" ");
         if title.trim().is_empty() {
-            return Err(Fault::usage("the title is empty", "say what the session is about").into());
+            return Err(Fault::usage(
+                "the title is empty",
+                "give a title, as in: longshore rename - \"fix the tests\"",
+            )
+            .into());
         }
         wish_of(
             Some(&self.session),
             "update",
             json!({ "title": title }),
-            &format!("now called {title}"),
+            &format!("now called {}", clean(&title)),
             as_json,
         )
         .await

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::table;
-use longshore_drivers::transport::socket::{Line as Held, Reception};
+use longshore_drivers::transport::socket::{CallbackRegistry, Line as Held};
 use longshore_facades::callback::{Callbacks, Line};
 use longshore_model::id::SessionId;
 
 /// The programs of our own anchor that call back.
 pub(super) struct CalledBack {
-    reception: Reception,
+    reception: CallbackRegistry,
     /// The agents whose programs do.
     agents: BTreeSet<String>,
 }
 
 impl CalledBack {
-    pub(super) fn of(anchor: &AnchorConfig, reception: Reception) -> Self {
+    pub(super) fn of(anchor: &AnchorConfig, reception: CallbackRegistry) -> Self {
         let calls_back = |name: &str| anchor.settings.get(name).cloned().unwrap_or_default();
         let agents = anchor.agents.iter();
         let agents = agents.filter(|agent| table::calls_back(&***agent, &calls_back(agent.name())));

@@ -8,18 +8,18 @@ use longshore_model::approval::Decision;
 use longshore_model::info::OpenApproval;
 use serde_json::{Value, json};
 
+use super::connect;
 use super::exit::Fault;
 use super::inbox;
-use super::reach;
 use super::terminal::{note, put_line, say, style};
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::{Show, approval_brief, approval_prompt};
 
-/// Allow what an agent waits for.
+/// Allow the action that an agent asks about.
 #[derive(Debug, Args)]
 pub(super) struct Approve {
-    /// The approval or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it; `-` means the latest session. Not needed if only one approval waits
     approval: Option<String>,
     /// Do not ask again in this session
     #[arg(long, conflicts_with = "always")]
@@ -29,15 +29,15 @@ pub(super) struct Approve {
     always: bool,
 }
 
-/// Deny what an agent waits for.
+/// Deny the action that an agent asks about.
 #[derive(Debug, Args)]
 pub(super) struct Deny {
-    /// The approval or its session: an id or a part of it, `-` for the latest session; the one that waits, when it is the only one
+    /// The approval or its session: an id or a part of it; `-` means the latest session. Not needed if only one approval waits
     approval: Option<String>,
-    /// What the agent is told with it
+    /// A reason, which the agent gets
     #[arg(short, long)]
     message: Option<String>,
-    /// Stop the turn as well
+    /// Also stop the turn
     #[arg(long)]
     cancel: bool,
 }
@@ -66,7 +66,7 @@ async fn decide(
     message: Option<String>,
     as_json: bool,
 ) -> Result<ExitCode> {
-    let mut client = reach::hub().await?;
+    let mut client = connect::hub().await?;
     let (approval, what) = meant(&mut client, named.as_deref()).await?;
     let params = json!({ "approval": approval, "decision": decision, "message": message });
     let answer: Value = client.call("decide", params).await?;
@@ -83,8 +83,8 @@ async fn decide(
 /// shown, so that the next try can name one.
 async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Option<String>)> {
     let approvals = inbox::waiting(client).await?.approvals;
-    let is_told_apart = named.is_some_and(|name| name != reach::LATEST);
-    let named = reach::named(client, named).await?;
+    let is_told_apart = named.is_some_and(|name| name != connect::LATEST);
+    let named = connect::named(client, named).await?;
     let id = |open: &OpenApproval| open.request.approval.to_string();
     let fits = |open: &&OpenApproval| match &named {
         None => true,
@@ -99,18 +99,23 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
             }
             Ok((id(one), Some(approval_brief(&one.request))))
         }
-        ([], Some(name)) if reach::session(client, Some(&name)).await.is_ok() => {
-            let hint = "`longshore inbox` lists what needs you";
+        ([], Some(name)) if connect::session(client, Some(&name)).await.is_ok() => {
+            let hint = "`longshore inbox` lists everything that needs you";
             Err(Fault::not_found("no approval waits in this session", hint).into())
         }
         // It may be decided by now, and the hub knows by whom.
         ([], Some(name)) if is_told_apart && name.len() == 36 => Ok((name, None)),
         ([], _) if approvals.is_empty() => {
-            Err(Fault::not_found("no approval waits", "`longshore inbox` lists what needs you").into())
+            Err(Fault::not_found("no approval waits", "`longshore inbox` lists everything that needs you")
+                .into())
         }
         ([], _) => {
             let ids: Vec<String> = approvals.iter().map(id).collect();
-            Err(Fault::not_found("no such approval waits", format!("these wait: {}", ids.join(", "))).into())
+            Err(Fault::not_found(
+                "no approval with this id waits",
+                format!("these approvals wait: {}", ids.join(", ")),
+            )
+            .into())
         }
         _ => {
             for open in &found {
@@ -121,7 +126,7 @@ async fn meant(client: &mut Client, named: Option<&str>) -> Result<(String, Opti
                     approval_prompt(&open.request, open.reason.as_deref(), &style)
                 ));
             }
-            let hint = "name one by its id, or by a part of it that no other has";
+            let hint = "name one approval by its id, or by a part of the id that no other approval has";
             Err(Fault::usage(format!("{} approvals wait", found.len()), hint).into())
         }
     }

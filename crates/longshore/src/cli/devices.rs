@@ -9,8 +9,8 @@ use longshore_model::device::Device;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
 use super::terminal::{now, put, put_line, say, style};
 use crate::client::Client;
 use crate::render::{Show, devices_table, devices_tsv};
@@ -26,9 +26,9 @@ pub(super) struct Devices {
 enum What {
     /// List the paired devices
     Ls,
-    /// Shut a device out: its token opens nothing from here on, its connections end
+    /// Revoke a device: its token no longer works, and its connections end
     Revoke {
-        /// Its id, a part of it, or its label
+        /// The device: its id, a part of the id, or its label
         device: String,
     },
 }
@@ -40,7 +40,7 @@ struct Known {
 
 impl Devices {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         match self.what.unwrap_or(What::Ls) {
             What::Ls => ls(&mut client, as_json).await,
             What::Revoke { device } => revoke(&mut client, &device, as_json).await,
@@ -56,7 +56,9 @@ async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
     }
     let Known { devices } = client.call("devices", json!({})).await?;
     match std::io::stdout().is_terminal() {
-        true if devices.is_empty() => say("no device is paired yet; `longshore pair` shows a code for one")?,
+        true if devices.is_empty() => {
+            say("no device is paired yet; `longshore pair` shows a code to pair one")?
+        }
         true => put(devices_table(&devices, now(), &style(Show::Hidden)))?,
         false => put(devices_tsv(&devices))?,
     }
@@ -74,18 +76,18 @@ async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitC
     let device = match (found.pop(), found.len()) {
         (Some(device), 0) => device,
         (None, _) => {
-            let what = format!("there is no device `{named}`");
-            return Err(Fault::not_found(what, "`longshore devices` lists them").into());
+            let what = format!("no device is called `{named}`");
+            return Err(Fault::not_found(what, "`longshore devices` lists the devices").into());
         }
         (Some(_), more) => {
-            let what = format!("`{named}` names {} devices", more + 1);
-            return Err(Fault::usage(what, "give more of the id: `longshore devices` lists them").into());
+            let what = format!("`{named}` fits {} devices", more + 1);
+            return Err(Fault::usage(what, "give more of the id; `longshore devices` lists the ids").into());
         }
     };
     let revoked: Value = client.call("revoke", json!({ "device": device.id })).await?;
     match as_json {
         true => put_line(&revoked)?,
-        false => say(format_args!("{} is shut out", crate::render::clean::clean(&device.label)))?,
+        false => say(format_args!("{} is revoked", crate::render::clean::clean(&device.label)))?,
     }
     Ok(ExitCode::SUCCESS)
 }

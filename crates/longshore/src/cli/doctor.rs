@@ -17,8 +17,10 @@ use longshore_session::Hub;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::connect::{self, Running};
 use super::exit::{advice, told};
-use super::reach::{self, Running};
+use super::home;
+use super::startable;
 use super::terminal::{now, put_line, say};
 use super::token_file;
 use super::verified::{self, is_about_version};
@@ -102,9 +104,9 @@ fn config(places: &Places) -> Finding {
     let understood = Config::load(places).and_then(|config| Ok(table::all(&config.agents)?));
     match understood {
         Ok(_) if places.config.exists() => good(format!("configuration: {path}")),
-        Ok(_) => good(format!("configuration: none at {path}, the defaults hold")),
+        Ok(_) => good(format!("configuration: none at {path}; the defaults apply")),
         Err(error) => {
-            fault(format!("configuration: {}", told(&error)), format!("mend {path}, or move it away"))
+            fault(format!("configuration: {}", told(&error)), format!("correct {path}, or move it away"))
         }
     }
 }
@@ -112,16 +114,16 @@ fn config(places: &Places) -> Finding {
 fn data(places: &Places) -> Finding {
     let path = places.data.display();
     match std::fs::metadata(&places.data) {
-        Err(_) => good(format!("data folder: {path} will be made at the first start")),
+        Err(_) => good(format!("data folder: the first start makes {path}")),
         Ok(data) if !data.is_dir() => fault(format!("data folder: {path} is a file"), format!("rm {path}")),
         Ok(data) if data.permissions().mode() & 0o077 != 0 => {
-            fault(format!("data folder: others can look into {path}"), format!("chmod 700 {path}"))
+            fault(format!("data folder: other users can read {path}"), format!("chmod 700 {path}"))
         }
         Ok(_) => match rustix::fs::access(&places.data, rustix::fs::Access::WRITE_OK) {
             Ok(()) => good(format!("data folder: {path}")),
             Err(error) => fault(
-                format!("data folder: {path} cannot be written: {error}"),
-                "make it writable for you, or name another one with LONGSHORE_HOME",
+                format!("data folder: cannot write to {path}: {error}"),
+                "give yourself write permission, or name another folder with LONGSHORE_HOME",
             ),
         },
     }
@@ -130,7 +132,7 @@ fn data(places: &Places) -> Finding {
 fn space(places: &Places) -> Finding {
     // The folder itself may not be there yet.
     let there = places.data.ancestors().find(|folder| folder.exists()).unwrap_or(&places.data);
-    let Ok(disk) = rustix::fs::statvfs(there) else { return good("disk: not known") };
+    let Ok(disk) = rustix::fs::statvfs(there) else { return good("disk: unknown") };
     room(disk.f_bavail.saturating_mul(disk.f_frsize), there)
 }
 
@@ -138,7 +140,7 @@ fn space(places: &Places) -> Finding {
 fn room(free: u64, there: &Path) -> Finding {
     let told = format!("disk: {} MB are free at {}", free >> 20, there.display());
     match free < LITTLE_SPACE {
-        true => fault(told, "make room: a hub that cannot write its log stops its agents"),
+        true => fault(told, "free some space: if the hub cannot write its log, it stops its agents"),
         false => good(told),
     }
 }
@@ -149,21 +151,21 @@ fn log(places: &Places) -> Finding {
         Ok(()) if !places.data.join("log.db").exists() => good("log: none yet"),
         Ok(()) => good("log: sound"),
         Err(error @ Unsound::OutOfReach(_)) => {
-            fault(format!("log: {error}"), "see to the data folder, and look again")
+            fault(format!("log: {error}"), "check the data folder, then run `longshore doctor` again")
         }
         Err(error @ Unsound::Damaged(_)) => fault(
             format!("log: {error}"),
             format!(
-                "stop the hub, move {} away, and put a backup there; `longshore import FILE` takes exports in",
+                "stop the hub, move {} away, and put a backup there; `longshore import FILE` imports an export",
                 places.data.join("log.db").display()
             ),
         ),
         Err(error @ Unsound::Lost) => fault(
             format!("log: {error}"),
             format!(
-                "stop the hub, and put a backup at {}; to begin with an empty log, remove {}",
+                "stop the hub, and put a backup at {}; to start with an empty log, remove {}",
                 places.data.join("log.db").display(),
-                places.data.join("lock").display()
+                places.data.join("log.made").display()
             ),
         ),
     }
@@ -173,9 +175,9 @@ fn token(places: &Places) -> Finding {
     let path = places.token();
     match (token_file::read(places), std::fs::metadata(&path)) {
         (Err(error), _) => fault(format!("token: {}", told(&error)), advice(&error).1.unwrap_or_default()),
-        (Ok(None), _) | (Ok(Some(_)), Err(_)) => good("token: will be made at the first start"),
+        (Ok(None), _) | (Ok(Some(_)), Err(_)) => good("token: the first start makes it"),
         (Ok(Some(_)), Ok(token)) if token.permissions().mode() & 0o077 != 0 => {
-            fault("token: others can read it", format!("chmod 600 {}", path.display()))
+            fault("token: other users can read it", format!("chmod 600 {}", path.display()))
         }
         (Ok(Some(_)), Ok(_)) => good("token: only you can read it"),
     }
@@ -186,7 +188,7 @@ fn git() -> Finding {
         Ok(output) if output.status.success() => {
             good(String::from_utf8_lossy(&output.stdout).trim().replacen(" version", ":", 1))
         }
-        _ => fault("git: not found, so that branches are not shown", "install git"),
+        _ => fault("git: not found, so Longshore does not show branches", "install git"),
     }
 }
 
@@ -195,23 +197,23 @@ async fn hub(places: &Places) -> Vec<Finding> {
     struct Known {
         agents: Vec<AgentInfo>,
     }
-    let mut client = match reach::running().await {
+    let mut client = match connect::running().await {
         Ok(client) => client,
-        Err(error) if error.downcast_ref::<Unreachable>().is_some() => {
-            let mut findings = vec![good("hub: none is running; the next verb that needs one starts it")];
+        Err(error) if error.downcast_ref::<Unreachable>().is_some() && connect::named_url().is_none() => {
+            let mut findings = vec![start(places).await];
             findings.extend(agents_here(places).await);
             return findings;
         }
         Err(error) => {
             let (_, hint) = advice(&error);
-            let fix = hint.unwrap_or_else(|| "longshore down, then longshore up".to_owned());
+            let fix = hint.unwrap_or_else(|| "run `longshore down`, then `longshore up`".to_owned());
             return vec![fault(format!("hub: {}", told(&error)), fix)];
         }
     };
     let mut findings = vec![match Running::read(places) {
         Some(running) if running.version != env!("CARGO_PKG_VERSION") => fault(
             format!("hub: it runs version {}, this is {}", running.version, env!("CARGO_PKG_VERSION")),
-            "longshore down, then longshore up",
+            "run `longshore down`, then `longshore up`",
         ),
         Some(running) => good(format!("hub: up at {}", running.url)),
         None => good("hub: up"),
@@ -221,11 +223,27 @@ async fn hub(places: &Places) -> Vec<Finding> {
             let tried = tried_all(&agents, asked).await;
             findings.extend(judged(&agents, tried));
         }
-        Err(error) => {
-            findings.push(fault(format!("agents: {}", told(&error)), "longshore down, then longshore up"))
-        }
+        Err(error) => findings
+            .push(fault(format!("agents: {}", told(&error)), "run `longshore down`, then `longshore up`")),
     }
     findings
+}
+
+/// Whether the next hub can start.
+async fn start(places: &Places) -> Finding {
+    // What it needs is in use then.
+    if home::is_held(places) {
+        let what =
+            "hub: it does not answer, but a process uses the data folder; it may be starting or stopping";
+        return note(what, "run `longshore doctor` again; if nothing changes, run `longshore down`");
+    }
+    match startable::check(places).await {
+        Ok(()) => good("hub: not running; the next verb that needs it starts it"),
+        Err(error) => {
+            let fix = advice(&error).1.unwrap_or_else(|| "correct this; then run `longshore up`".to_owned());
+            fault(format!("hub: not running, and it cannot start: {}", told(&error)), fix)
+        }
+    }
 }
 
 /// All agents, with what came of starting each.
@@ -237,7 +255,7 @@ fn judged(agents: &[AgentInfo], tried: Vec<Option<Finding>>) -> Vec<Finding> {
 
 /// Has the hub that runs start an agent and ask it for its models. What it said before, it may not be able to say today.
 async fn asked(agent: &AgentInfo) -> Result<()> {
-    let mut client = reach::running().await?;
+    let mut client = connect::running().await?;
     client.call::<Value>("models", json!({ "agent": agent.name, "anew": true })).await.map(|_| ())
 }
 
@@ -289,14 +307,14 @@ async fn tried(agent: &AgentInfo, asked: impl Future<Output = Result<()>>) -> Op
 fn sick(agent: &AgentInfo, why: &str) -> Finding {
     // The built-in one starts at once and has nothing of its own to be slow with: it is its server that does not answer.
     if agent.capabilities.memory_in_log {
-        let fix = format!("start the server, or mend base_url and key_env under [agents.{}]", agent.name);
-        return fault(format!("{}: its model cannot be asked: {why}", agent.title), fix);
+        let fix = format!("start the server, or correct base_url and key_env under [agents.{}]", agent.name);
+        return fault(format!("{}: its model's server does not answer: {why}", agent.title), fix);
     }
     match why.contains("did not answer") {
         true => note(format!("{}: {why}", agent.title), format!("longshore verify {}", agent.name)),
         false => fault(
             format!("{}: it does not start: {why}", agent.title),
-            "mend what it says, in its own settings; then `longshore agents` lists its models",
+            "correct the agent's own settings; then `longshore agents` lists its models",
         ),
     }
 }
@@ -332,7 +350,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
             let tried = tried_all(&agents, asked).await;
             judged(&agents, tried)
         }
-        Err(error) => vec![fault(format!("agents: {error}"), "longshore up says more")],
+        Err(error) => vec![fault(format!("agents: {error}"), "run `longshore up` to see more")],
     };
     anchor.shutdown().await;
     findings
@@ -345,11 +363,11 @@ fn agent(agent: &AgentInfo, standing: Option<&Standing>) -> Finding {
     match (&agent.path, remark) {
         (None, None) => unused(format!("{title}: not set up"), agent.install.clone()),
         (None, Some(remark)) => {
-            let fix = format!("name the right program, or set it up: {}", agent.install);
+            let fix = format!("name the right program, or install the agent: {}", agent.install);
             fault(format!("{title}: {remark}"), fix)
         }
         (Some(_), _) if agent.logged_in == Some(false) => {
-            let fix = agent.login.clone().unwrap_or_else(|| "see its own documentation".to_owned());
+            let fix = agent.login.clone().unwrap_or_else(|| "see the agent's own documentation".to_owned());
             unused(format!("{title}: nobody is logged in"), fix)
         }
         (Some(path), None) => {
@@ -407,7 +425,7 @@ mod tests {
         let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
         std::fs::create_dir(folder.path().join("log.db")).unwrap();
         let closed = log(&places);
-        assert!(!closed.ok && closed.what.contains("cannot be looked at"), "{}", closed.what);
+        assert!(!closed.ok && closed.what.contains("cannot be read"), "{}", closed.what);
         assert!(!closed.fix.unwrap().contains("backup"));
     }
 
@@ -416,7 +434,7 @@ mod tests {
         let there = Path::new("/srv");
         let (full, roomy) = (room(LITTLE_SPACE - 1, there), room(LITTLE_SPACE, there));
         assert_eq!((full.ok, full.what.as_str()), (false, "disk: 255 MB are free at /srv"));
-        assert!(full.fix.unwrap().starts_with("make room"));
+        assert!(full.fix.unwrap().starts_with("free some space"));
         assert!(roomy.ok && roomy.verdict == Verdict::Good);
     }
 
@@ -475,7 +493,7 @@ mod tests {
         assert_eq!(log(&places).what, "log: sound");
         std::fs::remove_file(folder.path().join("log.db")).unwrap();
         let lost = log(&places);
-        assert!(!lost.ok && lost.what.contains("gone or empty"), "{}", lost.what);
+        assert!(!lost.ok && lost.what.contains("missing or empty"), "{}", lost.what);
         assert!(lost.fix.unwrap().contains("put a backup"));
     }
 }

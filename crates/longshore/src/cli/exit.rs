@@ -4,20 +4,20 @@ use std::process::ExitCode;
 
 use serde_json::json;
 
-use super::reach;
+use super::connect;
 use super::terminal::{Plain, note};
 use crate::client::{NotOurHub, Refused, Unreachable};
+use crate::dial::Untrusted;
 use crate::render::clean::clean;
-use crate::wire::Untrusted;
 
 /// The codes, for `--help`.
 pub(super) const CODES: &str = "\
-Begin with: longshore demo, then longshore run codex \"what is in this folder?\"
+Start with: longshore demo, then longshore run codex \"what is in this folder?\"
 
 Exit codes: 0 done, 1 failed, 2 wrong usage, 3 not found, 4 not allowed, 5 conflict,
-            6 no hub, 130 interrupted; of wait: 7 needs you, 124 the time is up";
+            6 no hub, 130 interrupted; `wait` only: 7 needs you, 124 the time is up";
 
-pub(super) const CONFLICT: u8 = 5;
+const CONFLICT: u8 = 5;
 /// Of `wait`: the session needs somebody.
 pub(super) const NEEDS_YOU: u8 = 7;
 /// Of `wait`: it took too long, as `timeout` says it.
@@ -44,6 +44,11 @@ impl Fault {
 
     pub(super) fn conflict(what: impl Into<String>, hint: impl Into<String>) -> Self {
         Self { what: what.into(), hint: hint.into(), code: CONFLICT }
+    }
+
+    /// With the code that another process of this program ended with.
+    pub(super) fn coded(what: impl Into<String>, hint: impl Into<String>, code: u8) -> Self {
+        Self { what: what.into(), hint: hint.into(), code }
     }
 
     pub(super) fn no_hub(what: impl Into<String>, hint: impl Into<String>) -> Self {
@@ -106,22 +111,22 @@ pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
         return (code, refused.hint.clone());
     }
     if error.downcast_ref::<Unreachable>().is_some() {
-        return (6, Some(unreachable_hint(reach::named_url().as_deref())));
+        return (6, Some(unreachable_hint(connect::named_url().as_deref())));
     }
     if let Some(other) = error.downcast_ref::<NotOurHub>() {
         let hint = match other {
             NotOurHub::Another { .. } => {
-                "`LONGSHORE_HOME` or `LONGSHORE_DATA_DIR` says whose hub to use; two hubs need two ports (`--bind`)"
+                "set `LONGSHORE_HOME` or `LONGSHORE_DATA_DIR` to the folder of that hub, or give your hub another port with `--bind`"
             }
             NotOurHub::Stranger { .. } => {
-                "another program has taken the hub's port; end it, or choose another port with `--bind`"
+                "another program uses the hub's port; end that program, or choose another port with `longshore up --bind`"
             }
         };
         return (6, Some(hint.to_owned()));
     }
     if let Some(untrusted) = error.downcast_ref::<Untrusted>() {
-        let hint = "a hub with `--tls` has an authority of its own: copy `ca.pem` from its data folder, and name the copy \
-                    with `LONGSHORE_CA`";
+        let hint = "a hub with `--tls` has its own authority: copy `ca.pem` from its data folder, and name the copy with \
+                    `LONGSHORE_CA`";
         return (6, untrusted.is_of_unknown_authority().then(|| hint.to_owned()));
     }
     if let Some(fault) = error.downcast_ref::<Fault>() {
@@ -134,10 +139,10 @@ pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
 fn unreachable_hint(named: Option<&str>) -> String {
     match named {
         Some(url) => format!(
-            "LONGSHORE_URL names it ({url}): see that the address is right and that the hub there is up; without \
-             LONGSHORE_URL the hub of this machine is used"
+            "LONGSHORE_URL names this hub ({url}): check the address, and check that the hub there runs; without \
+             LONGSHORE_URL the verb uses the hub of this machine"
         ),
-        None => "start it with `longshore up --detach`".to_owned(),
+        None => "start the hub with `longshore up --detach`".to_owned(),
     }
 }
 

@@ -12,24 +12,24 @@ use serde::Deserialize;
 use serde_json::json;
 use serde_json::value::RawValue;
 
+use super::connect;
 use super::private;
-use super::reach;
 use crate::client::Client;
 
 /// Write a session to a file, or to stdout.
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
-    /// The file; stdout otherwise
+    /// The file to write; without it, stdout
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
 
 impl Export {
     pub(super) async fn run(self) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
-        let session = reach::session(&mut client, self.session.as_deref()).await?;
+        let mut client = connect::hub().await?;
+        let session = connect::session(&mut client, self.session.as_deref()).await?;
         let mut out: Box<dyn Write> = match &self.output {
             Some(path) => Box::new(std::io::BufWriter::new(
                 private::create(path).with_context(|| format!("cannot write {}", path.display()))?,

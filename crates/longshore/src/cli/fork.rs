@@ -7,26 +7,26 @@ use clap::Args;
 use longshore_model::info::SessionInfo;
 use serde_json::json;
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
 use super::terminal::{put_line, say};
 use crate::client::Refused;
 use crate::render::human::short_id;
 
-/// Fork a session into a new one.
+/// Make an independent copy of a session.
 #[derive(Debug, Args)]
 pub(super) struct Fork {
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
-    /// Only what came before this turn: the number of its first event, which `search` and `--json` tell
+    /// Copy only the events before this turn. SEQ is the number of its first event; `search` and `--json` show it
     #[arg(long, value_name = "SEQ")]
     before: Option<u64>,
 }
 
 impl Fork {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
-        let session = reach::session(&mut client, self.session.as_deref()).await?;
+        let mut client = connect::hub().await?;
+        let session = connect::session(&mut client, self.session.as_deref()).await?;
         let mut wish = json!({ "session": session.session_id });
         if let Some(before) = self.before {
             wish["before"] = before.into();
@@ -36,7 +36,7 @@ impl Fork {
         match as_json {
             true => put_line(serde_json::to_string(&fork)?)?,
             false => say(format_args!(
-                "forked into {0}; go on with `longshore prompt {0} \"...\"`",
+                "forked into {0}; continue with `longshore prompt {0} \"...\"`",
                 fork.session_id
             ))?,
         }
@@ -53,7 +53,7 @@ fn of_a_fork(session: &SessionInfo, refused: anyhow::Error) -> anyhow::Error {
         Some(refused) if refused.code == "cannot_fork" => {
             let (fork, origin) = (short_id(session.session_id), short_id(origin.session));
             let hint = format!(
-                "{fork} is a fork of {origin} that nothing was said to yet; `longshore fork {origin}` makes another one"
+                "{fork} is a fork of {origin} and has no prompt of its own yet; `longshore fork {origin}` makes another fork"
             );
             Fault::conflict(refused.to_string(), hint).into()
         }

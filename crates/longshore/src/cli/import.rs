@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{put_line, say};
 use crate::render::clean::clean;
 
@@ -19,15 +19,15 @@ const AT_ONCE: usize = 500;
 /// And how many bytes of them.
 const BYTES_AT_ONCE: usize = 4 << 20;
 
-/// Take in what `export` wrote; without a file, look for past conversations.
+/// Import a file that `export` wrote; without a file, look for past conversations.
 ///
-/// Without a file it looks for conversations that were held in the agents' own terminals. A hub that is up does so by
-/// itself every few seconds, unless `watch_past = false`.
+/// Without a file, the hub looks for conversations from the agents' own terminals. A running hub does so every few seconds
+/// by itself, unless `watch_past = false`.
 #[derive(Debug, Args)]
 pub(super) struct Import {
-    /// The file; `-` is stdin; past conversations are looked for when it is left out
+    /// The file; `-` is stdin. Without a file, the hub looks for past conversations
     file: Option<PathBuf>,
-    /// The folder in which the session goes on here; that of the file, if sessions of this hub have been there
+    /// The folder in which the session continues here. Without it: the folder that the file names, if this hub has had sessions there
     #[arg(long, value_name = "DIR", requires = "file")]
     cwd: Option<PathBuf>,
 }
@@ -42,14 +42,18 @@ impl Import {
         let mut lines = text.lines();
         let head: Value = lines.next().and_then(|line| serde_json::from_str(line).ok()).unwrap_or_default();
         if head["longshore"] != 1 {
-            bail!("this is no export of longshore: its first line should be {{\"longshore\":1,...}}");
+            bail!(
+                "this file is not an export of Longshore: its first line must be {{\"longshore\":1,...}}; make one with `longshore export`"
+            );
         }
         let session = head["session"]["sessionId"].as_str().unwrap_or_default();
-        let cwd = self
-            .cwd
-            .map(|cwd| cwd.canonicalize().with_context(|| format!("there is no folder {}", cwd.display())));
+        let cwd = self.cwd.map(|cwd| {
+            cwd.canonicalize().with_context(|| {
+                format!("the folder {} does not exist; name another one with `--cwd`", cwd.display())
+            })
+        });
         let cwd = cwd.transpose()?;
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let (mut count, mut taken) = (0, Value::Null);
         let mut part: Vec<Box<RawValue>> = Vec::new();
         let mut bytes = 0;
@@ -59,7 +63,7 @@ impl Import {
             bytes += line.len();
             part.push(
                 RawValue::from_string(line.to_owned())
-                    .with_context(|| format!("line {} is no JSON", count + 1))?,
+                    .with_context(|| format!("line {} is not JSON; export the session again", count + 1))?,
             );
             let done = lines.peek().is_none();
             if part.len() >= AT_ONCE || bytes >= BYTES_AT_ONCE || done {
@@ -71,7 +75,7 @@ impl Import {
         match as_json {
             true => put_line(&taken)?,
             false => say(format_args!(
-                "{count} events taken in, to go on in mode ask; look at them with `longshore show {}`",
+                "imported {count} events; the session continues in mode ask; see it with `longshore show {}`",
                 clean(session)
             ))?,
         }
@@ -87,7 +91,7 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
         new: u64,
         unread: u64,
     }
-    let mut client = reach::hub().await?;
+    let mut client = connect::hub().await?;
     let looked: Value = client.call("importPast", json!({})).await?;
     if as_json {
         put_line(&looked)?;
@@ -96,7 +100,7 @@ async fn look_for_past(as_json: bool) -> Result<ExitCode> {
     let Looked { found, new, unread } = serde_json::from_value(looked)?;
     let reading = match unread {
         0 => String::new(),
-        some => format!("; {some} are still being read"),
+        some => format!("; the hub still reads {some}"),
     };
     say(format_args!("past conversations: {found} found, {new} of them new{reading}"))?;
     if found > 0 {

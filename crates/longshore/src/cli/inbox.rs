@@ -7,12 +7,12 @@ use anyhow::Result;
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
 use crate::render::{Show, Waiting, inbox_table, inbox_tsv};
 
-/// List what needs you: approvals, questions, what a restart interrupted, and prompts that are held.
+/// List everything that needs you: approvals, questions, turns that a restart interrupted, and held prompts.
 #[derive(Debug, Args)]
 pub(super) struct Inbox {}
 
@@ -23,7 +23,7 @@ pub(super) async fn waiting(client: &mut Client) -> Result<Waiting> {
 
 impl Inbox {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         if as_json {
             let all: Value = client.call("approvals", json!({})).await?;
             put_line(&all)?;

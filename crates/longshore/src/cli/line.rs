@@ -23,7 +23,7 @@ use rustyline::{
 use tokio::sync::mpsc;
 use unicode_width::UnicodeWidthStr;
 
-use super::hand::Typed;
+use super::responder::Typed;
 
 /// An empty row for what goes on, and the sign.
 const PROMPT: &str = "\n> ";
@@ -103,8 +103,10 @@ impl InputLine {
             editor.bind_sequence(key, EventHandler::Conditional(Box::new(keys)));
         }
         editor.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
-        // A first start has none.
-        let _ = editor.load_history(history);
+        // A first start has none, and a pipe in its place would hold the line up.
+        if history.is_file() {
+            let _ = editor.load_history(history);
+        }
         let (history, shared) = (history.to_owned(), Arc::clone(&state));
         std::thread::spawn(move || read(editor, &typed, &shared, &history));
         Ok((Self { state, printer: Box::new(printer), before }, lines))
@@ -173,7 +175,9 @@ fn read(
         };
         if !asked && !line.trim().is_empty() && editor.add_history_entry(&line).unwrap_or(false) {
             // What cannot be kept is still said.
-            let _ = editor.append_history(history);
+            if history.is_file() || !history.exists() {
+                let _ = editor.append_history(history);
+            }
         }
         let what = if is_prompt { Typed::Prompt(line) } else { Typed::Line(line) };
         if typed.blocking_send(what).is_err() {

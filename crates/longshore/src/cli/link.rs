@@ -5,7 +5,7 @@ use longshore_model::time::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::reach;
+use super::connect;
 use crate::client::Client;
 use crate::config::Places;
 
@@ -33,7 +33,7 @@ pub(super) async fn pairing(client: &mut Client) -> Option<String> {
 pub(super) async fn sign_in(client: &mut Client) -> Option<String> {
     let wish = json!({ "mode": DeviceMode::Full, "label": label() });
     let made: Made = client.call("pair", wish).await.ok()?;
-    let here = reach::url(&Places::find().ok()?).ok()?;
+    let here = connect::url(&Places::find().ok()?).ok()?;
     // The code of the link: that of eight letters is refused once somebody on this machine has guessed at it.
     Some(entering(&here, made.pair_url.split_once('#')?.1))
 }

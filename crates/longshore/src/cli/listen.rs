@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use clap::Args;
+use longshore_facades::auth::PROVABLE;
 use longshore_facades::tls::Tls;
 use serde::{Deserialize, Serialize};
 
@@ -12,30 +13,31 @@ use super::exit::Fault;
 use super::private;
 use super::terminal::now;
 use crate::config::{Config, Places};
+use crate::{owner_token, small_file};
 
 /// How the hub is reached, as flags say it.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(default)]
 pub(super) struct Listen {
-    /// Where to listen
+    /// The address and port to listen at
     #[arg(long, value_name = "ADDRESS")]
     bind: Option<String>,
-    /// A name besides loopback under which this hub may be reached; can be given several times
+    /// Another host name under which clients may reach this hub; you can give it several times
     #[arg(long, value_name = "HOST")]
     allow_host: Vec<String>,
-    /// Speak TLS, with a certificate of an authority of this machine's own
+    /// Use TLS, with a certificate from this machine's own authority
     #[arg(long)]
     tls: bool,
-    /// Speak TLS with this certificate, in PEM
+    /// Use TLS with this certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<std::path::PathBuf>,
-    /// And this key
+    /// The key of the certificate, in PEM
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<std::path::PathBuf>,
-    /// The address under which others reach this hub, for the codes that phones scan
+    /// The address under which other devices reach this hub, for the QR codes
     #[arg(long, value_name = "URL")]
     public_url: Option<String>,
-    /// Listen beyond this machine without TLS: whoever is on the way reads everything, tokens included
+    /// Listen beyond this machine without TLS: everyone on the network path can read everything, also tokens
     #[arg(long)]
     insecure_http: bool,
 }
@@ -58,17 +60,19 @@ impl Listen {
             // The next one may be started in another folder.
             *file = std::path::absolute(&*file)?;
         }
-        Ok(serde_json::to_writer(private::create(&places.listened())?, &self)?)
+        Ok(private::put(&places.listened(), &serde_json::to_vec(&self)?)?)
     }
 
     /// What was last noted. The environment of today goes before the flags of then.
     pub(super) fn remembered(places: &Places) -> Result<Self> {
         let path = places.listened();
-        let mut noted: Self = match std::fs::read(&path) {
+        let mut noted: Self = match small_file::read(&path, small_file::MOST) {
             Ok(text) => serde_json::from_slice(&text)
-                .with_context(|| format!("{} cannot be understood; delete it", path.display()))?,
+                .with_context(|| format!("{} is damaged; delete it", path.display()))?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Self::default(),
-            Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
+            Err(error) => {
+                return Err(error).with_context(|| format!("cannot read {}; delete it", path.display()));
+            }
         };
         if std::env::var_os("LONGSHORE_BIND").is_some_and(|bind| !bind.is_empty()) {
             noted.bind = None;
@@ -77,29 +81,66 @@ impl Listen {
     }
 }
 
+/// What to do about an address at which a hub cannot listen.
+pub(super) const CHOOSE_ADDRESS: &str = "choose an address and a port with `longshore up --bind`, as in 127.0.0.1:8790; \
+                                         without `--bind` the hub listens where the settings say";
+
 /// Refuses an address that nobody can open, and to listen where others could listen in.
 pub(super) async fn check(config: &Config) -> Result<()> {
+    if !is_bindable(&config.bind) {
+        let what = format!("`{}` is not an address with a port", config.bind);
+        return Err(Fault::usage(what, CHOOSE_ADDRESS).into());
+    }
     if let Some(url) = config.public_url.as_deref().filter(|url| !is_web_address(url)) {
-        let what = format!("`{url}` is no address that a phone can open");
-        let hint = "give `--public-url` (`public_url`) with its scheme, as in https://hub.example";
+        let what = format!("a phone cannot open the address `{url}`");
+        let hint = "write `--public-url` (`public_url`) with its scheme, as in https://hub.example";
         return Err(Fault::usage(what, hint).into());
     }
     let speaks_tls = config.tls || config.tls_cert.is_some();
     if speaks_tls || config.insecure_http {
         return Ok(());
     }
-    // What is no address is said when it is listened at.
-    let Ok(found) = tokio::net::lookup_host(&config.bind).await else { return Ok(()) };
-    match found.map(|at| at.ip()).find(|ip| !ip.is_loopback()) {
-        None => Ok(()),
-        Some(_) => {
-            let what =
-                format!("will not listen at {} without TLS: tokens would go in the clear", config.bind);
-            let hint = "add `--tls`; or `--insecure-http` when only a VPN or a proxy of yours leads there \
-                        (docs/security.md)";
-            Err(Fault::usage(what, hint).into())
-        }
+    if !leads_out(&config.bind).await {
+        return Ok(());
     }
+    let what = format!(
+        "the hub does not listen at {} without TLS: others on the network could read the token",
+        config.bind
+    );
+    let hint = "add `--tls`; or add `--insecure-http` if only your VPN or your proxy reaches this address \
+                (docs/security.md)";
+    Err(Fault::usage(what, hint).into())
+}
+
+/// Refuses a token that can be guessed where others can try.
+pub(super) async fn check_token(config: &Config, token: &str) -> Result<()> {
+    // A proxy leads others to a hub that listens on loopback, under the names that it is told.
+    let is_led_to = config.public_url.is_some() || !config.allow_hosts.is_empty();
+    if token.len() >= PROVABLE || !(is_led_to || leads_out(&config.bind).await) {
+        return Ok(());
+    }
+    let variable = owner_token::VARIABLE;
+    let what =
+        format!("{variable} is too short for a hub that other machines reach: somebody could guess it");
+    let hint = format!(
+        "run `unset {variable}`, and the hub makes its own token; or choose a token of at least {PROVABLE} letters"
+    );
+    Err(Fault::usage(what, hint).into())
+}
+
+/// Whether somebody on another machine gets to an address.
+async fn leads_out(bind: &str) -> bool {
+    // What is no address is said when it is listened at.
+    let Ok(mut found) = tokio::net::lookup_host(bind).await else { return false };
+    found.any(|at| !at.ip().is_loopback())
+}
+
+/// Whether this is an address or a host, with a port.
+fn is_bindable(bind: &str) -> bool {
+    let is_host = |host: &str| !host.is_empty() && !host.contains([':', '[', ']', '/', ' ']);
+    let named =
+        bind.rsplit_once(':').is_some_and(|(host, port)| is_host(host) && port.parse::<u16>().is_ok());
+    named || bind.parse::<SocketAddr>().is_ok()
 }
 
 /// Whether a browser can go there: to a host, by HTTP.
@@ -191,7 +232,7 @@ pub(super) fn tls(places: &Places, config: &Config, address: SocketAddr) -> Resu
     match (&config.tls_cert, &config.tls_key) {
         (Some(cert), Some(key)) => Ok(Some(of_files(cert, key)?)),
         (Some(_), None) | (None, Some(_)) => {
-            let what = "a certificate needs its key, and a key its certificate";
+            let what = "a certificate and its key belong together, and one of them is missing";
             Err(Fault::usage(what, "set both `tls_cert` and `tls_key`").into())
         }
         (None, None) if config.tls => {
@@ -203,14 +244,14 @@ pub(super) fn tls(places: &Places, config: &Config, address: SocketAddr) -> Resu
             names.retain(|name| !name.is_empty());
             names.sort();
             names.dedup();
-            Ok(Some(Tls::local(&places.data, names, now()).context("no certificate of our own")?))
+            Ok(Some(Tls::local(&places.data, names, now()).context("cannot make a certificate for `--tls`")?))
         }
         (None, None) => Ok(None),
     }
 }
 
 fn of_files(cert: &Path, key: &Path) -> Result<Tls> {
-    Tls::of_files(cert, key).context("the certificate cannot be used")
+    Tls::of_files(cert, key).context("cannot use the certificate")
 }
 
 #[cfg(test)]
@@ -272,7 +313,19 @@ mod tests {
             "https://a b",
         ] {
             let refused = check(&at(bad)).await.unwrap_err();
-            assert!(refused.to_string().contains("no address"), "{bad}: {refused}");
+            assert!(refused.to_string().contains("cannot open the address"), "{bad}: {refused}");
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_no_address_with_a_port_is_wrong_usage() {
+        let at = |bind: &str| Config { bind: bind.to_owned(), ..Config::default() };
+        for bad in
+            ["nonsense", "127.0.0.1", "127.0.0.1:99999", "::1", "[::1]", ":8790", "http://localhost:1", ""]
+        {
+            let refused = check(&at(bad)).await.unwrap_err();
+            assert!(refused.to_string().contains("not an address with a port"), "{bad}: {refused}");
+            assert_eq!(super::super::exit::advice(&refused).0, 2, "{bad}");
         }
     }
 
@@ -292,6 +345,19 @@ mod tests {
         told.clone().remember(&places).unwrap();
         let cert = std::env::current_dir().unwrap().join("cert.pem");
         assert_eq!(Listen::remembered(&places).unwrap(), Listen { tls_cert: Some(cert), ..told });
+    }
+
+    #[tokio::test]
+    async fn a_short_token_is_for_hubs_that_nobody_else_reaches() {
+        let at = |bind: &str| Config { bind: bind.to_owned(), ..Config::default() };
+        let named = Config { public_url: Some("https://hub.example".to_owned()), ..Config::default() };
+        let allowed = Config { allow_hosts: vec!["hub.example".to_owned()], ..Config::default() };
+        assert!(check_token(&at("127.0.0.1:0"), "s3cret").await.is_ok());
+        for reached in [at("0.0.0.0:0"), at("[::]:0"), named, allowed] {
+            let refused = check_token(&reached, "s3cret").await.unwrap_err();
+            assert!(refused.to_string().contains("too short"), "{reached:?}: {refused}");
+            assert!(check_token(&reached, &"x".repeat(PROVABLE)).await.is_ok());
+        }
     }
 
     #[tokio::test]

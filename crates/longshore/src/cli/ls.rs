@@ -9,25 +9,25 @@ use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{now, put, put_line, style};
 use crate::render::{Show, sessions_table, sessions_tsv, state_word};
 
 /// List sessions.
 #[derive(Debug, Args)]
 pub(super) struct Ls {
-    /// Only those whose title, preview or folder has this in it
+    /// Only sessions whose title, preview or folder contains these words
     words: Option<String>,
-    /// Only those of this status, as the list shows it
+    /// Only sessions with this status, as the list shows it
     #[arg(long, value_enum)]
     status: Option<Standing>,
-    /// Only those of this agent
+    /// Only sessions of this agent
     #[arg(long)]
     agent: Option<String>,
-    /// Those that were put away
+    /// Archived sessions
     #[arg(long)]
     archived: bool,
-    /// How many
+    /// The most sessions to list
     #[arg(short = 'n', long, default_value_t = 50)]
     limit: usize,
 }
@@ -46,7 +46,7 @@ enum Standing {
     Interrupted,
     #[value(alias = "completed", alias = "closed")]
     Ended,
-    /// Starting, working, or in need of you
+    /// Starting, working, or needs you
     Active,
 }
 
@@ -76,7 +76,7 @@ struct Page {
 
 impl Ls {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let (status, word) = self.status.map(Standing::asked).unzip();
         let word = word.flatten();
         // What has ended is put away.

@@ -7,6 +7,7 @@ mod attach;
 mod called_back;
 mod close;
 mod completions;
+mod connect;
 mod decide;
 mod demo;
 mod devices;
@@ -15,9 +16,9 @@ mod down;
 mod exit;
 mod export;
 mod fork;
-mod hand;
+mod held;
 mod home;
-mod house;
+mod hub_server;
 mod import;
 mod inbox;
 mod interrupt;
@@ -32,10 +33,10 @@ mod pair;
 mod private;
 mod prompt;
 mod queue;
-mod reach;
 mod react;
 mod record;
 mod replay;
+mod responder;
 mod resume;
 mod run;
 mod said;
@@ -43,6 +44,8 @@ mod search;
 mod set;
 mod show;
 mod slash;
+mod start;
+mod startable;
 mod terminal;
 mod token;
 mod token_file;
@@ -64,20 +67,20 @@ use clap::{Parser, Subcommand};
 pub struct Cli {
     #[command(subcommand)]
     verb: Verb,
-    /// Print JSON: one document, or an object a line for streams
+    /// Print JSON: one document, or one object per line where events stream
     #[arg(long, global = true)]
     json: bool,
 }
 
 #[derive(Debug, Subcommand)]
 enum Verb {
-    /// Start the hub and stay with it
+    /// Start the hub in the foreground
     Up(up::Up),
     /// Stop the hub
     Down,
     /// Open the web app in this computer's browser, signed in
     Open(open::Open),
-    /// Open a session, say something, and watch the turn
+    /// Open a session, send a prompt and show the turn
     Run(run::Run),
     /// List sessions
     Ls(ls::Ls),
@@ -85,35 +88,35 @@ enum Verb {
     Show(show::Show),
     /// Follow a session and talk to it
     Attach(attach::Attach),
-    /// Say something to a session and watch the turn
+    /// Send a prompt to a session and show the turn
     Prompt(prompt::Prompt),
-    /// Allow what an agent waits for
+    /// Allow the action that an agent asks about
     Approve(decide::Approve),
-    /// Deny what an agent waits for
+    /// Deny the action that an agent asks about
     Deny(decide::Deny),
     /// Answer a question of an agent
     Answer(answer::Answer),
-    /// List what needs you
+    /// List everything that needs you
     Inbox(inbox::Inbox),
     /// Stop the running turn
     Interrupt(interrupt::Interrupt),
     /// Wait until a session is at rest or needs you
     Wait(wait::Wait),
-    /// List, change or send the prompts that are queued
+    /// List, change or send queued prompts
     Queue(queue::Queue),
-    /// Resume what a restart of the hub interrupted
+    /// Resume a turn that a restart of the hub interrupted
     Resume(resume::Resume),
     /// Hand a session back to the agent's own terminal
     Release(close::Release),
-    /// Fork a session into a new one
+    /// Make an independent copy of a session
     Fork(fork::Fork),
-    /// Change what an agent may do without asking
+    /// Show or set what an agent may do without asking
     Mode(set::SetMode),
-    /// Change how hard the model of a session thinks
+    /// Show or set how hard the model of a session thinks
     Effort(set::SetEffort),
     /// Give a session another title
     Rename(archive::Rename),
-    /// Put sessions away, or take them out again
+    /// Archive sessions, or take them out of the archive
     Archive(archive::Archive),
     /// End a session; its history is kept
     Close(close::Close),
@@ -124,29 +127,29 @@ enum Verb {
     /// Write a session to a file
     Export(export::Export),
     Import(import::Import),
-    /// Find words in all sessions
+    /// Search all sessions
     Search(search::Search),
     /// Show tokens and cost
     Usage(usage::Usage),
-    /// Show a code with which a phone becomes a device
+    /// Show a QR code and a link that pair a phone or a browser
     Pair(pair::Pair),
     /// List the paired devices, or revoke one
     Devices(devices::Devices),
     /// Print the owner's token, or replace it
     Token(token::Token),
-    /// Name each fault of this installation, with its fix
+    /// Check this installation; name each fault with its fix
     Doctor,
-    /// See it all in half a minute, without an account and without a network
+    /// Show everything in half a minute, without an account or a network
     Demo(demo::Demo),
-    /// Change the model of a session; or serve a scripted model, or a gateway to a real one
+    /// Show or set the model of a session; or serve a scripted model or a gateway
     Model(model::Model),
-    /// Write down the wire of an agent: in a scenario, or of a program that you drive
+    /// Record the messages between Longshore and an agent, or to and from a program
     Record(record::Record),
-    /// Try an installed agent, and tell what differs from what was recorded
+    /// Test an installed agent, and report differences from its recorded behaviour
     Verify(verify::Verify),
-    /// Show the events that a recorded wire becomes
+    /// Show the events that Longshore makes of a recording
     Replay(replay::Replay),
-    /// Be the built-in agent; the hub starts it
+    /// Run the built-in agent; the hub starts it
     #[command(hide = true)]
     React,
     /// Print completions for a shell

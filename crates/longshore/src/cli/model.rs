@@ -5,61 +5,61 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
-use longshore_drivers::react::settings;
+use longshore_model::service::ModelApi;
 use tokio::net::TcpListener;
 
 use super::exit::Fault;
 use super::set;
 use super::terminal::put_line;
 use super::up::start_logging;
-use crate::gateway::Gateway;
-use crate::script::{self, Script};
+use longshore_models::gateway::Gateway;
+use longshore_models::script::{self, Script};
 
-/// Change the model of a session; or serve a scripted model on loopback, or a gateway to a real one.
+/// Show or set the model of a session; or serve a scripted model or a gateway on loopback.
 #[derive(Debug, Args)]
 #[command(override_usage = "longshore model <SESSION> [MODEL]
        longshore model --script <FILE> [--port <PORT>] [--requests <FILE>]
        longshore model --upstream <URL> [--api <API>] [--key-env <NAME>] [--port <PORT>]")]
-#[command(after_help = "docs/model-script.md describes the script, docs/gateway.md the gateway.")]
+#[command(after_help = "docs/model-script.md describes the script. docs/gateway.md describes the gateway.")]
 pub(super) struct Model {
-    /// The session whose model it is: an id or a part of it; `-` is the latest
+    /// The session: its id or a part of it; `-` means the latest one
     #[arg(required_unless_present_any = ["upstream", "script"], conflicts_with_all = ["upstream", "script"])]
     session: Option<String>,
-    /// The model that it is to have; without it, those that there are
+    /// The new model; without it, the verb lists the available models
     model: Option<String>,
-    /// Serve this script: JSON
+    /// Serve a scripted model from this file (JSON)
     #[arg(long, value_name = "FILE", conflicts_with = "upstream")]
     script: Option<PathBuf>,
-    /// Be a gateway to this service instead: its address up to /v1
+    /// Serve a gateway to this service: its address up to /v1
     #[arg(long, value_name = "URL")]
     upstream: Option<String>,
-    /// What it speaks: chat, responses or messages
+    /// The API of the service: chat, responses or messages
     #[arg(long, value_enum, default_value = "chat", hide_possible_values = true, requires = "upstream")]
-    api: Api,
-    /// The variable with its key; without it, clients send theirs
+    api: ServiceApi,
+    /// The environment variable that holds the key of the service; without it, clients send their own key
     #[arg(long, value_name = "NAME", requires = "upstream")]
     key_env: Option<String>,
-    /// The port; 0 takes a free one and prints it
+    /// The port; 0 chooses a free port and prints it
     #[arg(long, default_value_t = 0)]
     port: u16,
-    /// Write every request to this file, a line each
+    /// Write every request to this file, one per line
     #[arg(long, value_name = "FILE", conflicts_with = "upstream")]
     requests: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum Api {
+enum ServiceApi {
     Chat,
     Responses,
     Messages,
 }
 
-impl From<Api> for settings::Api {
-    fn from(api: Api) -> Self {
+impl From<ServiceApi> for ModelApi {
+    fn from(api: ServiceApi) -> Self {
         match api {
-            Api::Chat => settings::Api::Chat,
-            Api::Responses => settings::Api::Responses,
-            Api::Messages => settings::Api::Messages,
+            ServiceApi::Chat => ModelApi::Chat,
+            ServiceApi::Responses => ModelApi::Responses,
+            ServiceApi::Messages => ModelApi::Messages,
         }
     }
 }
@@ -75,8 +75,8 @@ impl Model {
         let Self { session, model, script, upstream, api, key_env, port, requests } = self;
         if let Some(session) = session {
             if !set::could_be_session(&session) && Path::new(&session).is_file() {
-                let hint = format!("to serve it: longshore model --script {session}");
-                return Err(Fault::usage(format!("`{session}` is a file, and no session"), hint).into());
+                let hint = format!("to serve this file: longshore model --script {session}");
+                return Err(Fault::usage(format!("`{session}` is a file, not a session"), hint).into());
             }
             return set::model(&session, model, as_json).await;
         }
@@ -88,7 +88,7 @@ impl Model {
             }
             (Some(script), None) => Served::Script(Script::load(&script)?, requests),
             (None, None) => {
-                anyhow::bail!("name a session, or say what to serve: --script FILE or --upstream URL")
+                anyhow::bail!("name a session, or give --script FILE or --upstream URL")
             }
         };
         let listener = TcpListener::bind(("127.0.0.1", port))
@@ -107,8 +107,8 @@ impl Model {
 }
 
 fn key(name: &str) -> Result<String> {
-    let key =
-        std::env::var(name).with_context(|| format!("the variable {name} of --key-env holds no key"))?;
+    let key = std::env::var(name)
+        .with_context(|| format!("the variable {name} of --key-env is not set; put the key into it"))?;
     let key = key.trim().to_owned();
     anyhow::ensure!(!key.is_empty(), "the variable {name} of --key-env is empty");
     Ok(key)

@@ -11,13 +11,13 @@ use clap::Args;
 use serde_json::json;
 
 use super::terminal::put_line;
-use super::{link, reach};
+use super::{connect, link};
 use crate::config::Places;
 
 /// Open the web app in this computer's browser, signed in.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The link works once, within 5 minutes. A browser that is signed in already stays so. BROWSER names the browser; without one the link is only printed."
+    after_help = "The link works once, within 5 minutes. A browser that is already signed in stays signed in. The variable BROWSER names the browser. If there is no browser, the verb only prints the link."
 )]
 pub(super) struct Open {
     /// Only print the link
@@ -27,11 +27,11 @@ pub(super) struct Open {
 
 impl Open {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let places = Places::find()?;
         let link = match link::sign_in(&mut client).await {
             Some(link) => link,
-            None => reach::url(&places)?,
+            None => connect::url(&places)?,
         };
         let opened = !self.print && opens(&places, &link)?;
         match (as_json, opened) {

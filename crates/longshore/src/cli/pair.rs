@@ -9,25 +9,25 @@ use qrcode::QrCode;
 use qrcode::render::unicode::Dense1x2;
 use serde_json::json;
 
+use super::connect;
 use super::link::Made;
-use super::reach;
 use super::terminal::{now, put_line, say, style};
 use crate::render::Show;
 
-/// Show a code with which a phone or another browser becomes a device.
+/// Show a QR code and a link that pair a phone or another browser.
 #[derive(Debug, Args)]
 pub(super) struct Pair {
     /// What the device may do: full, read_only, approve
     #[arg(long, default_value_t)]
     mode: DeviceMode,
-    /// What the device is called
+    /// The name of the device
     #[arg(long)]
     label: Option<String>,
 }
 
 impl Pair {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let mut wish = json!({ "mode": self.mode });
         if let Some(label) = self.label {
             wish["label"] = label.into();
@@ -77,7 +77,7 @@ fn unreached(url: &str) -> String {
     let authority = url.split("://").nth(1).and_then(|rest| rest.split('/').next()).unwrap_or_default();
     let port = authority.rsplit_once(':').map_or("8790", |(_, port)| port);
     format!(
-        "note  no phone reaches this address: start the hub with `longshore up --bind 0.0.0.0:{port} --tls`, or see \
+        "note  a phone cannot reach this address: start the hub with `longshore up --bind 0.0.0.0:{port} --tls`, or see \
          docs/security.md for Tailscale and proxies"
     )
 }

@@ -1,6 +1,5 @@
 //! `longshore prompt`: say something to a session that is there already.
 
-use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use anyhow::Result;
@@ -10,28 +9,28 @@ use longshore_model::info::{Activity, SessionInfo};
 use serde::Deserialize;
 use serde_json::json;
 
+use super::connect;
 use super::live::{Live, Until};
-use super::reach;
 use super::said::said;
 use super::terminal::{note, put_line, say};
+use super::wish::called;
 use crate::client::Client;
 use crate::render::clean::clean;
-use crate::render::human::short_id;
 
-/// Say something to a session and watch the turn.
+/// Send a prompt to a session and show the turn.
 #[derive(Debug, Args)]
 pub(super) struct Prompt {
-    /// The session: an id or a part of it, or `-` for the latest
+    /// The session: its id or a part of it; `-` means the latest one
     session: String,
-    /// What to say; `-` or nothing reads it from stdin
+    /// The prompt; `-` or no text reads it from stdin
     text: Option<String>,
-    /// Do not wait for the turn to end
+    /// Do not wait for the end of the turn
     #[arg(long)]
     detach: bool,
-    /// Say it into the running turn
+    /// Send the prompt into the running turn
     #[arg(long, conflicts_with = "now")]
     steer: bool,
-    /// Stop the running turn and say it then
+    /// Stop the running turn first, then send the prompt
     #[arg(long)]
     now: bool,
 }
@@ -46,11 +45,12 @@ struct Prompted {
 impl Prompt {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let text = said(self.text.as_deref(), "longshore prompt - \"now fix the tests\"")?;
-        let mut client = reach::hub().await?;
-        let info = reach::session(&mut client, Some(&self.session)).await?;
+        let mut client = connect::hub().await?;
+        let info = connect::open_session(&mut client, Some(&self.session)).await?;
         let session = info.session_id;
-        if self.session == reach::LATEST && std::io::stderr().is_terminal() {
-            note(format_args!("to {} · {}", short_id(session), clean(&info.title)));
+        // Which one `-` is may be a surprise, also to who reads the log of a script.
+        if self.session == connect::LATEST && !as_json {
+            note(format_args!("to {}", called(&info)));
         }
         let when = match (self.steer, self.now) {
             (true, _) => "steer",
@@ -97,8 +97,8 @@ async fn behind_a_turn(
     };
     let waits = works && info.queue.iter().any(|waiting| waiting.prompt == prompt);
     let why = match steer {
-        true => format!("{} takes nothing in while it works, so it is ", clean(&info.provider)),
+        true => format!("{} accepts no prompt while it works, so the prompt is ", clean(&info.provider)),
         false => String::new(),
     };
-    Ok(waits.then(|| format!("{why}queued: it runs when the turn that runs now is done")))
+    Ok(waits.then(|| format!("{why}queued: it runs when the running turn ends")))
 }

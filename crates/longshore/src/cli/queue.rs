@@ -8,31 +8,33 @@ use longshore_model::id::PromptId;
 use longshore_model::info::SessionInfo;
 use serde_json::json;
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
+use super::held::prompts;
 use super::said::said;
 use super::terminal::{put_line, say};
 use super::wish::wish;
 use crate::render::clean::clean;
+use crate::render::held;
 use crate::render::human::short_id;
 
-/// List the prompts of a session that are queued, or change them.
+/// List, change or send the queued prompts of a session.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Queue {
     #[command(subcommand)]
     what: Option<What>,
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Rewrite a queued prompt
+    /// Change the text of a queued prompt
     Edit {
         #[command(flatten)]
         one: One,
-        /// The new words; `-` or nothing reads them from stdin
+        /// The new text; `-` or no text reads it from stdin
         text: Option<String>,
     },
     /// Remove a queued prompt
@@ -40,33 +42,33 @@ enum What {
         #[command(flatten)]
         one: One,
     },
-    /// Move a queued prompt to another place
+    /// Move a queued prompt to another position
     Move {
         #[command(flatten)]
         one: One,
-        /// The place: 1 is next
+        /// The new position: 1 runs next
         to: usize,
     },
-    /// Send what is held since the turn was stopped
+    /// Send held prompts
     Send {
-        /// The session: an id or a part of it; `-` is the latest
+        /// The session: its id or a part of it; `-` means the latest one
         session: String,
-        /// All of it, one turn after the other; otherwise only the next one
+        /// Send all held prompts, one turn after the other; without it, only the next one
         #[arg(long)]
         all: bool,
     },
     /// Remove all queued prompts
     Discard {
-        /// The session: an id or a part of it; `-` is the latest
+        /// The session: its id or a part of it; `-` means the latest one
         session: String,
     },
 }
 
 #[derive(Debug, Args)]
 struct One {
-    /// The session: an id or a part of it; `-` is the latest
+    /// The session: its id or a part of it; `-` means the latest one
     session: String,
-    /// Which prompt: its number in the list, or a part of its id
+    /// The prompt: its number in the list, or a part of its id
     prompt: String,
 }
 
@@ -83,13 +85,14 @@ impl Queue {
             Some(What::Edit { text, .. }) => said(text.as_deref(), "longshore queue edit - 1 \"fix it\"")?,
             _ => String::new(),
         };
-        let mut client = reach::hub().await?;
-        let session = reach::session(&mut client, named.as_deref()).await?;
+        let mut client = connect::hub().await?;
+        let session = connect::open_session(&mut client, named.as_deref()).await?;
+        let told;
         let (method, params, told) = match self.what {
             None => return list(&session, as_json),
             Some(What::Edit { one, .. }) => {
                 let prompt = one.found(&session)?;
-                ("editPrompt", json!({ "prompt": prompt, "text": text }), "the prompt was rewritten")
+                ("editPrompt", json!({ "prompt": prompt, "text": text }), "the prompt was changed")
             }
             Some(What::Drop { one }) => {
                 ("cancelPrompt", json!({ "prompt": one.found(&session)? }), "the prompt was removed")
@@ -98,7 +101,10 @@ impl Queue {
                 let order = moved(&session, one.found(&session)?, to);
                 ("update", json!({ "queue": order }), "the prompt was moved")
             }
-            Some(What::Send { all, .. }) => ("sendQueued", json!({ "all": all }), "sent"),
+            Some(What::Send { all, .. }) => {
+                told = sent(&session, all)?;
+                ("sendQueued", json!({ "all": all }), told.as_str())
+            }
             Some(What::Discard { .. }) => ("discardQueue", json!({}), "the queue is empty"),
         };
         wish(&mut client, &session, method, params, told, as_json).await
@@ -117,11 +123,28 @@ impl One {
         match (fits.next(), fits.next()) {
             (Some(prompt), None) => Ok(prompt),
             _ => {
-                let what = format!("there is no queued prompt `{}`", self.prompt);
-                Err(Fault::not_found(what, "`longshore queue SESSION` lists them with their numbers").into())
+                let what = format!("no queued prompt is called `{}`", self.prompt);
+                Err(Fault::not_found(
+                    what,
+                    "`longshore queue SESSION` lists the queued prompts with their numbers",
+                )
+                .into())
             }
         }
     }
+}
+
+/// What is told once what is held was sent on. Where nothing is, that is said, and nothing is asked of the hub.
+fn sent(session: &SessionInfo, all: bool) -> Result<String> {
+    let held = held(session);
+    if held == 0 {
+        let (what, hint) = match session.queue.len() {
+            0 => ("no prompt is queued", "`longshore prompt SESSION TEXT` sends one"),
+            _ => ("no prompt is held", "queued prompts run when the running turn ends"),
+        };
+        return Err(Fault::conflict(what, hint).into());
+    }
+    Ok(prompts(if all { held } else { 1 }, "is sent", "are sent"))
 }
 
 /// The prompts in their new order.
@@ -138,18 +161,23 @@ fn list(session: &SessionInfo, as_json: bool) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if session.queue.is_empty() {
-        say("nothing is queued")?;
+        say("no prompt is queued")?;
     }
     for (at, queued) in session.queue.iter().enumerate() {
         let text = clean(&queued.text).into_owned();
         let (first, more) =
             text.trim().split_once('\n').map_or((text.trim(), false), |(first, _)| (first, true));
-        say(format_args!("{}  {first}{}", at + 1, if more { " …" } else { "" }))?;
+        let mark = if queued.held { "[held] " } else { "" };
+        say(format_args!("{}  {mark}{first}{}", at + 1, if more { " …" } else { "" }))?;
     }
-    if session.queue_held && !session.queue.is_empty() {
+    if held(session) > 0 {
+        let id = short_id(session.session_id);
+        let (since, sends) = match session.cut_by_restart {
+            true => ("a restart of the hub interrupted the turn", format!("longshore resume {id}")),
+            false => ("the turn was stopped", format!("longshore queue send {id} --all")),
+        };
         say(format_args!(
-            "held since the turn was stopped; `longshore queue send {0} --all` sends it, `longshore queue discard {0}` drops it",
-            short_id(session.session_id)
+            "held since {since}; `{sends}` sends every held prompt, `longshore queue discard {id}` empties the queue"
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -3,10 +3,10 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use longshore_drivers::react;
+use longshore_agent as agent;
 
 /// Runs until the hub hangs up.
 pub(super) async fn run() -> Result<ExitCode> {
-    react::run::run().await?;
+    agent::run::run().await?;
     Ok(ExitCode::SUCCESS)
 }

@@ -19,28 +19,28 @@ use super::terminal::put_line;
 use super::up::asked_to_stop;
 use super::verify::{find, named};
 
-/// Write down the wire of an agent: in a scenario, or of a program that you drive.
+/// Record the messages between Longshore and an agent in a scenario, or to and from a program.
 #[derive(Debug, Args)]
 #[command(override_usage = "longshore record [-o FILE] AGENT SCENARIO\n       \
     longshore record -o FILE [--driver NAME] [--scenario WORD] -- PROGRAM [ARGUMENTS]...")]
-#[command(after_help = "In a scenario the agent runs on a scripted model, and needs no account:\n  \
+#[command(after_help = "In a scenario, the agent runs on a scripted model and needs no account:\n  \
     longshore record codex edit\n\
-    With a program after --, stdin and stdout pass through, so that it can stand in for the program itself:\n  \
+    With a program after --, stdin and stdout pass through. So you can start this command in place of the program:\n  \
     longshore record -o hello.jsonl -- codex app-server")]
 pub(super) struct Record {
     /// The agent, as `longshore agents` names it
     #[arg(conflicts_with = "command", requires = "played")]
     agent: Option<String>,
-    /// What it is tried with, as `longshore verify` names it
+    /// The scenario, as `longshore verify` names it
     #[arg(value_name = "SCENARIO")]
     played: Option<String>,
-    /// The capture to write; of a scenario AGENT-SCENARIO.jsonl when not given
+    /// The file to write; for a scenario, the default is AGENT-SCENARIO.jsonl
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// The driver whose wire this is, for a program
+    /// With a program: the driver that reads its messages
     #[arg(long, default_value = "codex")]
     driver: String,
-    /// What is being tried, in a word, for a program
+    /// With a program: one word that names what you record
     #[arg(long, default_value = "recorded")]
     scenario: String,
     /// The program and its arguments
@@ -69,9 +69,9 @@ impl Record {
         let scenario = named(scenario)?;
         let (found, below) = find(agent).await?;
         if let Some(why) = found.why_not(scenario) {
-            let what = format!("`{}` cannot be played with {agent}: {why}", scenario.name);
+            let what = format!("the scenario `{}` cannot run with {agent}: {why}", scenario.name);
             let hint = format!(
-                "point it at `longshore model` yourself, and drive it through `longshore record -o FILE --driver {} -- PROGRAM`",
+                "start `longshore model`, set it as the agent's model, and run the agent through `longshore record -o FILE --driver {} -- PROGRAM`",
                 found.agent.driver_name()
             );
             return Err(Fault::usage(what, hint).into());
@@ -96,20 +96,20 @@ impl Record {
         }
         match played.fault {
             None => Ok(ExitCode::SUCCESS),
-            Some(fault) => Err(anyhow::anyhow!("the scenario was not played to its end: {fault}")),
+            Some(fault) => Err(anyhow::anyhow!("the scenario did not run to its end: {fault}")),
         }
     }
 
     async fn stand_between(self) -> Result<ExitCode> {
-        let hint = "`longshore record AGENT SCENARIO`, or `longshore record -o FILE -- PROGRAM`";
-        let nobody = || Fault::usage("nobody is named whose wire is to be written down", hint);
+        let hint = "use `longshore record AGENT SCENARIO` or `longshore record -o FILE -- PROGRAM`";
+        let nobody = || Fault::usage("no agent and no program is named", hint);
         let (program, args) = self.command.split_first().ok_or_else(nobody)?;
-        let nowhere = || Fault::usage("no file is named for what goes through", hint);
+        let nowhere = || Fault::usage("no file is named for the recording", hint);
         let mut file = create(self.output.as_deref().ok_or_else(nowhere)?)?;
         writeln!(file, "{}", heading(&self.driver, program, &self.scenario))?;
         let tape = Tape::new(move |entry: Entry| {
             if let Err(error) = writeln!(file, "{}", entry.to_line()) {
-                tracing::warn!(%error, "the capture cannot be written on");
+                tracing::warn!(%error, "cannot write to the recording");
             }
         });
         tape.note(Direction::Spawn, &json!({ "spawn": self.command }).to_string());

@@ -17,10 +17,10 @@ use longshore_model::time::Timestamp;
 
 use super::terminal::put_line;
 
-/// Show the events that a recorded wire becomes.
+/// Show the events that Longshore makes of a recording.
 #[derive(Debug, Args)]
 pub(super) struct Replay {
-    /// The capture
+    /// The file that `longshore record` wrote
     file: PathBuf,
 }
 

@@ -5,20 +5,23 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Args;
 use longshore_model::id::SessionId;
+use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::held::{after_resume, prompts};
 use super::terminal::{put_line, say};
-use super::wish::wish_of;
+use super::wish::wish;
+use super::{connect, inbox};
+use crate::render::held;
 use crate::render::human::{plural, short_id};
 
-/// Resume a session that a restart of the hub interrupted.
+/// Resume a session that a restart of the hub interrupted, and send the prompts that are held there.
 #[derive(Debug, Args)]
 pub(super) struct Resume {
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
-    /// All that were interrupted so
+    /// Resume all sessions that a restart interrupted
     #[arg(long, conflicts_with = "session")]
     all: bool,
 }
@@ -30,10 +33,14 @@ impl Resume {
             resumed: Vec<SessionId>,
             resuming: Vec<SessionId>,
         }
+        let mut client = connect::hub().await?;
         if !self.all {
-            return wish_of(self.session.as_deref(), "resume", json!({}), "resumed", as_json).await;
+            let session = connect::session(&mut client, self.session.as_deref()).await?;
+            let held = after_resume(&session).map(|held| format!("; {held}")).unwrap_or_default();
+            let told = format!("resumed{held}");
+            return wish(&mut client, &session, "resume", json!({}), &told, as_json).await;
         }
-        let mut client = reach::hub().await?;
+        let interrupted = inbox::waiting(&mut client).await?.interrupted;
         let answer: Value = client.call("resumeAll", json!({})).await?;
         if as_json {
             put_line(&answer)?;
@@ -51,8 +58,15 @@ impl Resume {
             say(format_args!("resumed {}", named(&resumed)))?;
         }
         if !resuming.is_empty() {
-            let why = "their agents are still asked for what was said in their own terminals";
+            let why = "the hub first reads what was said in their agents' own terminals";
             say(format_args!("resuming {} ({why})", named(&resuming)))?;
+        }
+        let goes_on = |session: &&SessionInfo| {
+            resumed.contains(&session.session_id) || resuming.contains(&session.session_id)
+        };
+        let held = interrupted.iter().filter(goes_on).map(held).sum();
+        if held > 0 {
+            say(prompts(held, "that was held follows", "that were held follow"))?;
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -16,31 +16,31 @@ use super::exit::Fault;
 use super::live::{Live, Until};
 use super::said::said;
 use super::terminal::note;
-use super::{reach, set};
+use super::{connect, set};
 
 /// How long a run may wait to be told which models there are, before the turn is shown.
 const MODELS_WITHIN: Duration = Duration::from_secs(5);
 
-/// Open a session, say something, and watch the turn.
+/// Open a session, send a prompt and show the turn.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The hub is started when none runs. Ctrl-C stops the turn. Exits with 0 when the turn is completed, 1 when it failed, 130 when it was interrupted."
+    after_help = "If no hub runs, the verb starts it. Ctrl-C stops the turn. The exit code is 0 if the turn completed, 1 if it failed, 130 if it was interrupted."
 )]
 pub(super) struct Run {
     /// The agent; `longshore agents` lists them
     agent: String,
-    /// What to say; `-` or nothing reads it from stdin
+    /// The prompt; `-` or no prompt reads it from stdin
     prompt: Option<String>,
-    /// What the agent may do without asking: plan, ask, auto-edit or full; otherwise it asks, or does least if it cannot ask
+    /// What the agent may do without asking: plan, ask, auto-edit or full. Default: ask, or the strictest mode of an agent that cannot ask
     #[arg(long, env = "LONGSHORE_MODE")]
     mode: Option<Mode>,
-    /// The model; the agent chooses otherwise
+    /// The model; without it, the agent chooses
     #[arg(long, env = "LONGSHORE_MODEL")]
     model: Option<String>,
-    /// How hard the model thinks, in the agent's words; the agent chooses otherwise
+    /// How hard the model thinks, in the agent's words; without it, the agent chooses
     #[arg(long)]
     effort: Option<String>,
-    /// The work tree; this folder otherwise
+    /// The work tree; without it, this folder
     #[arg(long, value_name = "FOLDER")]
     cwd: Option<PathBuf>,
 }
@@ -55,8 +55,8 @@ impl Run {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
         // Before a session is opened for it.
         let text = said(self.prompt.as_deref(), &format!("longshore run {} \"fix the tests\"", self.agent))?;
-        let cwd = work_tree(self.cwd.as_deref(), reach::named_url().is_some())?;
-        let mut client = reach::hub().await?;
+        let cwd = work_tree(self.cwd.as_deref(), connect::named_url().is_some())?;
+        let mut client = connect::hub().await?;
         let mut open = json!({ "agent": self.agent, "cwd": cwd, "mode": self.mode, "model": &self.model });
         if let Some(effort) = self.effort {
             open["effort"] = effort.into();
@@ -65,7 +65,7 @@ impl Run {
         if self.mode.is_none() && session.mode != Mode::default() {
             let (agent, mode) = (&session.provider, session.mode);
             note(format_args!(
-                "{agent} cannot ask, so it works in the mode {mode}; `--mode` names another one"
+                "{agent} cannot ask for approvals, so it works in the mode {mode}; `--mode` sets another mode"
             ));
         }
         let said: Value = json!({ "session": session.session_id, "content": text });
@@ -86,8 +86,12 @@ impl Run {
 fn work_tree(named: Option<&Path>, elsewhere: bool) -> Result<PathBuf> {
     let Some(folder) = named else {
         return std::env::current_dir().map_err(|error| {
-            let what = format!("the folder that you are in cannot be used: {error}");
-            Fault::usage(what, "it may be gone: `cd` to one that is there, or name one with `--cwd`").into()
+            let what = format!("cannot use the current folder: {error}");
+            Fault::usage(
+                what,
+                "somebody may have deleted it: `cd` to another folder, or name one with `--cwd`",
+            )
+            .into()
         });
     };
     let refused = |why: &str, hint: &str| {
@@ -98,7 +102,7 @@ fn work_tree(named: Option<&Path>, elsewhere: bool) -> Result<PathBuf> {
         Ok(_) => refused("it is a file", "name a folder with `--cwd`"),
         Err(_) if elsewhere && folder.is_absolute() => Ok(folder.to_owned()),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            refused("there is no such folder", "make it, or name another one with `--cwd`")
+            refused("the folder does not exist", "make it, or name another folder with `--cwd`")
         }
         Err(error) => refused(&error.to_string(), "name another folder with `--cwd`"),
     }
@@ -117,7 +121,7 @@ mod tests {
         let error = |path: &Path| work_tree(Some(path), false).unwrap_err().to_string();
         assert!(error(&file).contains("it is a file"), "{}", error(&file));
         let gone = folder.path().join("gone");
-        assert!(error(&gone).contains("no such folder") && error(&gone).contains("gone"));
+        assert!(error(&gone).contains("does not exist") && error(&gone).contains("gone"));
         assert_eq!(work_tree(Some(&gone), true).unwrap(), gone, "another machine may have it");
     }
 }

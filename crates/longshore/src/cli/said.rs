@@ -12,7 +12,7 @@ pub(super) fn said(argument: Option<&str>, example: &str) -> Result<String> {
     let text = match argument {
         Some("-") | None => {
             if std::io::stdin().is_terminal() {
-                note("what shall it do? (Ctrl-D ends the prompt)");
+                note("type the prompt; Ctrl-D ends it");
             }
             let text = std::io::read_to_string(std::io::stdin()).context("cannot read the prompt")?;
             text.trim_end_matches('\n').to_owned()
@@ -20,7 +20,7 @@ pub(super) fn said(argument: Option<&str>, example: &str) -> Result<String> {
         Some(text) => text.to_owned(),
     };
     match text.trim().is_empty() {
-        true => Err(Fault::usage("the prompt is empty", format!("say what to do: {example}")).into()),
+        true => Err(Fault::usage("the prompt is empty", format!("give a prompt, as in: {example}")).into()),
         false => Ok(text),
     }
 }

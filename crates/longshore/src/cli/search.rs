@@ -9,18 +9,18 @@ use longshore_model::time::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{now, put, put_line, style};
 use crate::render::{Hit, Show, search_hits};
 
-/// Find words in all sessions.
+/// Search all sessions.
 #[derive(Debug, Args)]
-#[command(after_help = "Exits with 1 when nothing is found.")]
+#[command(after_help = "The exit code is 1 if nothing is found.")]
 pub(super) struct Search {
-    /// The words
+    /// The words to search for
     #[arg(required = true)]
     words: Vec<String>,
-    /// How many hits
+    /// The most hits to show
     #[arg(short = 'n', long, default_value_t = 20)]
     limit: usize,
 }
@@ -40,7 +40,7 @@ impl Search {
         struct Hits {
             hits: Vec<Found>,
         }
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let words = self.words.join(" ");
         let query = json!({ "q": words, "limit": self.limit });
         if as_json {

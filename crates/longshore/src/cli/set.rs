@@ -9,20 +9,20 @@ use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::json;
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
 use super::terminal::{note, put_line};
 use super::wish::wish;
 use crate::client::Client;
 use crate::render::clean::clean;
 use crate::render::human::short_id;
 
-/// Change what an agent may do without asking, or tell what it may.
+/// Show or set what an agent may do without asking.
 #[derive(Debug, Args)]
 pub(super) struct SetMode {
-    /// The session: an id or a part of it; `-` is the latest
+    /// The session: its id or a part of it; `-` means the latest one
     session: String,
-    /// plan, ask, auto-edit or full
+    /// The new mode: plan, ask, auto-edit or full
     mode: Option<Mode>,
 }
 
@@ -42,12 +42,12 @@ impl SetMode {
     }
 }
 
-/// Change how hard the model of a session thinks, or tell it.
+/// Show or set how hard the model of a session thinks.
 #[derive(Debug, Args)]
 pub(super) struct SetEffort {
-    /// The session: an id or a part of it; `-` is the latest
+    /// The session: its id or a part of it; `-` means the latest one
     session: String,
-    /// One of the words that the agent knows, such as low, medium or high
+    /// The new effort: one of the agent's words, such as low, medium or high
     effort: Option<String>,
 }
 
@@ -95,7 +95,7 @@ pub(super) fn note_unlisted(models: &[ModelInfo], session: &SessionInfo, model: 
         return;
     }
     let (agent, model) = (clean(&session.provider), clean(model));
-    let list = format!("`longshore model {}` lists those that it has", short_id(session.session_id));
+    let list = format!("`longshore model {}` lists its models", short_id(session.session_id));
     note(format_args!("note: {agent} does not list `{model}` and may refuse it; {list}"));
 }
 
@@ -118,10 +118,10 @@ pub(super) fn could_be_session(named: &str) -> bool {
 async fn found(verb: &str, named: &str) -> Result<(Client, SessionInfo)> {
     if !could_be_session(named) {
         let hint = format!("name the session first, as in: longshore {verb} - {named}");
-        return Err(Fault::usage(format!("`{named}` is no session"), hint).into());
+        return Err(Fault::usage(format!("`{named}` is not a session"), hint).into());
     }
-    let mut client = reach::hub().await?;
-    let session = reach::session(&mut client, Some(named)).await?;
+    let mut client = connect::hub().await?;
+    let session = connect::open_session(&mut client, Some(named)).await?;
     Ok((client, session))
 }
 

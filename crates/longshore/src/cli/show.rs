@@ -9,25 +9,25 @@ use longshore_model::info::{Activity, SessionInfo};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::connect;
 use super::export::pages;
 use super::live::is_settled;
-use super::reach;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
 use crate::render::human::short_id;
 use crate::render::{InOrder, Renderer, Show as Reasoning, session_detail};
 
-/// Show a session: where it stands, and all that was said.
+/// Show the state of a session and its whole conversation.
 #[derive(Debug, Args)]
 pub(super) struct Show {
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
 }
 
 impl Show {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
-        let session = reach::session(&mut client, self.session.as_deref()).await?;
+        let mut client = connect::hub().await?;
+        let session = connect::session(&mut client, self.session.as_deref()).await?;
         let back = hand_back(&mut client, &session).await;
         if as_json {
             let timeline: Value =

@@ -4,17 +4,17 @@ use longshore_model::capability::{Mode, SlashCommand};
 
 /// What the program does itself, with the argument that it takes and what it is for.
 const OURS: [(&str, &str, &str); 12] = [
-    ("help", "", "these commands and keys"),
+    ("help", "", "list the commands and keys"),
     ("stop", "", "stop the turn (Esc, or Ctrl-C)"),
-    ("steer", "TEXT", "say it into the running turn (Ctrl-S instead of Enter)"),
-    ("now", "TEXT", "stop the turn and say it then"),
-    ("queue", "", "what is queued"),
-    ("send", "", "send what is queued and held"),
-    ("discard", "", "drop what is queued"),
-    ("mode", "[MODE]", "what the agent may do without asking (Shift-Tab)"),
-    ("model", "[MODEL]", "the model, or another one"),
-    ("effort", "[EFFORT]", "how hard the model thinks"),
-    ("resume", "", "go on where the hub's restart interrupted it"),
+    ("steer", "TEXT", "send the text into the running turn (Ctrl-S instead of Enter)"),
+    ("now", "TEXT", "stop the turn, then send the text"),
+    ("queue", "", "list the queued prompts"),
+    ("send", "", "send the held prompts"),
+    ("discard", "", "remove all queued prompts"),
+    ("mode", "[MODE]", "show or set what the agent may do without asking (Shift-Tab)"),
+    ("model", "[MODEL]", "show or set the model"),
+    ("effort", "[EFFORT]", "show or set how hard the model thinks"),
+    ("resume", "", "resume the turn that a restart of the hub interrupted"),
     ("quit", "", "leave; the session goes on (Ctrl-D)"),
 ];
 
@@ -55,7 +55,7 @@ pub(super) fn parse(line: &str, of_agent: &[SlashCommand]) -> Slash {
     let given = Some(argument.to_owned()).filter(|argument| !argument.is_empty());
     let needed = |to: fn(String) -> Slash| match given.clone() {
         Some(text) => to(text),
-        None => Slash::Wrong(format!("/{name} needs the words that it says")),
+        None => Slash::Wrong(format!("/{name} needs a text, as in: /{name} fix the tests")),
     };
     match name {
         "help" => Slash::Help,
@@ -75,7 +75,7 @@ pub(super) fn parse(line: &str, of_agent: &[SlashCommand]) -> Slash {
         "quit" | "exit" => Slash::Quit,
         name if of_agent.iter().any(|command| command.name.trim_start_matches('/') == name) => words(),
         name => {
-            let how = "/help tells what there is; with two slashes it is said to the agent";
+            let how = "/help lists the commands; with two slashes it goes to the agent";
             Slash::Wrong(format!("there is no command /{name}: {how}"))
         }
     }
@@ -91,10 +91,10 @@ pub(super) fn names(of_agent: &[SlashCommand]) -> Vec<String> {
 /// What `/help` says.
 pub(super) fn help(of_agent: &[SlashCommand]) -> Vec<String> {
     let mut lines = vec![
-        "Enter sends; while a turn runs, it is queued. Alt-Enter, or a backslash at the end, begins a new line."
+        "Enter sends; while a turn runs, the prompt is queued. Alt-Enter, or a backslash at the end, starts a new line."
             .to_owned(),
-        "Up and Down go through what was said before, Ctrl-R searches it.".to_owned(),
-        "What waits for you is answered in place: y, n and a reason, or the letters of the box.".to_owned(),
+        "Up and Down recall earlier input, Ctrl-R searches it.".to_owned(),
+        "Answer the agent's questions in the same line: y, n and a reason, or the letters of the box.".to_owned(),
     ];
     let row = |name: &str, argument: &str, what: &str| {
         let call = format!("/{name} {argument}");

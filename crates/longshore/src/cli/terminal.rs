@@ -5,8 +5,8 @@ use std::io::{IsTerminal, Write};
 use longshore_model::time::Timestamp;
 use tokio::sync::mpsc;
 
-use super::hand::Typed;
 use super::line::InputLine;
+use super::responder::Typed;
 use crate::demo::Cast;
 use crate::render::{Show, Style, fitted, wanted};
 

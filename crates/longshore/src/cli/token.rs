@@ -6,8 +6,8 @@ use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
+use super::connect;
 use super::exit::Fault;
-use super::reach;
 use super::terminal::put_line;
 use crate::client::{Refused, Unreachable};
 use crate::config::Places;
@@ -21,7 +21,7 @@ pub(super) struct Token {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// Replace it by a new one: everybody's connection ends, pairing codes are void, devices stay
+    /// Replace the token: every connection ends and pairing codes become void; devices stay paired
     Rotate,
 }
 
@@ -41,10 +41,10 @@ impl Token {
 }
 
 fn current(places: &Places) -> Result<String> {
-    reach::token(places).map_err(|error| match error.downcast_ref::<Unreachable>() {
+    connect::token(places).map_err(|error| match error.downcast_ref::<Unreachable>() {
         Some(_) => {
             let what = format!("there is no token in {} yet", places.token().display());
-            Fault::not_found(what, "the first start makes it: `longshore up`").into()
+            Fault::not_found(what, "`longshore up` makes the token at its first start").into()
         }
         None => error,
     })
@@ -53,7 +53,7 @@ fn current(places: &Places) -> Result<String> {
 /// The new token, which the hub also keeps in its file.
 async fn rotate(places: &Places) -> Result<String> {
     let before = current(places)?;
-    let mut client = reach::running().await?;
+    let mut client = connect::running().await?;
     let rotated: Result<Value> = client.call("rotateToken", json!({})).await;
     match rotated {
         Ok(rotated) => Ok(rotated["token"].as_str().unwrap_or_default().to_owned()),

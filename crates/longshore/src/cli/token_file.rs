@@ -1,6 +1,7 @@
-//! The file of the owner's token: it holds one that is worth something and that only its owner can read, or no hub starts with it.
+//! The owner's token: of the environment, or of its file. The file holds one that is worth something and that only its owner
+//! can read, or no hub starts with it.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
@@ -11,32 +12,49 @@ use tracing::warn;
 use super::exit::Fault;
 use super::private;
 use crate::config::Places;
+use crate::{owner_token, small_file};
+
+/// The most that is read of it, in bytes.
+const LONGEST: u64 = 4 << 10;
+
+/// The token of the environment, which goes before that of the file.
+pub(super) fn named() -> Result<Option<&'static str>> {
+    owner_token::of_environment().map_err(|fault| {
+        let what = format!("cannot use the owner's token: {} {fault}", owner_token::VARIABLE);
+        Fault::usage(what, format!("set it to one word, or remove it: `unset {}`", owner_token::VARIABLE))
+            .into()
+    })
+}
 
 /// The token of the file; none when there is no file yet.
 pub(super) fn read(places: &Places) -> Result<Option<String>> {
     let path = places.token();
-    let bytes = match std::fs::read(&path) {
+    let bytes = match small_file::read(&path, LONGEST) {
         Ok(bytes) => bytes,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot read the token in {}", path.display()));
-        }
+        Err(error) => match error.kind() {
+            ErrorKind::NotFound => return Ok(None),
+            ErrorKind::InvalidInput | ErrorKind::InvalidData => {
+                return Err(unusable(&path, &format!("cannot be read: {error}")).into());
+            }
+            _ => return Err(error).with_context(|| format!("cannot read the token in {}", path.display())),
+        },
     };
-    let text = String::from_utf8_lossy(&bytes);
-    let token = text.trim();
-    let fault = match token {
-        "" => "is empty",
-        token if !token.bytes().all(|byte| byte.is_ascii_graphic()) => "holds something else than one word",
-        token if token.len() < PROVABLE => "holds a word that is too short to be a token",
-        token => return Ok(Some(token.to_owned())),
-    };
-    let what = format!("the owner's token cannot be used: {} {fault}", path.display());
+    match owner_token::word(&bytes) {
+        Ok(token) if token.len() >= PROVABLE => Ok(Some(token.to_owned())),
+        Ok(_) => Err(unusable(&path, "contains a word that is too short for a token").into()),
+        Err(fault) => Err(unusable(&path, &fault.to_string()).into()),
+    }
+}
+
+fn unusable(path: &Path, fault: &str) -> Fault {
+    let what = format!("cannot use the owner's token: {} {fault}", path.display());
+    let delete = if path.is_dir() { "rm -r" } else { "rm" };
     let hint = format!(
-        "stop the hub if one runs, and delete the file (`rm {}`): the next start makes a new token, and paired devices stay \
-         paired",
+        "stop the hub if one runs (`longshore down`), and delete the file (`{delete} {}`): the next start makes a new token, \
+         and paired devices stay paired",
         path.display()
     );
-    Err(Fault::usage(what, hint).into())
+    Fault::usage(what, hint)
 }
 
 /// The token of the file, or a new one in the file, which only its owner can read.
@@ -48,9 +66,9 @@ pub(super) fn owner_of(places: &Places) -> Result<Owner> {
             Token::new(token)
         }
         None => {
-            let token =
-                Token::random().map_err(|error| anyhow::anyhow!("no randomness for a token: {error}"))?;
-            keep(&path, &token).with_context(|| format!("cannot keep the token in {}", path.display()))?;
+            let token = Token::random()
+                .map_err(|error| anyhow::anyhow!("the system gives no random bytes for a token: {error}"))?;
+            keep(&path, &token).with_context(|| format!("cannot write the token to {}", path.display()))?;
             token
         }
     };
@@ -68,23 +86,18 @@ fn keep_private(path: &Path) -> Result<()> {
         std::fs::set_permissions(path, permissions)?;
         Ok(false)
     };
-    let was = private().with_context(|| format!("cannot keep {} from others", path.display()))?;
+    let was = private().with_context(|| format!("cannot make {} private", path.display()))?;
     if !was {
         warn!(
-            "others could read {}, and cannot any more; if one of them may have, `longshore token rotate` makes a new token",
+            "other users could read {}; the hub has made it private. If one of them may have read it, replace it with `longshore token rotate`",
             path.display()
         );
     }
     Ok(())
 }
 
-/// Puts a token in its place, all at once: there is never half of one.
 fn keep(path: &Path, token: &Token) -> std::io::Result<()> {
-    let new = path.with_extension("new");
-    let mut file = private::create(&new)?;
-    file.write_all(format!("{}\n", token.reveal()).as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&new, path)
+    private::put(path, format!("{}\n", token.reveal()).as_bytes())
 }
 
 #[cfg(test)]
@@ -101,17 +114,19 @@ mod tests {
         let long = "x".repeat(PROVABLE);
         let two_lines = format!("{long}\n{long}\n");
         let no_text = [0xff; PROVABLE];
+        let endless = vec![b'x'; 5 << 20];
         for (bad, why) in [
             (&b""[..], "is empty"),
             (b" \n\t\n", "is empty"),
             (b"abc\n", "too short"),
             (two_lines.as_bytes(), "one word"),
             (&no_text, "one word"),
+            (&endless, "more than 4096 bytes"),
         ] {
             std::fs::write(places.token(), bad).unwrap();
             let error = owner_of(&places).err().unwrap();
             assert!(error.to_string().contains(why), "{error}");
-            assert_eq!(std::fs::read(places.token()).unwrap(), bad, "it stays as it is");
+            assert!(std::fs::read(places.token()).unwrap() == bad, "it stays as it is");
         }
         std::fs::write(places.token(), format!("{long}\n")).unwrap();
         std::fs::set_permissions(places.token(), std::fs::Permissions::from_mode(0o644)).unwrap();

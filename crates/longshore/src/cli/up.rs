@@ -14,31 +14,31 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use super::connect::Running;
 use super::home;
-use super::house::{House, Keep};
+use super::hub_server::{HubServer, Keep};
 use super::link;
 use super::listen::{self, Listen, Place};
-use super::reach::{self, Running};
+use super::start;
 use super::terminal::{now, put_line};
 use super::token_file;
 use super::welcome::{Links, welcome};
 use crate::config::{Config, Places};
-use crate::owner_token;
 
 /// When the log is first tidied after a start.
 const TIDY_FIRST: Duration = Duration::from_secs(60);
 /// And how often from then on.
 const TIDY_EVERY: Duration = Duration::from_secs(3600);
 
-/// Start the hub and stay with it.
+/// Start the hub in the foreground.
 #[derive(Debug, Args)]
 pub(super) struct Up {
     #[command(flatten)]
     listen: Listen,
-    /// Keep the log in memory: it ends with the hub
+    /// Keep the log in memory: it is lost when the hub ends
     #[arg(long)]
     ephemeral: bool,
-    /// Leave it in the background, once it answers
+    /// Leave the hub in the background, and return when it answers
     #[arg(long, short)]
     detach: bool,
     /// Listen where `up` was last told to: for verbs that start the hub by the way
@@ -60,45 +60,49 @@ impl Up {
         };
         listen.clone().apply(&mut config);
         listen::check(&config).await?;
+        let named = token_file::named()?;
+        if let Some(token) = named {
+            listen::check_token(&config, token).await?;
+        }
 
         places.make_data()?;
+        // Before anything is read or made there: hubs that start at once would each make a token, and a note of their own.
+        home::hold(&places).await?;
         let keep = if self.ephemeral { Keep::InMemory } else { Keep::OnDisk };
-        if keep == Keep::OnDisk {
-            // Before anything is read or made there: hubs that start at once would each make a token.
-            home::hold(&places).await?;
-        }
-        // The token of the environment goes before that of the file.
-        let owner = match owner_token::of_environment() {
+        let owner = match named {
             Some(token) => Owner { token: Token::new(token), keep: None },
             None => token_file::owner_of(&places)?,
         };
-        let house = House::open(&places, &config, keep, owner, |anchor| anchor).await?;
-        if keep == Keep::OnDisk {
-            listen.remember(&places).context("cannot note where the hub listens")?;
+        let server = HubServer::open(&places, &config, keep, owner, |anchor| anchor).await?;
+        // A hub that is started by the way was told nothing new.
+        if keep == Keep::OnDisk && !self.as_before {
+            listen.remember(&places).with_context(|| {
+                format!("cannot save the address at which the hub listens in {}", places.listened().display())
+            })?;
         }
-        tokio::spawn(tidy(house.hub.clone(), config));
-        let running = house.announce()?;
+        tokio::spawn(tidy(server.hub.clone(), config));
+        let running = server.announce()?;
         let told = match as_json {
             true => serde_json::to_string(&running)?,
             false => {
                 let said =
-                    welcome(&running, &links(&house.place, &house.app), "Ctrl-C here, or longshore down");
+                    welcome(&running, &links(&server.place, &server.app), "Ctrl-C here, or longshore down");
                 format!("longshore is up at {}\n{said}", running.url)
             }
         };
         // A hub whose words nobody reads serves all the same.
         let _ = put_line(told);
         let stopping = || {
-            info!("stopping: agents are told, the log is closed");
+            info!("stopping: the hub ends its agents and closes the log");
             tokio::spawn(async {
-                // Whoever asks twice wants it now.
-                if let Ok(again) = asked_to_stop() {
-                    again.await;
+                // Whoever presses Ctrl-C again wants it now. SIGTERM is no hurry: each of several `down` sends it.
+                if let Ok(mut again) = signal(SignalKind::interrupt()) {
+                    again.recv().await;
                     std::process::exit(130);
                 }
             });
         };
-        house.serve(asked_to_stop()?, stopping).await?;
+        server.serve(asked_to_stop()?, stopping).await?;
         Ok(ExitCode::SUCCESS)
     }
 }
@@ -110,8 +114,10 @@ async fn detach(as_json: bool) -> Result<ExitCode> {
         return Err(home::is_taken(&places).into());
     }
     let words = std::env::args_os().skip(1).filter(|word| word != "--detach" && word != "-d");
-    let mut client = reach::start(words.filter(|word| word != "--json")).await?;
-    let running = Running::read(&places).context("the hub has left no note of where it is")?;
+    let mut client = start::start(words.filter(|word| word != "--json")).await?;
+    let running = Running::read(&places).context(
+        "the hub runs, but its file hub.json is missing; stop it with `longshore down` and start it again",
+    )?;
     if as_json {
         put_line(serde_json::to_string(&running)?)?;
         return Ok(ExitCode::SUCCESS);
@@ -172,12 +178,12 @@ async fn tidy(hub: Hub, config: Config) {
         hourly.tick().await;
         let ago = |hours: u32| -> Timestamp { now().plus_millis(-i64::from(hours) * 3_600_000) };
         if let Err(error) = hub.compact(ago(config.compact_after_hours)).await {
-            warn!(%error, "the log could not be compacted");
+            warn!(%error, "cannot compact the log");
         }
         if config.retention_days > 0
             && let Err(error) = hub.forget(ago(config.retention_days.saturating_mul(24))).await
         {
-            warn!(%error, "old sessions could not be forgotten");
+            warn!(%error, "cannot delete old sessions");
         }
     }
 }

@@ -9,17 +9,17 @@ use longshore_model::usage::DayUsage;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{put, put_line, style};
 use crate::render::{Show, usage_table, usage_tsv};
 
 /// Show tokens and cost of the latest days.
 #[derive(Debug, Args)]
 pub(super) struct Usage {
-    /// How many days
+    /// The number of days
     #[arg(long, default_value_t = 30)]
     days: u32,
-    /// Added up by what
+    /// How to group the figures
     #[arg(long, value_enum, default_value = "day")]
     by: By,
 }
@@ -38,7 +38,7 @@ struct Known {
 
 impl Usage {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
+        let mut client = connect::hub().await?;
         let query = json!({ "days": self.days });
         if as_json {
             let known: Value = client.call("usage", query).await?;

@@ -1,7 +1,6 @@
 //! What `longshore verify` found, remembered in the data folder, and what that says of the agents that are here now.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 
 use anyhow::{Context, Result};
 use longshore_drivers::discover::{KnownOf, NEWER_THAN};
@@ -12,13 +11,14 @@ use super::private;
 use crate::config::Places;
 use crate::render::{Standing, human};
 use crate::scenario::Recorded;
+use crate::small_file;
 
 /// By the name of the agent.
 type AllVerified = BTreeMap<String, Verified>;
 
 /// What is remembered. A file that cannot be read says nothing.
 fn read(places: &Places) -> AllVerified {
-    let text = std::fs::read_to_string(places.verified()).unwrap_or_default();
+    let text = small_file::read_text(&places.verified()).unwrap_or_default();
     serde_json::from_str(&text).unwrap_or_default()
 }
 
@@ -26,11 +26,9 @@ fn read(places: &Places) -> AllVerified {
 pub(super) fn remember(places: &Places, agent: &str, verified: Verified) -> Result<()> {
     let mut all = read(places);
     all.insert(agent.to_owned(), verified);
-    let (path, beside) = (places.verified(), places.data.join("verified.json.new"));
-    let written = private::create(&beside)
-        .and_then(|mut file| file.write_all(serde_json::to_string_pretty(&all)?.as_bytes()));
-    let written = written.and_then(|()| std::fs::rename(&beside, &path));
-    written.with_context(|| format!("cannot remember this in {}", path.display()))
+    let path = places.verified();
+    let written = private::put(&path, serde_json::to_string_pretty(&all)?.as_bytes());
+    written.with_context(|| format!("cannot save the result in {}", path.display()))
 }
 
 /// What is to be told of each agent that is here, by its name. Of one that is of the very version that was recorded, and

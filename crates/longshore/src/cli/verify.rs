@@ -22,22 +22,22 @@ use crate::config::{Config, Places};
 use crate::render::clean::clean;
 use crate::scenario::{Found, Recorded, Scenario, Shape, WhyNot, differences, scenario, scenarios};
 
-/// Try an installed agent with every scenario, and tell what differs from its recorded behaviour.
+/// Test an installed agent with every scenario, and report differences from its recorded behaviour.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Needs no account: the agent runs on a scripted model, in a private home and work tree.\n\
-    docs/verify.md tells more."
+    after_help = "The agent needs no account: it runs on a scripted model, in a private home and work tree.\n\
+    See docs/verify.md."
 )]
 pub(super) struct Verify {
     /// The agent, as `longshore agents` names it
     agent: String,
-    /// Only these scenarios
+    /// Run only these scenarios
     #[arg(value_name = "SCENARIO")]
     scenarios: Vec<String>,
-    /// Compare with this file instead of what Longshore was tested with
+    /// Compare with this file instead of Longshore's own recording
     #[arg(long, value_name = "FILE")]
     expect: Option<PathBuf>,
-    /// Write what the agent did to this file, for a later --expect
+    /// Write the agent's behaviour to this file, for a later --expect
     #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
 }
@@ -83,7 +83,13 @@ impl Verify {
         for part in [first, rest] {
             let broken = rows.first().is_some_and(|row| row.scenario == "open" && row.shape.is_none());
             let play = |scenario: &'static Scenario| {
-                play(&found, scenario, &below, recorded.as_ref(), broken.then_some("it cannot be started"))
+                play(
+                    &found,
+                    scenario,
+                    &below,
+                    recorded.as_ref(),
+                    broken.then_some("the agent does not start"),
+                )
             };
             let mut played = stream::iter(part.iter().copied()).map(play).buffered(at_once());
             while let Some(row) = played.next().await {
@@ -131,7 +137,9 @@ impl Verify {
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
         let recorded = Recorded::parse(&text);
-        Ok(Some(recorded.with_context(|| format!("{} is not what --write writes", path.display()))?))
+        Ok(Some(recorded.with_context(|| {
+            format!("{} is not a file that `longshore verify --write` wrote", path.display())
+        })?))
     }
 
     /// Which agent it is, and what it is compared with.
@@ -146,7 +154,7 @@ impl Verify {
                 (false, Some(then)) => format!("compared with {} {then}, as recorded", recorded.agent),
                 (false, None) => format!("compared with {}, as recorded", recorded.agent),
             },
-            (None, None) => "never recorded: what the scenarios themselves ask for is looked at".to_owned(),
+            (None, None) => "never recorded: only the scenarios' own checks apply".to_owned(),
         };
         format!("{}{version}, {compared}", found.agent.title())
     }
@@ -162,7 +170,7 @@ impl Verify {
 /// A scenario of this name.
 pub(super) fn named(name: &str) -> Result<&'static Scenario> {
     let known = || scenarios().iter().map(|scenario| scenario.name.as_str()).collect::<Vec<_>>().join(", ");
-    let hint = || format!("there is {}", known());
+    let hint = || format!("the scenarios are {}", known());
     Ok(scenario(name).ok_or_else(|| Fault::not_found(format!("no scenario is called `{name}`"), hint()))?)
 }
 
@@ -174,9 +182,11 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
     let agents = table::all(&config.agents)?;
     let Some(agent) = agents.iter().find(|agent| agent.name() == name) else {
         let known = agents.iter().map(|agent| agent.name()).collect::<Vec<_>>().join(", ");
-        return Err(
-            Fault::not_found(format!("no agent is called `{name}`"), format!("there is {known}")).into()
-        );
+        return Err(Fault::not_found(
+            format!("no agent is called `{name}`"),
+            format!("the agents are {known}"),
+        )
+        .into());
     };
     let settings = config.agents.get(name).cloned().unwrap_or_default();
     let around = Surroundings::of_this_process();
@@ -261,12 +271,10 @@ fn not_played(found: &Found, rows: &[Row]) -> String {
         }
         let left = rows.iter().filter(|row| row.not_played.as_deref() == Some(*why));
         let names: Vec<&str> = left.map(|row| row.scenario.as_str()).collect();
-        text.push_str(&format!("- not played: {}\n  {why}\n", names.join(", ")));
+        text.push_str(&format!("- did not run: {}\n  {why}\n", names.join(", ")));
         if *why == WhyNot::NoModel.to_string() {
             let name = found.agent.name();
-            text.push_str(&format!(
-                "  say it in `verify_env` under [agents.{name}]: docs/verify.md tells how\n"
-            ));
+            text.push_str(&format!("  set `verify_env` under [agents.{name}]: see docs/verify.md\n"));
         }
     }
     text
@@ -300,24 +308,24 @@ impl<'a> Tally<'a> {
         let Self { played, left_out, compared, differ } = self;
         let agent = found.agent.name();
         match (differ.first(), played - compared) {
-            (_, _) if *played == 0 => format!("nothing was played: nothing is known of {agent}"),
+            (_, _) if *played == 0 => format!("no scenario ran, so nothing is known about {agent}"),
             (Some(first), _) => format!(
-                "{played} played in {seconds:.0} s, {} differ\n\
-                 `longshore record {agent} {first}` keeps the wire, to be looked at or sent with a report",
+                "{played} scenarios ran in {seconds:.0} s, {} differ\n\
+                 `longshore record {agent} {first}` records the messages, for you to read or to attach to a report",
                 differ.len(),
             ),
             (None, _) if *left_out > 0 => {
                 let all = played + left_out;
-                format!("{played} of {all} played in {seconds:.0} s: {agent} is not verified by that")
+                format!("{played} of {all} scenarios ran in {seconds:.0} s: this does not verify {agent}")
             }
-            (None, 0) => format!("{played} played in {seconds:.0} s, all as recorded"),
+            (None, 0) => format!("{played} scenarios ran in {seconds:.0} s, all as recorded"),
             (None, _) if *compared == 0 => {
                 format!(
-                    "{played} played in {seconds:.0} s, none compared with a recording: it does what the scenarios ask for"
+                    "{played} scenarios ran in {seconds:.0} s, none compared with a recording: all their own checks passed"
                 )
             }
             (None, rest) => format!(
-                "{played} played in {seconds:.0} s: {compared} as recorded, {rest} never recorded, which do what the scenarios ask for"
+                "{played} scenarios ran in {seconds:.0} s: {compared} as recorded; {rest} never recorded, with all their own checks passed"
             ),
         }
     }
@@ -344,7 +352,7 @@ impl Row {
     fn text(&self, wide: usize) -> String {
         let (sign, said) = match self.differs.is_empty() {
             true if self.compared => ("✓", vec!["as recorded".to_owned()]),
-            true => ("✓", vec!["does what is asked for; never recorded".to_owned()]),
+            true => ("✓", vec!["passes its own checks; never recorded".to_owned()]),
             false => ("✗", self.differs.clone()),
         };
         let line = |(at, said): (usize, &String)| match at {

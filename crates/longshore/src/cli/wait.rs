@@ -9,8 +9,8 @@ use longshore_model::event::Body;
 use longshore_model::info::{Activity, SessionInfo, Status};
 use serde_json::{Value, json};
 
+use super::connect;
 use super::exit::{INTERRUPTED, NEEDS_YOU, TIME_IS_UP};
-use super::reach;
 use super::terminal::{note, put_line, say};
 use super::wish::called;
 use crate::client::{Client, News};
@@ -19,23 +19,23 @@ use crate::render::state_word;
 /// Wait until a session is at rest or needs you.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Exits with 0 when it is at rest, 1 when its last turn failed, 130 when that was interrupted, 7 when it needs you, 124 when the time is up."
+    after_help = "The exit code is 0 if the session is at rest, 1 if its last turn failed, 130 if that turn was interrupted, 7 if the session needs you, 124 if the time is up."
 )]
 pub(super) struct Wait {
-    /// The session: an id or a part of it; the latest otherwise, or `-`
+    /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
-    /// Only until it is at rest: somebody else answers what it asks
+    /// Wait until the session is at rest, also while it needs somebody
     #[arg(long)]
     idle: bool,
-    /// How many seconds at most
+    /// The most seconds to wait
     #[arg(long, value_name = "SECONDS")]
     timeout: Option<u64>,
 }
 
 impl Wait {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
-        let mut client = reach::hub().await?;
-        let session = reach::session(&mut client, self.session.as_deref()).await?;
+        let mut client = connect::hub().await?;
+        let session = connect::session(&mut client, self.session.as_deref()).await?;
         let resting = rest(&mut client, session, self.idle);
         let outcome = match self.timeout {
             None => Some(resting.await?),
@@ -44,7 +44,7 @@ impl Wait {
             }
         };
         let Some(session) = outcome else {
-            note("the time is up, and it still works");
+            note("the time is up, and the session is still working");
             return Ok(ExitCode::from(TIME_IS_UP));
         };
         let code = verdict(&session);

@@ -1,7 +1,7 @@
 //! What is said of a hub that has come up: where it is, and how a browser of this machine and a phone get in.
 
+use super::connect::Running;
 use super::pair;
-use super::reach::Running;
 use super::terminal::{for_stdout, style};
 use crate::render::Show;
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use longshore_model::info::SessionInfo;
 use serde_json::{Value, json};
 
-use super::reach;
+use super::connect;
 use super::terminal::{put_line, say};
 use crate::client::Client;
 use crate::render::clean::clean;
@@ -38,8 +38,8 @@ pub(super) async fn wish_of(
     told: &str,
     as_json: bool,
 ) -> Result<ExitCode> {
-    let mut client = reach::hub().await?;
-    let session = reach::session(&mut client, named).await?;
+    let mut client = connect::hub().await?;
+    let session = connect::session(&mut client, named).await?;
     wish(&mut client, &session, method, params, told, as_json).await
 }
 

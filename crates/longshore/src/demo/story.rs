@@ -8,7 +8,7 @@ use longshore_model::event::Body;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::script::Script;
+use longshore_models::script::Script;
 
 const STORY: &str = include_str!("story.json");
 

@@ -22,7 +22,7 @@ pub fn devices_table(devices: &[Device], now: Timestamp, style: &Style) -> Strin
     let ago = |at: Timestamp| human::ago(now.millis_since(at));
     let row = |device: &Device| {
         let last = match (device.revoked_at, device.last_used_at) {
-            (Some(at), _) if device.unsaved => format!("revoked {}, not written down yet", ago(at)),
+            (Some(at), _) if device.unsaved => format!("revoked {}, not saved yet", ago(at)),
             (Some(at), _) => format!("revoked {}", ago(at)),
             (None, Some(at)) => ago(at),
             (None, None) => String::new(),
@@ -74,6 +74,6 @@ mod tests {
             let now = device(unsaved).created_at.plus_millis(60_000);
             devices_table(&[device(unsaved)], now, &Style { width: 120, ..Style::default() })
         };
-        assert!(shown(true).contains("not written down yet") && !shown(false).contains("not written down"));
+        assert!(shown(true).contains("not saved yet") && !shown(false).contains("not saved"));
     }
 }

@@ -30,7 +30,7 @@ pub struct Waiting {
     pub questions: Vec<OpenQuestion>,
     /// Sessions of which a restart of the hub cut a turn.
     pub interrupted: Vec<SessionInfo>,
-    /// Other ones, in which prompts are held.
+    /// Other ones, in which prompts are held. Those of an interrupted one are sent with its resume.
     pub held: Vec<SessionInfo>,
 }
 
@@ -66,22 +66,17 @@ fn needs(waiting: &Waiting) -> Vec<Need> {
         id: session.session_id.to_string(),
         session: session.session_id.to_string(),
         kind: "resume",
-        what: format!("interrupted by a restart: {}", session.title),
+        what: match held(session) {
+            0 => format!("interrupted by a restart: {}", session.title),
+            _ => format!("interrupted by a restart: {}; then {}", session.title, held_texts(session)),
+        },
         since: session.updated_at,
     };
     let send = |session: &SessionInfo| Need {
         id: session.session_id.to_string(),
         session: session.session_id.to_string(),
         kind: "send",
-        what: {
-            let texts: Vec<String> = session
-                .queue
-                .iter()
-                .filter(|queued| queued.held)
-                .map(|queued| fold::brief(&queued.text))
-                .collect();
-            format!("{} held: {}", held(session), texts.join("; "))
-        },
+        what: held_texts(session),
         since: session.updated_at,
     };
     let mut needs: Vec<Need> = waiting.approvals.iter().map(approval).collect();
@@ -90,6 +85,13 @@ fn needs(waiting: &Waiting) -> Vec<Need> {
     needs.extend(waiting.interrupted.iter().map(resume));
     needs.extend(waiting.held.iter().map(send));
     needs
+}
+
+/// How many prompts are held in a session, and how they read.
+fn held_texts(session: &SessionInfo) -> String {
+    let all = session.queue.iter().filter(|queued| queued.held);
+    let texts: Vec<String> = all.map(|queued| fold::brief(&queued.text)).collect();
+    format!("{} held: {}", held(session), texts.join("; "))
 }
 
 /// For a person: what it is, and what to do about it.

@@ -63,7 +63,7 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
             let (sign, ink) = if clean_exit { (signs.asleep, ink::DIM) } else { (signs.failed, ink::BAD) };
             (sign, ink, format!("{agent} ended{how}"))
         }
-        SleepCause::FailedToStart => (signs.failed, ink::BAD, format!("{agent} could not be started")),
+        SleepCause::FailedToStart => (signs.failed, ink::BAD, format!("{agent} did not start")),
         SleepCause::Stopped => (signs.asleep, ink::DIM, format!("{agent} was stopped")),
         SleepCause::Released => {
             (signs.asleep, ink::DIM, format!("{agent} was released, for its own terminal to go on"))
@@ -114,7 +114,7 @@ pub(super) fn handed_off(command: &str, style: &Style) -> Vec<Line> {
 
 pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style) -> Vec<Line> {
     let said = match fault.code {
-        FaultCode::StartFailed => format!("{agent} could not be started"),
+        FaultCode::StartFailed => format!("{agent} did not start"),
         FaultCode::ResumeFailed => format!("{agent} does not remember the conversation"),
         FaultCode::Refused => format!("{agent} refused"),
         FaultCode::Timeout => format!("{agent} did not answer in time"),

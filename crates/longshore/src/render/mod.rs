@@ -60,7 +60,7 @@ pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;
 pub use rows::{dimmed, fitted, remark, wanted};
 pub use search::{Hit, search_hits};
-pub use sessions::{session_detail, sessions_table, sessions_tsv, state_word};
+pub use sessions::{held, session_detail, sessions_table, sessions_tsv, state_word};
 pub use status::SPINNER_PACE;
 pub use style::{Show, Style};
 pub use usage::{usage_table, usage_tsv};

@@ -69,7 +69,8 @@ impl Prose {
         if !inline::is_settled(&source) {
             return Vec::new();
         }
-        let mut rows = markdown::lines(&source, width, style);
+        // Blanks at the end may make a row of their own, which is none once the paragraph ends there.
+        let mut rows = markdown::lines(source.trim_end(), width, style);
         rows.pop();
         if rows.len() <= self.rows.len() || !rows.starts_with(&self.rows) {
             return Vec::new();

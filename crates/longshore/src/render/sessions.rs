@@ -191,6 +191,6 @@ fn waits(session: &SessionInfo) -> String {
 }
 
 /// How many of its prompts are held until a person sends them on.
-pub(super) fn held(session: &SessionInfo) -> usize {
+pub fn held(session: &SessionInfo) -> usize {
     session.queue.iter().filter(|queued| queued.held).count()
 }

@@ -255,10 +255,17 @@ pub(super) fn tail(output: &str, style: &Style) -> Vec<Line> {
         let more = format!("{} {}", style.signs().more, plural(hidden, "more line"));
         lines.push(Line::of(&more, ink::DIM));
     }
-    for line in output.lines().skip(hidden) {
+    // Only what was kept is counted, so that it is shown how much was not.
+    let gap = output.lines().take(hidden).find(|line| is_gap(line));
+    for line in gap.into_iter().chain(output.lines().skip(hidden)) {
         lines.push(Line::of(&untab(line, 8), ink::DIM).cut(room, style.signs().more));
     }
     behind(lines, &gutter, &gutter)
+}
+
+/// Whether a line says how much of an output was not kept, as the built-in agent writes it.
+fn is_gap(line: &str) -> bool {
+    line.starts_with("[... ") && line.ends_with(" left out ...]")
 }
 
 /// What a program said before it ended: the end of it, and of that every word.

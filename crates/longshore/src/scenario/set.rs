@@ -10,7 +10,7 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::script::{Script, ScriptError};
+use longshore_models::script::{Script, ScriptError};
 
 /// One thing that every agent is tried with.
 #[derive(Clone, Debug, Deserialize)]

@@ -2,7 +2,7 @@
 
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::event::{Body, Event, NoticeLevel};
-use longshore_model::item::{FileChange, FileChangeKind, ToolCall, ToolKind, ToolStatus};
+use longshore_model::item::{FileChange, FileChangeKind, ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
 use longshore_model::timeline::{Content, Item, Timeline};
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub enum Thing {
         /// Which of the words that were to be printed it tells.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         output: Option<String>,
-        /// Its exit code.
+        /// Its exit code, unless somebody stopped it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         exit: Option<i64>,
         /// What it changed.
@@ -175,6 +175,16 @@ fn settle(shape: &mut [Thing]) {
     }
 }
 
+/// The exit code of a command that ended by itself. With which code a command ends that was stopped is luck: Codex says -1 or 137.
+fn exit_of(outcome: &ToolOutcome) -> Option<i64> {
+    match outcome.status {
+        ToolStatus::Cancelled => None,
+        ToolStatus::Running | ToolStatus::Completed | ToolStatus::Failed | ToolStatus::Declined => {
+            outcome.exit_code
+        }
+    }
+}
+
 /// The same without what every agent does in its own way: thoughts, what else could have been answered, exit codes,
 /// costs, and whether a change is a tool call or a thing of its own.
 pub fn essence(shape: &[Thing]) -> Shape {
@@ -224,7 +234,7 @@ impl Reduce<'_> {
                 kind: call.kind,
                 status: outcome.as_ref().map_or(ToolStatus::Running, |outcome| outcome.status),
                 output: self.mark(&item.text),
-                exit: outcome.as_ref().and_then(|outcome| outcome.exit_code),
+                exit: outcome.as_ref().and_then(exit_of),
                 changes: changes.iter().map(change).collect(),
             },
             Content::Diff { status, changes } => Thing::Diff {

@@ -28,7 +28,7 @@ use super::program::Program;
 use super::recorded::Recorded;
 use super::set::Scenario;
 use super::shape::{RECORDED_WORK, Shape, shape_of};
-use crate::script::Model;
+use longshore_models::script::Model;
 
 /// What stands in the settings where the address of the scripted model is to be, without `/v1`.
 pub const MODEL_URL: &str = "${MODEL_URL}";
@@ -52,7 +52,7 @@ pub struct Found {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WhyNot {
     /// Nobody said how it would reach a scripted model.
-    #[error("it is not known how this agent is pointed at a scripted model")]
+    #[error("Longshore does not know how to set a scripted model for this agent")]
     NoModel,
     /// It does not have the mode.
     #[error("not offered: this agent has no mode `{0}`")]

@@ -45,7 +45,7 @@ async fn sees_the_change(cast: &Cast, edits: fn(&str) -> [Value; 2]) {
     std::fs::write(&path, CART).unwrap();
     let [read, edit] = edits(path.to_str().unwrap());
     let story = json!([{ "do": [read] }, { "do": [edit] }, { "do": [{ "say": "Done." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(cast.name, "ask").await;
     let turn = talk.prompt("mend it").await;
     let asked = talk.until_asked(1).await;
@@ -98,7 +98,7 @@ async fn what_qwen_does_is_printed_by_its_name_and_a_change_once_before_and_once
     let [read, edit] = qwen_edits(path.to_str().unwrap());
     let run = (QWEN.run)("echo heron > made.txt");
     let story = json!([{ "do": [read] }, { "do": [edit] }, { "do": [run] }, { "do": [{ "say": "Done." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(QWEN.name, "ask").await;
     let mut watching = rig.longshore();
     let watching = watching.args(["prompt", "-", "mend it"]).stdout(Stdio::piped()).spawn().unwrap();
@@ -173,7 +173,7 @@ fn plan_story(rig: &Rig) -> Value {
 async fn goes_ahead_with_its_plan(cast: &Cast) {
     for (decision, mode) in [("allow_once", Mode::Ask), ("allow_session", Mode::AutoEdit)] {
         let rig = Rig::with(json!([])).await;
-        rig.model.replace(longshore::script::Script::from_value(plan_story(&rig)).unwrap());
+        rig.model.replace(longshore_models::script::Script::from_value(plan_story(&rig)).unwrap());
         let mut talk = rig.open_with(cast.name, "plan").await;
         let turn = talk.prompt("plan it").await;
         let asked = talk.until_asked(1).await;

@@ -167,7 +167,7 @@ async fn what_the_program_says_to_a_terminal_is_no_wider_than_that() {
     person.until("leave; the session goes on").await;
     person.press("\u{4}").await;
     let (_, shown) = person.ends().await;
-    assert!(shown.contains("begins a new"), "{shown}");
+    assert!(shown.contains("a backslash at the end"), "{shown}");
     fits(&shown);
 
     let mut person = Terminal::with(&rig, &["delete", "-"], &[]);

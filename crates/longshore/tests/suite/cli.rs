@@ -7,7 +7,7 @@ use longshore_model::event::{Body, Event};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 
-use super::rig::{Rig, WITHIN, codex};
+use super::rig::{Rig, TOKEN, WITHIN, codex};
 use super::verbs::{err, longshore, out};
 
 #[tokio::test]
@@ -38,7 +38,7 @@ async fn a_run_shows_the_turn_and_ends_with_its_figures() {
         "{}",
         out(&doctor)
     );
-    assert_eq!(out(&longshore(&rig, &["token"]).await).trim(), "the-token-of-the-tests");
+    assert_eq!(out(&longshore(&rig, &["token"]).await).trim(), TOKEN);
 }
 
 #[tokio::test]
@@ -76,8 +76,7 @@ async fn a_codex_that_refuses_its_own_settings_says_which() {
     let words = told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
     let why = "approval_policy = \"untrusted\" is no longer supported; remove this setting";
     assert!(words.contains(why), "{told}");
-    let first =
-        told.lines().find(|line| line.contains("could not be started")).unwrap_or_else(|| panic!("{told}"));
+    let first = told.lines().find(|line| line.contains("did not start")).unwrap_or_else(|| panic!("{told}"));
     assert!(!first.contains("<unknown>"), "{first}");
 }
 
@@ -123,7 +122,7 @@ async fn an_approval_is_answered_from_another_terminal() {
     assert!(rig.work().join("one").exists() && !rig.work().join("two").exists());
     let again = longshore(&rig, &["approve", &id]).await;
     assert_eq!(again.status.code(), Some(5), "{}", err(&again));
-    assert!(err(&again).contains("decided already by owner"));
+    assert!(err(&again).contains("owner has already decided this"));
 }
 
 #[tokio::test]
@@ -160,7 +159,7 @@ async fn a_session_travels_to_another_hub() {
     assert_eq!(mode & 0o777, 0o600, "it holds whatever the agent printed");
     let again = longshore(&rig, &["import", file.to_str().unwrap()]).await;
     assert_eq!(again.status.code(), Some(1), "it is here already");
-    assert!(err(&again).contains("here already"), "{}", err(&again));
+    assert!(err(&again).contains("already has this session"), "{}", err(&again));
 
     let other = Rig::with(json!([])).await;
     let import = longshore(&other, &["import", file.to_str().unwrap()]).await;

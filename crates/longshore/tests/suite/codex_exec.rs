@@ -206,7 +206,7 @@ async fn what_cannot_be_said_into_its_turn_is_said_to_be_queued() {
     let turn = talk.prompt("deploy").await;
     talk.until_event("it works", |event| matches!(event.body, Body::TurnStarted { .. })).await;
     let steered = longshore(&rig, &["prompt", "-", "look left", "--steer", "--detach"]).await;
-    let words = "codex-exec takes nothing in while it works, so it is queued: ";
+    let words = "codex-exec accepts no prompt while it works, so the prompt is queued: ";
     assert!(out(&steered).starts_with(words), "{}{}", out(&steered), err(&steered));
     talk.call("interrupt", json!({})).await.unwrap();
     talk.until_turn_ends(turn).await;

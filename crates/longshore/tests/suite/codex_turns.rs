@@ -283,8 +283,9 @@ async fn a_model_that_answers_500_fails_the_turn_and_not_the_session() {
             .await;
     assert!(code_of(&talk).is_some(), "{}", talk.story());
     assert!(talk.events.iter().any(|event| matches!(event.body, Body::Notice { .. })), "retries are told");
-    rig.model
-        .replace(longshore::script::Script::from_value(json!([{ "do": [{ "say": "Back." }] }])).unwrap());
+    rig.model.replace(
+        longshore_models::script::Script::from_value(json!([{ "do": [{ "say": "Back." }] }])).unwrap(),
+    );
     let turn = talk.prompt("again").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed);
 }

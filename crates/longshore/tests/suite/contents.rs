@@ -17,7 +17,7 @@ async fn shows_a_picture(cast: &Cast, tool: &str, argument: &str) {
     std::fs::write(&path, DOT).unwrap();
     let read = json!({ "call": tool, "args": { argument: path } });
     let story = steps(json!([{ "do": [read] }, { "do": [{ "say": "A dot." }] }]));
-    rig.model.replace(longshore::script::Script::from_value(story).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(story).unwrap());
     let mut talk = rig.open_with(cast.name, "ask").await;
     let turn = talk.prompt("look").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());

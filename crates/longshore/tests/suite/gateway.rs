@@ -5,13 +5,14 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use axum::Json;
-use axum::http::{HeaderMap, HeaderValue, Uri};
-use longshore::gateway::Gateway;
-use longshore::script::Outcome;
-use longshore_drivers::react::api::{Event, Stream};
-use longshore_drivers::react::settings::Api;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri};
+use axum::response::Redirect;
 use longshore_model::event::Body;
 use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::service::ModelApi;
+use longshore_models::api::{Event, Stream};
+use longshore_models::gateway::Gateway;
+use longshore_models::script::Outcome;
 use reqwest::{Client, Response};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -53,7 +54,7 @@ async fn codex_patches_a_file_on_a_service_that_only_chats() {
         { "do": [(CODEX.write)(path.to_str().unwrap(), "grey heron"), (CODEX.run)("cat heron.txt")] },
         { "do": [{ "say": "Written." }], "usage": { "input": 300, "cached": 200, "output": 30 } },
     ]);
-    rig.model.replace(longshore::script::Script::from_value(steps).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());
     let mut talk = rig.open("full").await;
     let turn = talk.prompt("write it").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -83,7 +84,7 @@ async fn codex_runs_on_the_lines_of_the_documentation() {
         { "do": [{ "say": "I will." }, (CODEX.run)("echo made > made.txt")] },
         { "do": [{ "say": "Done." }] },
     ]);
-    let (served, gateway) = on(story, Api::Chat).await;
+    let (served, gateway) = on(story, ModelApi::Chat).await;
     let document = super::tidy::read("docs/gateway.md");
     let config = document.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     assert!(config.contains("http://127.0.0.1:8791/v1"), "{config}");
@@ -121,7 +122,7 @@ pub(super) struct Open {
     _stop: oneshot::Sender<()>,
 }
 
-pub(super) async fn gateway(service: &str, api: Api, key: Option<&str>) -> Open {
+pub(super) async fn gateway(service: &str, api: ModelApi, key: Option<&str>) -> Open {
     serve(Gateway::new(service, api, key.map(str::to_owned)).unwrap()).await
 }
 
@@ -136,7 +137,7 @@ async fn serve(gateway: Gateway) -> Open {
 }
 
 /// A scripted model, and a gateway to it.
-pub(super) async fn on(script: Value, api: Api) -> (Served, Open) {
+pub(super) async fn on(script: Value, api: ModelApi) -> (Served, Open) {
     let served = Served::new(script).await;
     let gateway = gateway(&format!("http://{}/v1", served.address), api, None).await;
     (served, gateway)
@@ -172,7 +173,7 @@ fn message(stream: bool) -> Value {
 #[tokio::test]
 async fn an_answer_comes_as_a_stream_or_as_one_body() {
     let said = json!([{ "say": "Hello." }, { "call": "f", "args": { "x": 1 } }]);
-    let (_served, gateway) = on(json!([{ "do": said, "repeat": "forever" }]), Api::Chat).await;
+    let (_served, gateway) = on(json!([{ "do": said, "repeat": "forever" }]), ModelApi::Chat).await;
     let response = gateway.ask("/responses", &prompt(true)).await;
     assert_eq!(response.headers()["content-type"], "text/event-stream");
     let frames = response.text().await.unwrap();
@@ -195,7 +196,7 @@ async fn what_the_service_refuses_is_refused_in_the_clients_words() {
         { "http": 400, "body": { "error": { "message": "12 tokens are over the context length" } }, "repeat": 2 },
         { "http": 404, "body": { "error": "model 'm' not found" } },
     ]);
-    let (_served, gateway) = on(steps, Api::Chat).await;
+    let (_served, gateway) = on(steps, ModelApi::Chat).await;
     let response = gateway.ask("/responses", &prompt(true)).await;
     assert_eq!(
         (response.status().as_u16(), &response.headers()["retry-after"]),
@@ -223,7 +224,7 @@ async fn what_the_service_refuses_is_refused_in_the_clients_words() {
 #[tokio::test]
 async fn a_time_that_is_only_in_words_becomes_a_header() {
     let error = json!({ "message": "Please try again in 1.2s.", "type": "rate_limit_error" });
-    let (_served, gateway) = on(json!([{ "http": 429, "body": { "error": error } }]), Api::Chat).await;
+    let (_served, gateway) = on(json!([{ "http": 429, "body": { "error": error } }]), ModelApi::Chat).await;
     let response = gateway.ask("/responses", &prompt(true)).await;
     assert_eq!(response.status(), 429);
     assert_eq!(response.headers()["retry-after"], "2", "whole seconds, and not too few");
@@ -232,7 +233,7 @@ async fn a_time_that_is_only_in_words_becomes_a_header() {
 #[tokio::test]
 async fn a_stream_that_breaks_is_said_to_have_broken() {
     let half = json!({ "do": [{ "say": "Half" }, { "sleep_ms": 20 }, { "cut": true }], "repeat": "forever" });
-    let (_served, gateway) = on(json!([half]), Api::Chat).await;
+    let (_served, gateway) = on(json!([half]), ModelApi::Chat).await;
     let frames = gateway.ask("/responses", &prompt(true)).await.text().await.unwrap();
     assert!(frames.contains("\"delta\":\"Half\"") && frames.contains("event: response.failed\n"), "{frames}");
     assert!(frames.contains("broke off") && !frames.contains("response.completed"), "{frames}");
@@ -246,11 +247,11 @@ async fn a_stream_that_breaks_is_said_to_have_broken() {
 #[tokio::test]
 async fn a_client_hears_that_a_silent_service_is_still_there() {
     let served = Served::new(json!([{ "do": [{ "say": "Hm" }, { "sleep_ms": 300 }, { "say": "." }] }])).await;
-    let service = Gateway::new(&format!("http://{}/v1", served.address), Api::Chat, None).unwrap();
+    let service = Gateway::new(&format!("http://{}/v1", served.address), ModelApi::Chat, None).unwrap();
     let gateway = serve(service.with_pulse(Duration::from_millis(20))).await;
     let frames = gateway.ask("/responses", &prompt(true)).await.text().await.unwrap();
     assert!(frames.contains("\n\n: still there\n\n"), "{frames}");
-    let mut stream = Stream::new(Api::Responses);
+    let mut stream = Stream::new(ModelApi::Responses);
     let mut said = String::new();
     stream.feed(frames.as_bytes(), |event| {
         if let Event::Text(text) = event {
@@ -263,7 +264,7 @@ async fn a_client_hears_that_a_silent_service_is_still_there() {
 #[tokio::test]
 async fn a_failure_before_the_first_word_has_a_status() {
     let overloaded = json!({ "code": "server_is_overloaded", "message": "later" });
-    let (_served, gateway) = on(json!([{ "do": [{ "fail": overloaded }] }]), Api::Chat).await;
+    let (_served, gateway) = on(json!([{ "do": [{ "fail": overloaded }] }]), ModelApi::Chat).await;
     let response = gateway.ask("/responses", &prompt(true)).await;
     assert_eq!(response.status(), 503);
     assert_eq!(json_of(response).await["error"]["message"], "later");
@@ -273,7 +274,7 @@ async fn a_failure_before_the_first_word_has_a_status() {
 async fn a_service_that_is_not_there_is_named() {
     // A port that was free a moment ago, and on which nobody listens.
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let gateway = gateway(&format!("http://{address}/v1"), Api::Chat, None).await;
+    let gateway = gateway(&format!("http://{address}/v1"), ModelApi::Chat, None).await;
     for (path, body) in [("/responses", prompt(true)), ("/chat/completions", message(true))] {
         let response = gateway.ask(path, &body).await;
         assert_eq!(response.status(), 502);
@@ -284,9 +285,34 @@ async fn a_service_that_is_not_there_is_named() {
 }
 
 #[tokio::test]
+async fn a_redirect_that_is_not_followed_is_no_fault_that_passes() {
+    let elsewhere = |uri: Uri| async move {
+        Redirect::temporary(&format!("http://127.0.0.1:1{}", uri.path().replace("/v1", "/v2")))
+    };
+    let cases = [
+        (axum::Router::new().fallback(elsewhere), "put http://127.0.0.1:1/v2 into --upstream."),
+        (axum::Router::new().fallback(|| async { Redirect::temporary("/again") }), "more than 5 times"),
+        (axum::Router::new().fallback(|| async { StatusCode::TEMPORARY_REDIRECT }), "it has no Location"),
+    ];
+    for (service, told) in cases {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        let gateway = gateway(&format!("http://{address}/v1"), ModelApi::Chat, None).await;
+        // The first is translated, the second is passed on as it is.
+        for (path, body) in [("/responses", prompt(true)), ("/chat/completions", message(true))] {
+            let response = gateway.ask(path, &body).await;
+            assert_eq!(response.status(), 400, "clients ask again after 5xx");
+            let said = json_of(response).await["error"]["message"].as_str().unwrap().to_owned();
+            assert!(said.contains(&format!("http://{address}/")) && said.contains(told), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_client_that_leaves_takes_its_request_with_it() {
     let steps = json!([{ "do": [{ "say": "Hm" }, { "hang": true }], "repeat": "forever" }]);
-    let (served, gateway) = on(steps, Api::Chat).await;
+    let (served, gateway) = on(steps, ModelApi::Chat).await;
     for (count, streamed) in [(1, true), (2, false)] {
         let body = prompt(streamed);
         let asking = gateway.ask("/responses", &body);
@@ -308,7 +334,7 @@ async fn a_client_that_leaves_takes_its_request_with_it() {
 
 #[tokio::test]
 async fn what_is_no_request_is_refused_and_the_service_is_not_asked() {
-    let (served, gateway) = on(json!([]), Api::Chat).await;
+    let (served, gateway) = on(json!([]), ModelApi::Chat).await;
     let response = gateway.ask("/responses", &json!({ "input": "hi" })).await;
     assert_eq!(response.status(), 400);
     assert!(json_of(response).await["error"]["message"].as_str().unwrap().contains("`model`"));
@@ -354,14 +380,14 @@ async fn seen(gateway: &Open, path: &str, header: (&str, &str)) -> Value {
 #[tokio::test]
 async fn keys_arrive_where_the_service_looks_for_them() {
     let url = format!("http://{}/base/v1/", mirror().await);
-    let chat = gateway(&url, Api::Chat, None).await;
+    let chat = gateway(&url, ModelApi::Chat, None).await;
     let said = seen(&chat, "/messages", ("x-api-key", "theirs")).await;
     assert_eq!((&said["authorization"], &said["key"]), (&json!("Bearer theirs"), &Value::Null));
     assert_eq!((&said["path"], &said["own"]), (&json!("/base/v1/chat/completions"), &Value::Null));
-    let messages = gateway(&url, Api::Messages, None).await;
+    let messages = gateway(&url, ModelApi::Messages, None).await;
     let said = seen(&messages, "/responses", ("authorization", "Bearer theirs")).await;
     assert_eq!((&said["key"], &said["version"]), (&json!("theirs"), &json!("2023-06-01")));
-    let ours = gateway(&url, Api::Chat, Some("ours")).await;
+    let ours = gateway(&url, ModelApi::Chat, Some("ours")).await;
     let said = seen(&ours, "/responses", ("authorization", "Bearer theirs")).await;
     assert_eq!(said["authorization"], "Bearer ours");
 
@@ -372,7 +398,7 @@ async fn keys_arrive_where_the_service_looks_for_them() {
         (&said["path"], &said["body"]),
         (&json!("/base/v1/messages?beta=true"), &json!(message(true).to_string()))
     );
-    let ours = gateway(&url, Api::Messages, Some("ours")).await;
+    let ours = gateway(&url, ModelApi::Messages, Some("ours")).await;
     let said = seen(&ours, "/messages", ("authorization", "Bearer theirs")).await;
     assert_eq!((&said["authorization"], &said["key"]), (&Value::Null, &json!("ours")));
 }
@@ -380,7 +406,7 @@ async fn keys_arrive_where_the_service_looks_for_them() {
 #[tokio::test]
 async fn models_and_the_same_api_are_passed_on_as_they_are() {
     let script = json!({ "models": ["one", "two"], "steps": [{ "do": [{ "say": "Hello." }], "headers": { "x-limit": "7" } }] });
-    let (served, gateway) = on(script, Api::Responses).await;
+    let (served, gateway) = on(script, ModelApi::Responses).await;
     let models = json_of(gateway.get("/models").await).await;
     assert_eq!(models["data"][1]["id"], "two");
     let mut body = prompt(true);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::http::StatusCode;
-use longshore_drivers::react::settings::Api;
 use longshore_model::event::{Body, Event};
 use longshore_model::lifecycle::TurnOutcome;
+use longshore_model::service::ModelApi;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Barrier;
@@ -30,7 +30,7 @@ async fn two_turns(rig: Rig, cast: &Cast, insists: Value) {
         { "do": [{ "say": "Still here." }], "repeat": "forever" },
     ]);
     let script = json!({ "insist": insists, "steps": steps });
-    rig.model.replace(longshore::script::Script::from_value(script).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(script).unwrap());
     let mut talk = rig.open_with(cast.name, "full").await;
     for (prompt, last) in [("look", "Seen."), ("are you there?", "Still here.")] {
         let turn = talk.prompt(prompt).await;
@@ -77,7 +77,7 @@ async fn the_built_in_agent_remembers_thoughts_when_it_is_killed() {
         { "do": [{ "say": "Still here." }] },
     ]);
     let script = json!({ "insist": ["thoughts"], "steps": steps });
-    rig.model.replace(longshore::script::Script::from_value(script).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(script).unwrap());
     let mut talk = rig.open_with("react", "full").await;
     let turn = talk.prompt("look").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -101,7 +101,7 @@ async fn turns_are_taken(rig: Rig, cast: &Cast, fails: bool) {
         { "do": [{ "say": "Second." }], "repeat": "forever" },
     ]);
     let script = json!({ "insist": ["turns"], "steps": steps });
-    rig.model.replace(longshore::script::Script::from_value(script).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(script).unwrap());
     let mut talk = rig.open_with(cast.name, "full").await;
     let turn = talk.prompt("one").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -141,7 +141,7 @@ async fn words_after_results(agent: &str, insists: &str) {
         { "do": [{ "say": "Still here." }] },
     ]);
     let script = json!({ "insist": [insists], "steps": steps });
-    rig.model.replace(longshore::script::Script::from_value(script).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(script).unwrap());
     let mut talk = rig.open_with(agent, "full").await;
     let turn = talk.prompt("run").await;
     talk.until_event("it prints", |event| matches!(event.body, Body::ToolOutputDelta)).await;
@@ -180,13 +180,13 @@ words_after_results! {
 async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &Cast) {
     let title = json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" });
     let steps = json!([title, { "do": [(cast.run)("echo x")] }, { "do": [{ "say": "Seen." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());
     let mut talk = rig.open_with(cast.name, "full").await;
     let turn = talk.prompt("look").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
     let steps = json!([title, { "do": [{ "say": "Still here." }], "repeat": "forever" }]);
     let script = json!({ "insist": thoughts(), "steps": steps });
-    rig.model.replace(longshore::script::Script::from_value(script).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(script).unwrap());
     for prompt in ["are you there?", "and now?"] {
         let turn = talk.prompt(prompt).await;
         assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -222,7 +222,7 @@ fn words_behind_a_result() -> Value {
 #[tokio::test]
 async fn a_client_that_speaks_after_results_is_heard_where_the_template_wants_turns() {
     for insists in ["turns", "template", "order"] {
-        for service in [Api::Chat, Api::Responses] {
+        for service in [ModelApi::Chat, ModelApi::Responses] {
             let steps = json!([{ "do": [{ "say": "As you say." }], "repeat": "forever" }]);
             let (served, gateway) = on(json!({ "insist": [insists], "steps": steps }), service).await;
             for requests in [2, 3] {
@@ -256,7 +256,7 @@ async fn two_clients_at_once_both_learn_what_the_service_wants() {
         }
     };
     tokio::spawn(async move { axum::serve(listener, axum::Router::new().fallback(service)).await });
-    let gateway = gateway(&format!("http://{address}/v1"), Api::Chat, None).await;
+    let gateway = gateway(&format!("http://{address}/v1"), ModelApi::Chat, None).await;
     let body = words_behind_a_result();
     let (one, other) = tokio::join!(gateway.ask("/messages", &body), gateway.ask("/messages", &body));
     assert_eq!((one.status(), other.status()), (StatusCode::OK, StatusCode::OK));
@@ -267,7 +267,7 @@ async fn two_clients_at_once_both_learn_what_the_service_wants() {
 async fn a_refusal_that_comes_as_a_stream_teaches_as_well() {
     let refusal = json!({ "code": "400", "message": "Unexpected role 'user' after role 'tool'" });
     let steps = json!([{ "do": [{ "fail": refusal }] }, { "do": [{ "say": "As you say." }] }]);
-    let (served, gateway) = on(steps.clone(), Api::Chat).await;
+    let (served, gateway) = on(steps.clone(), ModelApi::Chat).await;
     assert_eq!(gateway.ask("/messages", &words_behind_a_result()).await.status(), 200);
     assert_eq!(served.model.requests().requests.len(), 2);
 

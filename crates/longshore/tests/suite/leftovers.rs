@@ -7,7 +7,7 @@ use super::rig::{Rig, Talk, processes, processes_with, until};
 use super::story::{CODEX, OPENCODE, steps};
 
 /// An agent that cares neither for SIGTERM nor for the end of its input, with a child in its group and one that left it.
-const RUDE: &str = r#"
+pub(super) const RUDE: &str = r#"
 [agents.rude]
 driver = "acp"
 command = ["sh", "-c", "trap '' TERM; sleep 600 & setsid sleep 600 & echo up > rude.txt; while :; do sleep 0.1; done"]
@@ -58,7 +58,7 @@ async fn a_hub_that_is_killed_and_started_again_leaves_no_process_behind() {
         { "when": { "contains": "with opencode" }, "do": [(OPENCODE.run)(&command("opencode.txt"))] },
         { "when": { "contains": "with react" }, "do": [{ "call": "shell", "args": { "command": command("react.txt") } }] },
     ]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talks = Vec::new();
     for agent in ["codex", "opencode", "react", "rude"] {
         talks.push(work(&rig, agent, "full").await);
@@ -160,7 +160,7 @@ async fn what_a_killed_agent_ran_is_gone_with_it() {
     let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
     let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
     let story = json!([{ "do": [(CODEX.run)(&command)] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with("codex", "full").await;
     let turn = talk.prompt("run it").await;
     until("the command runs", || begun.exists()).await;
@@ -177,7 +177,7 @@ async fn a_prompt_that_interrupts_ends_what_the_agent_runs() {
     let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
     let command = format!("echo up > {}; sleep 45; echo yes > {}", begun.display(), done.display());
     let story = json!([{ "do": [(CODEX.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with("codex", "full").await;
     let first = talk.prompt("run it").await;
     until("the command runs", || begun.exists()).await;

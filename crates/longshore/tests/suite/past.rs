@@ -248,7 +248,7 @@ async fn what_opencode_does_looks_the_same_here_and_elsewhere() {
         { "do": [{ "call": "todowrite", "args": { "todos": todos } }] },
         { "do": [{ "say": "Done." }] },
     ]);
-    let script = || longshore::script::Script::from_value(with_titles(story.clone())).unwrap();
+    let script = || longshore_models::script::Script::from_value(with_titles(story.clone())).unwrap();
     rig.model.replace(script());
     let mut here = rig.open_with("opencode", "full").await;
     let turn = here.prompt("go").await;

@@ -47,7 +47,7 @@ async fn many_steps(agent: &str) {
         { "do": [call("call_write_001", json!(format!("echo 'Hello World' > {path}")))] },
         { "do": [{ "say": last }] },
     ]);
-    rig.model.replace(longshore::script::Script::from_value(steps).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());
     let mut talk = rig.open_with(agent, "full").await;
     let turn = talk.prompt("Create a file and write to it").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -89,7 +89,7 @@ async fn three_at_once(agent: &str) {
         std::fs::write(rig.work().join(name), format!("the text of {name}")).unwrap();
     }
     let steps = json!([{ "do": [read("one"), read("two"), read("three")] }, { "do": [{ "say": "Read." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());
     let mut talk = rig.open_with(agent, "ask").await;
     let turn = talk.prompt("read all").await;
     assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Completed, "{}", talk.story());
@@ -413,4 +413,33 @@ async fn what_is_missing_is_told_with_the_section_that_it_is_missing_in() {
     let told = notices(&talk);
     assert!(told.iter().any(|text| text.contains("no model is set under [agents.other]")), "{told:?}");
     assert!(talk.story().contains("set `model` under [agents.other]"), "{}", talk.story());
+}
+
+#[tokio::test]
+async fn an_address_that_is_none_fails_the_first_turn_at_once_and_names_the_setting() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.start_with("[agents.other]\ndriver = \"react\"\nbase_url = \"localhost:9/v1\"\nmodel = \"m\"\n")
+        .await;
+    let mut talk = rig.open_with("other", "ask").await;
+    let turn = talk.prompt("go").await;
+    assert_eq!(talk.until_turn_ends(turn).await, TurnOutcome::Failed, "{}", talk.story());
+    let told = "base_url cannot be used: localhost:9/v1 is no address of a service; it looks like http://";
+    let failed = |event: &&Event| matches!(event.body, Body::TurnFinished(_)) && event.text().contains(told);
+    assert_eq!(talk.events.iter().filter(failed).count(), 1, "{}", talk.story());
+}
+
+#[tokio::test]
+async fn doctor_asks_the_server_also_where_a_model_is_set() {
+    let mut rig = Rig::with(json!([])).await;
+    let settings = |name: &str, url: &str| {
+        format!("[agents.{name}]\ndriver = \"react\"\nbase_url = \"{url}\"\nmodel = \"m\"\n")
+    };
+    let dead = settings("dead", "http://127.0.0.1:9/v1");
+    let listless = settings("listless", &format!("{}/nowhere/v1", rig.root()));
+    rig.start_with(&format!("{dead}{listless}{}", settings("mistyped", "localhost:9/v1"))).await;
+    let doctor = rig.longshore().arg("doctor").output().await.unwrap();
+    let said = String::from_utf8_lossy(&doctor.stdout).into_owned();
+    assert!(said.contains("✗ dead: its model's server does not answer: "), "{said}");
+    assert!(said.contains("✗ mistyped: ") && said.contains("base_url cannot be used"), "{said}");
+    assert!(said.contains(" listless: ") && !said.contains("✗ listless"), "it has no list: {said}");
 }

@@ -5,7 +5,6 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use longshore::client::{Client, News};
-use longshore::script::{Model, Script};
 use longshore_drivers::capture::Narrator;
 use longshore_model::event::{Body, Draft, Event};
 use longshore_model::id::{Seq, SessionId, TurnId};
@@ -13,6 +12,7 @@ use longshore_model::info::{OpenApproval, OpenQuestion, SessionInfo};
 use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::TurnOutcome;
 use longshore_model::timeline::{Content, Item, Timeline};
+use longshore_models::script::{Model, Script};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -25,7 +25,8 @@ use super::agents;
 
 /// Longer than anything here takes on a busy machine, so that a fault ends in a message and not in a wait.
 pub(crate) const WITHIN: Duration = Duration::from_secs(180);
-pub(crate) const TOKEN: &str = "the-token-of-the-tests";
+/// Long enough for a hub that others reach.
+pub(crate) const TOKEN: &str = "the-token-of-the-tests-that-nobody-guesses";
 
 pub(crate) struct Rig {
     pub(crate) folder: TempDir,

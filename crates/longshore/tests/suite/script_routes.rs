@@ -1,6 +1,6 @@
 //! Where the scripted model answers: the paths of every API on a real socket.
 
-use longshore::script::Outcome;
+use longshore_models::script::Outcome;
 use serde_json::{Value, json};
 
 use super::script_server::Served;

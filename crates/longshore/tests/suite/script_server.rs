@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use longshore::script::{BODY_LIMIT, Model, Outcome, Script};
+use longshore_models::script::{BODY_LIMIT, Model, Outcome, Script};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -14,7 +14,7 @@ pub(super) struct Served {
     pub(super) model: Model,
     pub(super) address: SocketAddr,
     stop: oneshot::Sender<()>,
-    task: JoinHandle<anyhow::Result<()>>,
+    task: JoinHandle<Result<(), longshore_models::loopback::ServeError>>,
 }
 
 impl Served {
@@ -297,7 +297,7 @@ async fn every_request_is_a_line_in_the_log() {
 #[tokio::test]
 async fn a_listener_that_others_can_reach_is_refused() {
     let listener = TcpListener::bind("0.0.0.0:0").await.unwrap();
-    let served = longshore::script::serve(listener, Script::default(), None, async {});
+    let served = longshore_models::script::serve(listener, Script::default(), None, async {});
     let refusal = served.await.expect_err("not loopback").to_string();
     assert!(refusal.contains("loopback only"), "{refusal}");
 }

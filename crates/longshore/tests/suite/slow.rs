@@ -7,7 +7,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpSocket;
 
-use super::rig::Rig;
+use super::rig::{Rig, TOKEN};
 
 /// What flows through the hub, against what it may grow by meanwhile.
 const MESSAGES: usize = 24;
@@ -28,7 +28,7 @@ async fn a_client_that_never_reads_slows_nobody_and_costs_no_memory() {
     deaf.set_recv_buffer_size(16 << 10).unwrap();
     let mut deaf = deaf.connect(host.parse().unwrap()).await.unwrap();
     let upgrade = format!(
-        "GET /api/v1/socket?token=the-token-of-the-tests HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+        "GET /api/v1/socket?token={TOKEN} HTTP/1.1\r\nhost: {host}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
          sec-websocket-version: 13\r\nsec-websocket-key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
     );
     deaf.write_all(upgrade.as_bytes()).await.unwrap();

@@ -5,8 +5,9 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::first_minute::at_rest;
+use super::leftovers::RUDE;
 use super::rig::{Rig, WITHIN, until};
-use super::verbs::{err, json_of, longshore, out, told};
+use super::verbs::{ANYWHERE, err, json_of, longshore, out, told};
 
 #[tokio::test]
 async fn a_hub_that_is_started_by_the_way_listens_as_up_was_told_to() {
@@ -33,7 +34,11 @@ async fn a_home_has_one_hub_whoever_deletes_the_lock_and_however_many_start() {
     for words in [&["up", "--bind", "127.0.0.1:0"][..], &["up", "--detach"]] {
         let second = longshore(&rig, words).await;
         assert_eq!(second.status.code(), Some(5), "{}", err(&second));
-        assert!(err(&second).contains(&format!("a hub is up already, at {}", rig.url)), "{}", err(&second));
+        assert!(
+            err(&second).contains(&format!("a hub is already running, at {}", rig.url)),
+            "{}",
+            err(&second)
+        );
     }
 
     let rig = at_rest().await;
@@ -89,18 +94,124 @@ async fn a_run_whose_hub_is_gone_says_what_brings_it_back() {
 }
 
 #[tokio::test]
-async fn a_token_that_is_none_is_said_with_what_to_do_and_starts_no_hub() {
+async fn verbs_that_start_a_hub_at_once_leave_none_behind_that_comes_up_later() {
     let rig = at_rest().await;
-    let token = rig.folder.path().join("longshore/data/token");
-    let of_file = [("LONGSHORE_TOKEN", "")];
-    std::fs::write(&token, "\n").unwrap();
-    for verb in [&["ls"][..], &["token"], &["up", "--bind", "127.0.0.1:0"]] {
-        let refused = told(&rig, verb, "", &of_file).await;
-        assert_eq!(refused.status.code(), Some(2), "{verb:?}: {}{}", out(&refused), err(&refused));
-        assert!(err(&refused).contains("is empty") && err(&refused).contains("rm "), "{}", err(&refused));
+    for _ in 0..3 {
+        let list = || told(&rig, &["ls"], "", &[ANYWHERE]);
+        let (one, two, three) = tokio::join!(list(), list(), list());
+        for listed in [one, two, three] {
+            assert!(listed.status.success(), "{}", err(&listed));
+        }
+        let down = longshore(&rig, &["down"]).await;
+        assert!(down.status.success(), "{}", err(&down));
+        let down = longshore(&rig, &["down"]).await;
+        assert_eq!(down.status.code(), Some(6), "another hub came up: {}{}", out(&down), err(&down));
     }
-    std::fs::remove_file(&token).unwrap();
-    let listed = told(&rig, &["ls"], "", &of_file).await;
-    assert!(listed.status.success(), "{}", err(&listed));
-    assert!(told(&rig, &["down"], "", &of_file).await.status.success());
+}
+
+#[tokio::test]
+async fn why_a_hub_does_not_start_by_the_way_is_told_with_its_code() {
+    let rig = at_rest().await;
+    let taken = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = taken.local_addr().unwrap().to_string();
+    // The second time there is a token, which whoever listens there is asked for.
+    for code in [5, 6] {
+        let refused = told(&rig, &["ls"], "", &[("LONGSHORE_TOKEN", ""), ("LONGSHORE_BIND", &at)]).await;
+        let said = err(&refused);
+        assert_eq!(refused.status.code(), Some(code), "{said}");
+        assert!(said.contains(&at) && said.contains("--bind"), "{said}");
+    }
+    for bind in ["nonsense", "127.0.0.1", "127.0.0.1:99999"] {
+        let refused = told(&rig, &["up"], "", &[("LONGSHORE_BIND", bind)]).await;
+        let said = err(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains(bind) && said.contains("--bind"), "{said}");
+    }
+    for verb in [&["ls"][..], &["up", "--detach"]] {
+        let refused = told(&rig, verb, "", &[ANYWHERE, ("LONGSHORE_TLS_CERT", "cert.pem")]).await;
+        let said = err(&refused);
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("one of them is missing") && said.contains("hint: set both"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_that_is_started_by_the_way_changes_nothing_of_what_up_was_told() {
+    let rig = at_rest().await;
+    let note = rig.folder.path().join("longshore/data/listen.json");
+    assert!(longshore(&rig, &["up", "--detach", "--bind", "127.0.0.2:0"]).await.status.success());
+    let before = std::fs::read_to_string(&note).unwrap();
+    assert!(before.contains("127.0.0.2:0"), "{before}");
+    for bind in [ANYWHERE.1, ""] {
+        assert!(longshore(&rig, &["down"]).await.status.success());
+        let listed = told(&rig, &["ls"], "", &[("LONGSHORE_BIND", bind)]).await;
+        let at = if bind.is_empty() { "http://127.0.0.2:" } else { "http://127.0.0.1:" };
+        assert!(err(&listed).contains(at), "{bind}: {}", err(&listed));
+        assert_eq!(std::fs::read_to_string(&note).unwrap(), before);
+    }
+    assert!(longshore(&rig, &["down"]).await.status.success());
+}
+
+#[tokio::test]
+async fn a_hub_without_a_log_holds_the_home_as_any_other() {
+    let rig = Rig::with(json!([])).await;
+    let second = longshore(&rig, &["up", "--ephemeral", "--bind", "127.0.0.1:0"]).await;
+    assert_eq!(second.status.code(), Some(5), "{}", err(&second));
+    assert!(longshore(&rig, &["ls"]).await.status.success());
+}
+
+#[tokio::test]
+async fn a_hub_is_stopped_whatever_was_deleted_under_it() {
+    let rig = at_rest().await;
+    let of_file = [("LONGSHORE_TOKEN", ""), ANYWHERE];
+    for gone in [&["lock", "hub.json"][..], &["token"], &["lock", "hub.json", "token"]] {
+        let listed = told(&rig, &["ls"], "", &of_file).await;
+        assert!(listed.status.success(), "{gone:?}: {}", err(&listed));
+        for name in gone {
+            std::fs::remove_file(rig.folder.path().join("longshore/data").join(name)).unwrap();
+        }
+        let second = told(&rig, &["up", "--detach"], "", &of_file).await;
+        assert!(err(&second).contains("(process "), "{gone:?}: {}", err(&second));
+        let down = told(&rig, &["down"], "", &of_file).await;
+        assert!(down.status.success(), "{gone:?}: {}", err(&down));
+        let down = told(&rig, &["down"], "", &of_file).await;
+        assert_eq!(down.status.code(), Some(6), "{gone:?}: {}{}", out(&down), err(&down));
+    }
+}
+
+#[tokio::test]
+async fn a_hub_that_cannot_say_where_it_is_names_the_file_and_so_does_doctor() {
+    let rig = at_rest().await;
+    let note = rig.folder.path().join("longshore/data/hub.json");
+    std::fs::create_dir(&note).unwrap();
+    let up = longshore(&rig, &["up", "--bind", "127.0.0.1:0"]).await;
+    assert_eq!(up.status.code(), Some(1), "{}", err(&up));
+    assert!(err(&up).contains(&*note.to_string_lossy()), "{}", err(&up));
+    let doctor = told(&rig, &["doctor"], "", &[ANYWHERE]).await;
+    let line = format!("✗ hub: not running, and it cannot start: {}", note.display());
+    assert!(doctor.status.code() == Some(1) && out(&doctor).contains(&line), "{}", out(&doctor));
+    std::fs::remove_dir(&note).unwrap();
+    let doctor = told(&rig, &["doctor"], "", &[ANYWHERE]).await;
+    assert!(out(&doctor).contains("✓ hub: not running; the next verb"), "{}", out(&doctor));
+}
+
+#[tokio::test]
+async fn a_hub_that_is_told_to_stop_by_several_stops_as_for_one() {
+    let mut rig = Rig::with(json!([])).await;
+    rig.start_with(RUDE).await;
+    let mut talk = rig.open_with("rude", "full").await;
+    talk.prompt("be slow to stop").await;
+    let rude = rig.work().join("rude.txt");
+    until("the agent runs", || rude.exists()).await;
+    let pid = rustix::process::Pid::from_raw(rig.pid() as i32).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+    let log = rig.hub_log();
+    until("the hub stops", || std::fs::read_to_string(&log).unwrap().contains("stopping: ")).await;
+    let (one, other) = tokio::join!(longshore(&rig, &["down"]), longshore(&rig, &["down"]));
+    for down in [one, other] {
+        assert!(down.status.success(), "{}", err(&down));
+    }
+    rig.gone().await;
+    let note = rig.folder.path().join("longshore/data/hub.json");
+    assert!(!note.exists(), "the hub ended before it was done");
 }

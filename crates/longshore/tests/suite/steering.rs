@@ -1,6 +1,7 @@
 //! The verbs with which a person steers a session: what its agent runs with, what waits, and the stop.
 
 use longshore_model::event::{Body, Event};
+use longshore_model::id::Seq;
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::{Value, json};
 
@@ -42,16 +43,12 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     let first = talk.prompt("deploy").await;
     talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
     for words in ["one", "two", "three"] {
-        says(
-            &rig,
-            &["prompt", "-", words, "--detach"],
-            "queued: it runs when the turn that runs now is done",
-        )
-        .await;
+        says(&rig, &["prompt", "-", words, "--detach"], "queued: it runs when the running turn ends").await;
     }
     says(&rig, &["queue", "move", "-", "3", "1"], "the prompt was moved").await;
     says(&rig, &["queue"], "1  three\n2  one\n3  two\n").await;
-    says(&rig, &["interrupt", "-"], "the turn is being stopped").await;
+    refuses(&rig, &["queue", "send", "-", "--all"], 5, "no prompt is held").await;
+    says(&rig, &["interrupt", "-"], "the agent was told to stop the turn").await;
     assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
     says(&rig, &["queue", "-"], "held since the turn was stopped; `longshore queue send ").await;
     let inbox = says(&rig, &["inbox"], "3 held: three; one; two").await;
@@ -59,16 +56,60 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     let listed = says(&rig, &["ls", "--status", "interrupted"], "\tinterrupted\tcodex\t").await;
     assert!(listed.ends_with("\t0\t0\t3\n"), "{listed}");
 
-    says(&rig, &["queue", "send", "-"], "sent").await;
+    says(&rig, &["queue", "send", "-"], "1 prompt is sent").await;
     talk.until("the next one was sent", |talk| turns_that_ended(talk) == 2).await;
     let said = |body: &Body| matches!(body, Body::UserMessage { .. });
     assert_eq!(talk.said(said), ["deploy", "three"], "one of them, and the first: {}", talk.story());
-    says(&rig, &["queue"], "1  one\n2  two\n").await;
+    says(&rig, &["queue"], "1  [held] one\n2  [held] two\n").await;
     says(&rig, &["queue", "discard", "-"], "the queue is empty").await;
-    says(&rig, &["queue"], "nothing is queued").await;
+    says(&rig, &["queue"], "no prompt is queued").await;
+    refuses(&rig, &["queue", "send", "-", "--all"], 5, "no prompt is queued").await;
     assert_eq!(talk.messages().last(), Some(&"Sent on."), "{}", talk.story());
     refuses(&rig, &["interrupt"], 5, "no turn").await;
     refuses(&rig, &["queue", "move", "-", "1", "2"], 3, "longshore queue").await;
+}
+
+#[tokio::test]
+async fn a_session_that_is_closed_drops_what_waited_and_says_so() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let rig = Rig::with(json!([{ "do": [slow] }])).await;
+    let mut talk = rig.open("full").await;
+    talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
+    for words in ["one", "two"] {
+        says(&rig, &["prompt", "-", words, "--detach"], "queued: it runs when the running turn ends").await;
+    }
+    let session = talk.session.to_string();
+    says(&rig, &["close", &session], "ended; 2 queued prompts were removed; its history is kept").await;
+    says(&rig, &["queue", &session], "no prompt is queued").await;
+}
+
+#[tokio::test]
+async fn what_waited_when_the_hub_was_killed_stands_in_the_inbox_and_is_sent_with_a_resume() {
+    let slow = json!({ "say": "It goes on. ".repeat(400), "delay_ms": 40 });
+    let mut rig =
+        Rig::with(json!([{ "do": [slow] }, { "do": [{ "say": "On." }], "repeat": "forever" }])).await;
+    let mut talk = rig.open_with("react", "full").await;
+    talk.prompt("deploy").await;
+    talk.until_event("it works", |event| matches!(event.body, Body::MessageDelta)).await;
+    for words in ["then test", "then push"] {
+        says(&rig, &["prompt", "-", words, "--detach"], "queued").await;
+    }
+    rig.kill().await;
+    rig.start().await;
+    let inbox =
+        says(&rig, &["inbox"], "interrupted by a restart: deploy; then 2 held: then test; then push").await;
+    assert!(inbox.starts_with("resume\t") && inbox.lines().count() == 1, "{inbox}");
+    let queue = says(&rig, &["queue"], "1  [held] then test\n2  [held] then push\n").await;
+    assert!(
+        queue.contains("held since a restart of the hub interrupted the turn; `longshore resume "),
+        "{queue}"
+    );
+    says(&rig, &["resume", "--all"], "2 prompts that were held follow").await;
+    let mut talk = rig.follow(talk.session, Seq::ZERO).await;
+    let said = |body: &Body| matches!(body, Body::UserMessage { .. });
+    talk.until("they are sent", |talk| talk.said(said).contains(&"then push")).await;
+    says(&rig, &["inbox"], "").await;
 }
 
 #[tokio::test]
@@ -93,8 +134,8 @@ async fn the_model_of_a_session_and_its_effort_are_told_and_changed() {
     let effort = json_of(&longshore(&rig, &["effort", "-", "--json"]).await);
     assert!(effort["effort"] == "high" && effort["efforts"].as_array().unwrap().len() > 1, "{effort}");
     says(&rig, &["show", "-"], "effort high").await;
-    refuses(&rig, &["effort", "-", "silly"], 2, "there are low, ").await;
-    refuses(&rig, &["run", "codex", "hi", "--effort", "silly"], 2, "there are ").await;
+    refuses(&rig, &["effort", "-", "silly"], 2, "its efforts are low, ").await;
+    refuses(&rig, &["run", "codex", "hi", "--effort", "silly"], 2, "its efforts are ").await;
     says(&rig, &["prompt", "-", "second"], "Two.").await;
     assert_eq!(json_of(&longshore(&rig, &["model", "-", "--json"]).await)["model"], *other);
     let told: Value = serde_json::from_str(&rig.last_heard_by_model()).unwrap();

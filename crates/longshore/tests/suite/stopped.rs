@@ -14,7 +14,7 @@ async fn cut_by_a_hub_that_stops(cast: &Cast) {
     let begun = rig.work().join("begun.txt");
     let command = format!("echo up > {}; sleep 45", begun.display());
     let story = json!([{ "do": [(cast.run)(&command)] }, { "do": [{ "say": "Never said." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(cast.name, "full").await;
     let (session, turn) = (talk.session, talk.prompt("run it").await);
     until("the command runs", || begun.exists()).await;

@@ -264,7 +264,7 @@ pub(super) async fn edit(cast: &Cast) {
     let rig = Rig::through(cast.through, json!([])).await;
     let path = rig.work().join("heron.txt");
     let story = json!([{ "do": [(cast.write)(path.to_str().unwrap(), "grey heron")] }, { "do": [{ "say": "Written." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt("write it").await;
     if cast.ways.asks {
@@ -322,7 +322,7 @@ pub(super) async fn stop(cast: &Cast) {
     // Some agents end a command child by child: what follows a sleep that was ended is not to be taken for its end.
     let command = format!("echo up > {} && sleep 45 && echo yes > {}", begun.display(), done.display());
     let story = json!([{ "do": [(cast.run)(&command)] }, { "do": [{ "say": "Next." }] }]);
-    rig.model.replace(longshore::script::Script::from_value(steps(story)).unwrap());
+    rig.model.replace(longshore_models::script::Script::from_value(steps(story)).unwrap());
     let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt("run it").await;
     if cast.ways.asks {

@@ -7,15 +7,25 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Who may depend on whom: north and south know the waist, never each other.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 8] = [
     ("longshore-model", &[]),
     ("longshore-log", &["longshore-model"]),
     ("longshore-session", &["longshore-log", "longshore-model"]),
+    ("longshore-models", &["longshore-model"]),
     ("longshore-drivers", &["longshore-model"]),
+    ("longshore-agent", &["longshore-drivers", "longshore-model", "longshore-models"]),
     ("longshore-facades", &["longshore-model", "longshore-session"]),
     (
         "longshore",
-        &["longshore-drivers", "longshore-facades", "longshore-log", "longshore-model", "longshore-session"],
+        &[
+            "longshore-agent",
+            "longshore-drivers",
+            "longshore-facades",
+            "longshore-log",
+            "longshore-model",
+            "longshore-models",
+            "longshore-session",
+        ],
     ),
 ];
 
@@ -94,6 +104,15 @@ fn crates_depend_on_each_other_as_the_hourglass_says() {
         faults,
         "No facade knows a driver, no driver a facade, and the model knows nobody. Move what is shared to the model.",
     );
+}
+
+/// What the built-in agent needs, and no driver: a driver is compiled and fuzzed without it.
+#[test]
+fn drivers_bring_no_heavy_packages() {
+    let heavy = ["grep", "ignore", "landlock", "pty-process", "reqwest", "rmcp", "rustls", "seccompiler"];
+    let all = dependencies("longshore-drivers");
+    let found = all.into_iter().filter(|name| heavy.iter().any(|heavy| name.starts_with(heavy)));
+    none(found.collect(), "Put it into longshore-agent or longshore-models.");
 }
 
 #[test]
@@ -199,9 +218,10 @@ fn no_module_is_called_something_that_says_nothing() {
 
 #[test]
 fn whoever_has_a_process_group_of_its_own_is_on_the_leash() {
-    let in_drivers = rust_files().filter(|file| file.starts_with("crates/longshore-drivers/src/"));
+    let south = ["crates/longshore-drivers/src/", "crates/longshore-agent/src/"];
+    let in_south = rust_files().filter(|file| south.iter().any(|krate| file.starts_with(krate)));
     let starts = |file: &String| !file.contains("/leash/") && read(file).contains(".process_group(0)");
-    let starting: Vec<String> = in_drivers.filter(starts).collect();
+    let starting: Vec<String> = in_south.filter(starts).collect();
     assert!(starting.len() >= 3, "{starting:?}");
     let is_loose =
         |file: &String| !["leash::hold(", "Group::new("].iter().all(|word| read(file).contains(word));

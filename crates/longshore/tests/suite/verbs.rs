@@ -181,6 +181,7 @@ async fn what_the_api_has_has_a_verb() {
     assert!(longshore(&rig, &["run", "codex", "first", "--mode", "ask"]).await.status.success());
     let ended = |output: &Output| (output.status.code(), format!("{}{}", out(output), err(output)));
     for (arguments, words) in [
+        (vec!["rename", "-", "red\u{1b}[31m title"], "now called red"),
         (vec!["rename", "-", "Another", "title"], "now called Another title"),
         (vec!["mode", "-", "plan"], "mode plan"),
         (vec!["mode", "-"], "plan"),
@@ -192,6 +193,7 @@ async fn what_the_api_has_has_a_verb() {
     ] {
         let (code, told) = ended(&longshore(&rig, &arguments).await);
         assert!(code == Some(0) && told.contains(words), "{arguments:?}: {code:?} {told}");
+        assert!(!told.contains('\u{1b}'), "{arguments:?}: {told:?}");
     }
     let wrong = longshore(&rig, &["mode", "plan"]).await;
     assert!(wrong.status.code() == Some(2) && err(&wrong).contains("mode - plan"), "{}", err(&wrong));
@@ -210,10 +212,10 @@ async fn what_the_api_has_has_a_verb() {
     assert_eq!(code, Some(0), "{told}");
     for (arguments, words) in [
         (vec!["queue", "-"], "1  and then"),
-        (vec!["queue", "edit", "-", "1", "and later"], "rewritten"),
+        (vec!["queue", "edit", "-", "1", "and later"], "changed"),
         (vec!["queue"], "1  and later"),
         (vec!["queue", "drop", "-", "1"], "removed"),
-        (vec!["queue"], "nothing is queued"),
+        (vec!["queue"], "no prompt is queued"),
         (vec!["approve", session.as_str()], "allowed: run"),
     ] {
         let (code, told) = ended(&longshore(&rig, &arguments).await);
@@ -224,7 +226,7 @@ async fn what_the_api_has_has_a_verb() {
     let forked = longshore(&rig, &["fork", &session]).await;
     assert!(out(&forked).contains("forked into"), "{}", err(&forked));
     let (code, again) = ended(&longshore(&rig, &["fork"]).await);
-    let origin = format!("`longshore fork {}` makes another one", &session[28..]);
+    let origin = format!("`longshore fork {}` makes another fork", &session[28..]);
     assert!(code == Some(5) && again.contains(&origin), "the latest is the fork: {again}");
     for (arguments, words) in [
         (vec!["archive", session.as_str()], "archived"),
@@ -257,11 +259,7 @@ async fn a_folder_that_cannot_be_used_opens_no_session() {
         .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
     shell.env_clear().envs(variables.collect::<Vec<_>>()).current_dir(&gone).args(["-c", &script]);
     let run = tokio::time::timeout(WITHIN, shell.stdin(Stdio::null()).output()).await.unwrap().unwrap();
-    assert!(
-        run.status.code() == Some(2) && err(&run).contains("the folder that you are in"),
-        "{}",
-        err(&run)
-    );
+    assert!(run.status.code() == Some(2) && err(&run).contains("the current folder"), "{}", err(&run));
     assert_eq!(out(&longshore(&rig, &["ls"]).await), "");
 }
 

@@ -201,8 +201,8 @@ async fn an_update_that_breaks_something_is_told_in_words() {
     assert_eq!(lines[1..3], ["✓ open     as recorded", "✓ plain    as recorded"], "{}", told.out);
     assert_eq!(lines[3], format!("✗ allowed  tool call `{command}`: exit 1 instead of 0"));
     assert_eq!(lines[4], format!("           tool call `{command}`: status failed instead of completed"));
-    assert!(lines[5].contains("3 played in") && lines[5].ends_with("s, 1 differ"), "{}", told.out);
-    assert!(lines[6].starts_with("`longshore record codex allowed` keeps the wire"), "{}", told.out);
+    assert!(lines[5].contains("3 scenarios ran in") && lines[5].ends_with("s, 1 differ"), "{}", told.out);
+    assert!(lines[6].starts_with("`longshore record codex allowed` records the messages"), "{}", told.out);
     assert!(desk.is_tidy());
 }
 
@@ -217,7 +217,7 @@ async fn an_agent_that_does_not_start_is_tried_once() {
     assert_eq!((&rows[0]["scenario"], &rows[0]["ok"]), (&json!("open"), &json!(false)), "{said:#}");
     let why = rows[0]["differs"][0].as_str().unwrap();
     assert!(why.starts_with("it did not begin to listen"), "{why}");
-    assert!(rows[1..].iter().all(|row| row["not_played"] == "it cannot be started"), "{said:#}");
+    assert!(rows[1..].iter().all(|row| row["not_played"] == "the agent does not start"), "{said:#}");
 }
 
 #[tokio::test]
@@ -245,20 +245,20 @@ async fn of_an_agent_of_the_settings_as_much_is_tried_as_can_be() {
     let said: Value = serde_json::from_str(&told.out).unwrap();
     let rows = said["scenarios"].as_array().unwrap();
     assert_eq!((&rows[0]["scenario"], &rows[0]["ok"]), (&json!("open"), &json!(true)), "{said:#}");
-    let why = "it is not known how this agent is pointed at a scripted model";
+    let why = "Longshore does not know how to set a scripted model for this agent";
     assert!(rows[1..].iter().all(|row| row["ok"].is_null() && row["not_played"] == why), "{said:#}");
     assert_eq!((&said["ok"], &said["played"]), (&json!(false), &json!(1)), "{said:#}");
     let told = desk.longshore(&["verify", "mine"], &[]).await;
     let last = told.out.lines().last().unwrap();
-    assert!(told.code == Some(1) && last.ends_with("s: mine is not verified by that"), "{}", told.out);
-    assert!(last.starts_with("1 of 19 played in "), "{last}");
+    assert!(told.code == Some(1) && last.ends_with("s: this does not verify mine"), "{}", told.out);
+    assert!(last.starts_with("1 of 19 scenarios ran in "), "{last}");
     assert!(!desk.at("longshore/data/verified.json").exists(), "nobody may take it for verified");
     let told = desk.longshore(&["verify", "mine", "open"], &[]).await;
     assert_eq!(told.code, Some(0), "what was asked for was tried: {}", told.out);
     let told = desk.longshore(&["verify", "mine", "plain"], &[]).await;
     assert_eq!(told.code, Some(1), "what was not tried is not good: {}", told.out);
-    assert!(told.out.contains("say it in `verify_env` under [agents.mine]"), "{}", told.out);
-    assert!(told.out.ends_with("nothing was played: nothing is known of mine\n"), "{}", told.out);
+    assert!(told.out.contains("set `verify_env` under [agents.mine]"), "{}", told.out);
+    assert!(told.out.ends_with("no scenario ran, so nothing is known about mine\n"), "{}", told.out);
     let told = desk.longshore(&["record", "mine", "edit"], &[]).await;
     assert_eq!(told.code, Some(2), "{}{}", told.out, told.err);
     assert!(told.err.contains("--driver acp -- PROGRAM"), "{}", told.err);
@@ -270,13 +270,13 @@ async fn what_is_not_there_is_named() {
     let told = desk.longshore(&["verify", "codx"], &[]).await;
     assert_eq!(told.code, Some(3));
     assert!(
-        told.err.contains("no agent is called `codx`") && told.err.contains("there is codex, "),
+        told.err.contains("no agent is called `codx`") && told.err.contains("the agents are codex, "),
         "{}",
         told.err
     );
     let told = desk.longshore(&["record", "codex", "eddit"], &[]).await;
     assert_eq!(told.code, Some(3));
-    assert!(told.err.contains("there is open, plain, streaming"), "{}", told.err);
+    assert!(told.err.contains("the scenarios are open, plain, streaming"), "{}", told.err);
     for words in [&["record"][..], &["record", "--", "cat"]] {
         let told = desk.longshore(words, &[]).await;
         assert_eq!(told.code, Some(2), "{words:?}: {}", told.err);
@@ -351,12 +351,8 @@ async fn an_agent_that_was_never_recorded_is_said_to_be_so() {
     let told = desk.longshore(&["verify", "mine", "plain", "allowed"], &[]).await;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
     let lines: Vec<&str> = told.out.lines().collect();
-    assert!(
-        lines[0].ends_with("never recorded: what the scenarios themselves ask for is looked at"),
-        "{}",
-        told.out
-    );
-    assert_eq!(lines[2], "✓ allowed  does what is asked for; never recorded", "{}", told.out);
+    assert!(lines[0].ends_with("never recorded: only the scenarios' own checks apply"), "{}", told.out);
+    assert_eq!(lines[2], "✓ allowed  passes its own checks; never recorded", "{}", told.out);
     assert!(lines[3].contains("none compared with a recording"), "{}", told.out);
 }
 

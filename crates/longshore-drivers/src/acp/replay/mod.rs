@@ -22,7 +22,7 @@ use longshore_model::work::WorkId;
 use serde_json::{Value, json};
 
 use super::{Acp, Row, row};
-use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step, Waits};
+use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
@@ -39,7 +39,7 @@ pub fn recorded_row(agent: &str) -> Row {
 /// Whoever sits between a recording and a driver.
 #[derive(Debug)]
 pub struct Player {
-    stand: Stand<Acp>,
+    stand: Harness<Acp>,
     row: Arc<Row>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
@@ -88,7 +88,7 @@ enum Awaited {
 impl Play for Player {
     type Driver = Acp;
 
-    fn stand(&mut self) -> &mut Stand<Acp> {
+    fn stand(&mut self) -> &mut Harness<Acp> {
         &mut self.stand
     }
 
@@ -228,7 +228,7 @@ impl Player {
     /// One that plays recordings of this agent. It always makes the same ids.
     pub fn new(agent: &str) -> Self {
         Self {
-            stand: Stand::default(),
+            stand: Harness::default(),
             row: Arc::new(recorded_row(agent)),
             opened_ahead: false,
             theirs: HashMap::new(),
@@ -262,7 +262,7 @@ impl Player {
         let launch = Launch {
             session,
             agent: self.name(),
-            cwd: params["cwd"].as_str().unwrap_or(SOMEWHERE).to_owned(),
+            cwd: params["cwd"].as_str().unwrap_or(DEFAULT_CWD).to_owned(),
             mode: self.mode_ahead(&request["id"], ahead),
             model: None,
             effort: None,

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::acp::wire::ToolContent;
 use crate::claude::translate::diffs::patched;
+use crate::diff::{all_lines, between, short, somewhere, whole};
 use crate::edits::whole_of;
-use crate::unified::{all_lines, between, short, somewhere, whole};
 
 /// A change of one file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::tools::Tool;
 use crate::acp::wire::{Block, ToolContent};
+use crate::argv::line_in;
 use crate::contents::attached;
-use crate::shell::line_in;
 
 /// What a call shows in words; none when it shows none.
 pub(super) fn printed(content: &[ToolContent]) -> Option<String> {

@@ -50,7 +50,7 @@ impl Acp {
                 self.finish_if_idle(out);
             }
             Query::Messages { .. }
-            | Query::Agents
+            | Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use super::requests::{Ask, Request, reply};
 use super::{Acp, Misshapen};
 use crate::acp::wire::{Elicitation, RpcId};
-use crate::form::fields_of;
+use crate::schema_form::fields_of;
 
 impl Acp {
     /// `elicitation/create`: a form to fill in, or an address to go to.

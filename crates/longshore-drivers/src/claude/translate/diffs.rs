@@ -8,8 +8,8 @@ use std::fmt::Write;
 use longshore_model::item::{FileChange, FileChangeKind};
 use serde_json::Value;
 
+use crate::diff::{change, change_of, somewhere};
 use crate::edits::{Before, Replacement, Wish};
-use crate::unified::{change, change_of, somewhere};
 
 /// What a tool changed.
 pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {

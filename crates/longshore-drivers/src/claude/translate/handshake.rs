@@ -182,7 +182,7 @@ impl Claude {
                 Query::Sessions { .. } | Query::Messages { .. } => {
                     Err("Claude Code keeps its conversations in files and lists them to nobody.".to_owned())
                 }
-                Query::Agents
+                Query::Agents { .. }
                 | Query::Git { .. }
                 | Query::Past
                 | Query::WorkTree { .. }

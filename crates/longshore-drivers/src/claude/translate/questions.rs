@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::Claude;
 use super::asks::{record, reply};
 use crate::claude::wire::{Question, Questions, Request};
-use crate::form::only_text;
+use crate::schema_form::only_text;
 
 /// The question that a request is.
 pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Draft) {

@@ -14,7 +14,7 @@ use longshore_model::lifecycle::Sleep;
 use serde_json::Value;
 
 use super::{Exec, TITLE, name};
-use crate::capture::{Capture, Direction, Entry, Play, SOMEWHERE, Stand, Step};
+use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step};
 
 /// Flags of `codex exec` that are followed by a value.
 const WITH_VALUE: [&str; 12] =
@@ -33,7 +33,7 @@ pub fn is_run(entry: &Entry) -> bool {
 /// Whoever sits between a recording and a driver.
 #[derive(Debug)]
 pub struct Player {
-    stand: Stand<Exec>,
+    stand: Harness<Exec>,
     /// What the process wrote to stderr.
     stderr: Vec<String>,
 }
@@ -41,14 +41,14 @@ pub struct Player {
 impl Default for Player {
     fn default() -> Self {
         // Beside the driver of `codex app-server` in one recording it makes other ids than that.
-        Self { stand: Stand::seeded(2), stderr: Vec::new() }
+        Self { stand: Harness::seeded(2), stderr: Vec::new() }
     }
 }
 
 impl Play for Player {
     type Driver = Exec;
 
-    fn stand(&mut self) -> &mut Stand<Exec> {
+    fn stand(&mut self) -> &mut Harness<Exec> {
         &mut self.stand
     }
 
@@ -110,7 +110,7 @@ impl Play for Player {
             Some(_) | None => Mode::Plan,
         };
         let session = self.stand.session_for(&start);
-        let (cwd, model) = (SOMEWHERE.to_owned(), flag(["-m", "--model"]));
+        let (cwd, model) = (DEFAULT_CWD.to_owned(), flag(["-m", "--model"]));
         self.stand.start(Exec::new());
         self.stderr.clear();
         let mcp_servers = Vec::new();

@@ -18,8 +18,8 @@ use super::calls::Call;
 use super::requests::{Ask, Asker, Request, Way, reply};
 use super::threads::What;
 use super::{Codex, Misshapen, diffs};
+use crate::argv::{line_in, line_of, unwrapped};
 use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};
-use crate::shell::{line_in, line_of, unwrapped};
 
 impl Codex {
     #[allow(clippy::too_many_arguments)]

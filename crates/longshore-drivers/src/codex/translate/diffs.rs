@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use longshore_model::item::{FileChange, FileChangeKind};
 
 use crate::codex::wire::{Change, OldChange};
-use crate::unified::{all_lines, short};
+use crate::diff::{all_lines, short};
 
 /// What codex puts before the new place of a file that moves.
 const MOVED_TO: &str = "\n\nMoved to: ";

@@ -39,7 +39,7 @@ impl Codex {
                 self.calls.send("thread/list", params, Call::Sessions { query: id }, cx, out);
             }
             Query::Messages { .. }
-            | Query::Agents
+            | Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::requests::{Ask, Asker, reply};
 use super::{Codex, Misshapen};
 use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
-use crate::form::{fields_of, only_text};
+use crate::schema_form::{fields_of, only_text};
 
 impl Codex {
     /// `item/tool/requestUserInput`: the agent itself asks.

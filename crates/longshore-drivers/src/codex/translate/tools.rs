@@ -3,9 +3,9 @@
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::{Value, json};
 
+use crate::argv::{line_in, unwrapped};
 use crate::codex::wire::Item;
 use crate::contents::{attached, picture_at};
-use crate::shell::{line_in, unwrapped};
 
 /// The call that an item is; none for items that are none.
 pub(crate) fn call_of(item: &Item) -> Option<ToolCall> {

@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::Item;
-use crate::shell::typed;
+use crate::argv::typed;
 
 /// An item as the app-server would tell it, but for its changes.
 pub(crate) fn item_of(item: Map<String, Value>) -> Result<Item, serde_json::Error> {

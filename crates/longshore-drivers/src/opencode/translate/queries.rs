@@ -57,7 +57,7 @@ impl OpenCode {
                 }
                 self.calls.send(get(path), Call::Said { query }, out);
             }
-            Query::Agents
+            Query::Agents { .. }
             | Query::Git { .. }
             | Query::Past
             | Query::WorkTree { .. }

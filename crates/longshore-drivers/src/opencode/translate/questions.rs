@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::OpenCode;
 use super::calls::{Ask, Call};
 use super::waiting::{Waiting, Waits};
-use crate::form::only_text;
 use crate::opencode::wire::{Asked, Question, Replied};
+use crate::schema_form::only_text;
 
 /// What waits for an answer, and how many things each asks.
 pub(super) type Questions = Waits<QuestionId, usize>;

@@ -25,7 +25,7 @@ use crate::codex::translate::turns::turn_error;
 use crate::codex::translate::usage::usage_of;
 use crate::codex::wire;
 use crate::codex::wire::snake::{self, camel};
-use crate::git::without_secrets;
+use crate::git_remote::without_secrets;
 
 /// A shape that does not fit.
 type Misshapen = serde_json::Error;

@@ -19,11 +19,11 @@ use tokio::time::timeout;
 pub(crate) enum Failure {
     #[error("no connection: {0}")]
     Connect(#[from] std::io::Error),
-    #[error("the request cannot be made: {0}")]
+    #[error("cannot make the request: {0}")]
     Made(#[from] hyper::http::Error),
     #[error("the connection broke: {0}")]
     Broke(#[from] hyper::Error),
-    #[error("the answer could not be read: {0}")]
+    #[error("cannot read the answer: {0}")]
     Body(String),
     #[error("no answer within {0} s")]
     Late(u64),

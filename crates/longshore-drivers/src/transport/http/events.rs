@@ -22,7 +22,7 @@ const HELD: Duration = Duration::from_secs(5);
 
 /// What the stream has to say.
 #[derive(Debug)]
-pub(crate) enum Heard {
+pub(crate) enum StreamEvent {
     Connected,
     Disconnected,
     Event(Raw),
@@ -39,7 +39,7 @@ pub(crate) struct Events {
     pub(crate) path: &'static str,
     pub(crate) says_nothing: fn(&str) -> bool,
     pub(crate) limits: Limits,
-    pub(crate) hear: mpsc::Sender<Heard>,
+    pub(crate) hear: mpsc::Sender<StreamEvent>,
 }
 
 /// Nobody listens any more.
@@ -63,7 +63,7 @@ impl Events {
             };
             tracing::debug!(path = self.path, error = %why, "a stream of events is not open");
             if down_since.elapsed() > self.limits.stuck {
-                drop(self.hear.send(Heard::Lost(why.to_string())).await);
+                drop(self.hear.send(StreamEvent::Lost(why.to_string())).await);
                 return;
             }
             sleep(pause).await;
@@ -73,7 +73,7 @@ impl Events {
 
     /// Until the stream breaks.
     async fn listen(&self, mut body: Incoming) -> Result<Failure, Unheard> {
-        self.say(Heard::Connected).await?;
+        self.say(StreamEvent::Connected).await?;
         let mut lines = Lines::new(self.limits.line, self.limits.kept);
         let why = loop {
             // A server that lives says so now and then; one that says nothing at all is not there.
@@ -94,18 +94,18 @@ impl Events {
                             && !data.is_empty()
                             && !(self.says_nothing)(data)
                         {
-                            self.say(Heard::Event(data.into())).await?;
+                            self.say(StreamEvent::Event(data.into())).await?;
                         }
                     }
-                    Line::Garbled { text, fault } => self.say(Heard::Garbled { text, fault }).await?,
+                    Line::Garbled { text, fault } => self.say(StreamEvent::Garbled { text, fault }).await?,
                 }
             }
         };
-        self.say(Heard::Disconnected).await?;
+        self.say(StreamEvent::Disconnected).await?;
         Ok(why)
     }
 
-    async fn say(&self, heard: Heard) -> Result<(), Unheard> {
+    async fn say(&self, heard: StreamEvent) -> Result<(), Unheard> {
         self.hear.send(heard).await.map_err(|_| Unheard)
     }
 }

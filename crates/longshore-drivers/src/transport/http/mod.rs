@@ -26,7 +26,7 @@ use super::Limits;
 use crate::spec::Server;
 pub(crate) use client::base64;
 use client::{Failure, Peer, basic};
-use events::{Events, Heard};
+use events::{Events, StreamEvent};
 
 /// How many requests may wait.
 const WAITING: usize = 256;
@@ -39,7 +39,7 @@ const EVENTS: usize = 64;
 
 /// What can happen to a server.
 #[derive(Debug)]
-pub enum Spoke {
+pub enum HttpEvent {
     /// It said something.
     Said(Said),
     /// It said something that cannot be read.
@@ -70,8 +70,8 @@ pub struct Http {
     running: JoinSet<Done>,
     /// How many of them will take as long as they take.
     patient: usize,
-    hear: mpsc::Sender<Heard>,
-    heard: mpsc::Receiver<Heard>,
+    hear: mpsc::Sender<StreamEvent>,
+    heard: mpsc::Receiver<StreamEvent>,
     following: JoinSet<()>,
     lost: bool,
 }
@@ -169,9 +169,9 @@ impl Http {
     /// Waits for what happens next. Takes in answers and events only when `read` says so.
     ///
     /// May be dropped and called again.
-    pub async fn next(&mut self, read: bool) -> Spoke {
+    pub async fn next(&mut self, read: bool) -> HttpEvent {
         if let Some(id) = self.refused.pop_front() {
-            return Spoke::Said(Said::Response { id, result: Err("too many requests wait".to_owned()) });
+            return HttpEvent::Said(Said::Response { id, result: Err("too many requests wait".to_owned()) });
         }
         let starting = self.peer.is_none() && !self.lost;
         tokio::select! {
@@ -181,11 +181,11 @@ impl Http {
                 Err(error) => self.lose(error.to_string()),
             },
             Some(heard) = self.heard.recv(), if read => match heard {
-                Heard::Connected => Spoke::Said(Said::Connected),
-                Heard::Disconnected => Spoke::Said(Said::Disconnected),
-                Heard::Event(raw) => Spoke::Said(Said::Event(raw)),
-                Heard::Garbled { text, fault } => Spoke::Garbled { text, fault },
-                Heard::Lost(why) => self.lose(why),
+                StreamEvent::Connected => HttpEvent::Said(Said::Connected),
+                StreamEvent::Disconnected => HttpEvent::Said(Said::Disconnected),
+                StreamEvent::Event(raw) => HttpEvent::Said(Said::Event(raw)),
+                StreamEvent::Garbled { text, fault } => HttpEvent::Garbled { text, fault },
+                StreamEvent::Lost(why) => self.lose(why),
             },
             () = sleep_until(self.starts_by), if starting => {
                 let within = self.limits.start.as_secs();
@@ -195,18 +195,18 @@ impl Http {
         }
     }
 
-    fn answered(&mut self, done: Done) -> Spoke {
+    fn answered(&mut self, done: Done) -> HttpEvent {
         let Done { id, session, patient, result } = done;
         match patient {
             true => self.patient -= 1,
             false => drop(session.map(|session| self.busy.remove(&session))),
         }
         self.pump();
-        Spoke::Said(Said::Response { id, result: result.map_err(|failure| failure.to_string()) })
+        HttpEvent::Said(Said::Response { id, result: result.map_err(|failure| failure.to_string()) })
     }
 
-    fn lose(&mut self, why: String) -> Spoke {
+    fn lose(&mut self, why: String) -> HttpEvent {
         self.lost = true;
-        Spoke::Lost(why)
+        HttpEvent::Lost(why)
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Who serves the connection: the hub, at `/ws/cli/{session}`, and not the anchor on a port of its own. It has an address already,
 //! with guards against foreign pages, limits and patience, and one door is easier to watch than one per agent. It hands
-//! the connection over as a [`Line`] of three channels through [`Reception`], so that neither side knows the other; what
+//! the connection over as a [`Line`] of three channels through [`CallbackRegistry`], so that neither side knows the other; what
 //! passes through them are the words of [`longshore_model::callback`], which an anchor elsewhere could be sent as well.
 //!
 //! - What the program is told before it has called is kept in order, and told when it has. What is not known to have
@@ -18,9 +18,9 @@
 //! | what it says | one message here, 8 MiB and a message with whoever serves the line | the connection is not read |
 //! | lines that broke and still have something to give | 8 | the next call waits |
 
-mod heard;
-mod reception;
-mod told;
+mod callback_registry;
+mod dedup;
+mod unacked;
 
 use std::collections::VecDeque;
 
@@ -32,17 +32,17 @@ use tokio::time::{Instant, timeout};
 
 use super::{Limits, Line as Spoken, at};
 use crate::spec::CallBack;
-use heard::Heard;
-use reception::{Awaited, Call};
-pub use reception::{Line, Reception};
-use told::Told;
+use callback_registry::{Awaited, Call};
+pub use callback_registry::{CallbackRegistry, Line};
+use dedup::Dedup;
+use unacked::Unacked;
 
 /// How many lines may have something to give.
 const LINES: usize = 8;
 
 /// What can happen to a line.
 #[derive(Debug)]
-pub enum Spoke {
+pub enum SocketEvent {
     /// The program spoke; see [`Socket::line`].
     Said,
     /// It does not take what it is told. Said once.
@@ -62,9 +62,9 @@ pub struct Socket {
     arrived: Option<watch::Receiver<u64>>,
     /// What lines have to give: the present one last, before it those that broke.
     incoming: VecDeque<mpsc::Receiver<FromProgram>>,
-    heard: Heard,
+    heard: Dedup,
     lines: VecDeque<Spoken>,
-    told: Told,
+    told: Unacked,
     /// By when it must have called; none while it has a line.
     calls_by: Option<Instant>,
     /// Whether it ever called.
@@ -80,7 +80,7 @@ impl Socket {
     /// Expects the program of a session, which was given this token.
     pub fn new(
         call_back: CallBack,
-        reception: &Reception,
+        reception: &CallbackRegistry,
         session: SessionId,
         token: String,
         limits: Limits,
@@ -91,9 +91,9 @@ impl Socket {
             line: None,
             arrived: None,
             incoming: VecDeque::new(),
-            heard: Heard::default(),
+            heard: Dedup::default(),
             lines: VecDeque::new(),
-            told: Told::new(limits.outgoing),
+            told: Unacked::new(limits.outgoing),
             calls_by: Some(Instant::now() + limits.attach),
             called: false,
             given_up: false,
@@ -128,8 +128,8 @@ impl Socket {
 
     /// Waits for what happens next, and tells it meanwhile what it is to be told. Hears it only when `read` says so.
     ///
-    /// May be dropped and called again. All lines of one [`Spoke::Said`] must be taken before the next call.
-    pub async fn next(&mut self, read: bool) -> Spoke {
+    /// May be dropped and called again. All lines of one [`SocketEvent::Said`] must be taken before the next call.
+    pub async fn next(&mut self, read: bool) -> SocketEvent {
         loop {
             let writes = !self.told.all_written() || (self.stopping && !self.closed);
             let patient = !self.given_up && !self.stopping;
@@ -147,17 +147,17 @@ impl Socket {
                 message = message(&mut self.incoming), if read && !self.incoming.is_empty() => match message {
                     Some(message) => {
                         self.hear(message);
-                        return Spoke::Said;
+                        return SocketEvent::Said;
                     }
                     None => drop(self.incoming.pop_front()),
                 },
                 () = at(stuck_at), if patient => {
                     self.given_up = true;
-                    return Spoke::Stuck;
+                    return SocketEvent::Stuck;
                 }
                 () = at(self.calls_by), if patient => {
                     self.given_up = true;
-                    return Spoke::Lost(self.why_lost());
+                    return SocketEvent::Lost(self.why_lost());
                 }
             }
         }

@@ -17,8 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::stage::Stage;
 use super::exit::INTERRUPTED;
-use super::hand::Hand;
 use super::live::{Live, Until, Watched};
+use super::responder::Responder;
 use super::terminal::{Outlet, Screen, is_interactive, now, put_line, style, typed_lines};
 use crate::demo::Cast;
 use crate::demo::cast::Size;
@@ -29,28 +29,28 @@ const READ: Duration = Duration::from_millis(1500);
 /// How long it takes to answer for somebody.
 const PONDER: Duration = Duration::from_millis(3200);
 
-/// See it all in half a minute: a hub, an agent, a model that is a script.
+/// Show everything in half a minute: a hub, an agent and a scripted model.
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Everything is in a private folder, which is gone afterwards. Without a terminal it answers its own questions and ends by itself."
+    after_help = "The demo uses a private folder and deletes it afterwards. Without a terminal, it answers its own questions and ends by itself."
 )]
 pub(super) struct Demo {
-    /// Answer what the agent asks, instead of you
+    /// Answer the agent's questions for you
     #[arg(long, short)]
     yes: bool,
-    /// Let a phone watch: listen to the network with TLS, and show a QR code
+    /// Let a phone watch: listen on the network with TLS, and show a QR code
     #[arg(long)]
     phone: bool,
-    /// Leave the hub up afterwards, until Ctrl-C
+    /// Keep the hub running afterwards, until Ctrl-C
     #[arg(long)]
     stay: bool,
-    /// Leave the private folder behind
+    /// Keep the private folder
     #[arg(long)]
     keep: bool,
-    /// Write what the terminal shows to a file, as an asciicast; without a terminal, one of 100 by 30
+    /// Record the terminal to a file, as an asciicast; without a terminal, in the size 100 by 30
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
-    /// How many times as fast as a model would be
+    /// Run this many times as fast
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = speed)]
     speed: f64,
 }
@@ -59,7 +59,7 @@ fn speed(text: &str) -> Result<f64, String> {
     let factor = text.parse::<f64>().map_err(|error| error.to_string())?;
     match (0.1..=1000.0).contains(&factor) {
         true => Ok(factor),
-        false => Err("it can be from 0.1 to 1000".to_owned()),
+        false => Err("the factor must be from 0.1 to 1000".to_owned()),
     }
 }
 
@@ -104,8 +104,8 @@ impl Demo {
         };
         let beside = stage.open_beside();
         let hand = match is_interactive() && !as_json && !self.yes {
-            true => Hand::Person(typed_lines()),
-            false => Hand::itself(PONDER.div_f64(self.speed)),
+            true => Responder::Person(typed_lines()),
+            false => Responder::itself(PONDER.div_f64(self.speed)),
         };
         let session = opened.session.session_id;
         let until = Until::Turn(opened.turn);
@@ -140,12 +140,12 @@ impl Demo {
     }
 
     /// Stays until whoever looks around has seen enough.
-    async fn linger(&self, stage: &Stage, mut screen: Screen, hand: Hand, as_json: bool) -> Result<()> {
+    async fn linger(&self, stage: &Stage, mut screen: Screen, hand: Responder, as_json: bool) -> Result<()> {
         if self.stays(as_json) {
             let mut lines = match (self.stay, hand) {
                 (true, _) => None,
-                (false, Hand::Person(lines)) => Some(lines),
-                (false, Hand::Elsewhere | Hand::Itself { .. }) => Some(typed_lines()),
+                (false, Responder::Person(lines)) => Some(lines),
+                (false, Responder::Elsewhere | Responder::Itself { .. }) => Some(typed_lines()),
             };
             let typed = async {
                 match &mut lines {

@@ -16,13 +16,13 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 
-use crate::cli::house::{House, Keep};
+use crate::cli::hub_server::{HubServer, Keep};
 use crate::cli::token_file;
 use crate::client::{Client, News};
 use crate::config::{Config, Durability, Places};
 use crate::demo::{Folder, Part, Story};
-use crate::script::Model;
-use crate::wire::Trust;
+use crate::dial::Trust;
+use longshore_models::script::Model;
 
 /// How long a session beside the one that is shown may take to be where it should be.
 const STANDS_WITHIN: Duration = Duration::from_secs(60);
@@ -106,7 +106,7 @@ impl Stage {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let base = format!("http://{}/v1", listener.local_addr()?);
         let scripted = Model::new(story.script(speed)?);
-        let model = Served::begin(|stop| scripted.serve(listener, stop));
+        let model = Served::begin(|stop| async move { Ok(scripted.serve(listener, stop).await?) });
 
         let mut settings = story.agent.clone();
         settings.insert("base_url".to_owned(), base.into());
@@ -122,23 +122,23 @@ impl Stage {
         let owner = token_file::owner_of(&places)?;
         let token = owner.token.reveal().to_owned();
         let around = surroundings(folder.path());
-        let house =
-            House::open(&places, &config, Keep::OnDisk, owner, |anchor| private(anchor, around)).await?;
-        house.announce()?;
-        let link = |public: &String| Some((public.clone(), house.app.first_link(public)?));
-        let authority = house.tls.as_ref().and_then(|tls| tls.authority.as_ref());
+        let server =
+            HubServer::open(&places, &config, Keep::OnDisk, owner, |anchor| private(anchor, around)).await?;
+        server.announce()?;
+        let link = |public: &String| Some((public.clone(), server.app.first_link(public)?));
+        let authority = server.tls.as_ref().and_then(|tls| tls.authority.as_ref());
         Ok(Self {
-            url: house.place.url.clone(),
+            url: server.place.url.clone(),
             token,
-            for_phones: house.place.public().filter(|_| phone).and_then(link),
+            for_phones: server.place.public().filter(|_| phone).and_then(link),
             authority: authority.map(|authority| authority.fingerprint.clone()),
             story,
             folder,
             trust: Trust {
-                fingerprint: house.tls.as_ref().map(|tls| tls.fingerprint.clone()),
+                fingerprint: server.tls.as_ref().map(|tls| tls.fingerprint.clone()),
                 ..Trust::default()
             },
-            hub: Served::begin(|stop| house.serve(stop, || ())),
+            hub: Served::begin(|stop| server.serve(stop, || ())),
             model,
         })
     }

@@ -8,7 +8,7 @@ use longshore_model::event::{Body, Event};
 use serde_json::{Map, Value, json};
 
 use super::Live;
-use crate::cli::hand::Hand;
+use crate::cli::responder::Responder;
 use crate::client::Refused;
 use crate::render::{field_prompt, keys, parse_answer, parse_decision};
 
@@ -63,7 +63,7 @@ impl Live {
     /// Asks for the first thing that waits, or says how it can be answered when nobody sits here.
     pub(super) fn ask_person(&mut self) -> Result<()> {
         let Some(ask) = self.asks.front() else { return Ok(()) };
-        if matches!(self.hand, Hand::Elsewhere) {
+        if matches!(self.hand, Responder::Elsewhere) {
             if self.told.replace(ask.id()) == Some(ask.id()) {
                 return Ok(());
             }

@@ -20,8 +20,8 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use self::asks::Ask;
 use super::exit::{Fault, INTERRUPTED};
-use super::hand::{Hand, Typed};
 use super::line::InputLine;
+use super::responder::{Responder, Typed};
 use super::slash;
 use super::terminal::{Screen, is_interactive, note, now, put_line, typed_lines};
 use crate::client::{Client, News};
@@ -84,7 +84,7 @@ pub(super) struct Live {
     as_json: bool,
     renderer: Renderer,
     pub(super) screen: Screen,
-    pub(super) hand: Hand,
+    pub(super) hand: Responder,
     asks: VecDeque<Ask>,
     /// What was last said to wait, where nobody can be asked.
     told: Option<String>,
@@ -116,18 +116,18 @@ impl Live {
         let mut screen = Screen::new();
         let hand = match (until, is_interactive()) {
             // Programs that read events answer in their own way.
-            _ if as_json => Hand::Elsewhere,
-            (Until::Turn(_), true) => Hand::Person(typed_lines()),
+            _ if as_json => Responder::Elsewhere,
+            (Until::Turn(_), true) => Responder::Person(typed_lines()),
             (Until::Left, true) => match open_line(&screen) {
                 Ok((line, typed)) => {
                     screen = screen.above(line);
-                    Hand::Person(typed)
+                    Responder::Person(typed)
                 }
                 // A terminal that can do nothing.
-                Err(_) => Hand::Person(typed_lines()),
+                Err(_) => Responder::Person(typed_lines()),
             },
-            (Until::Left, false) if !std::io::stdin().is_terminal() => Hand::Person(typed_lines()),
-            (Until::Turn(_) | Until::Left, false) => Hand::Elsewhere,
+            (Until::Left, false) if !std::io::stdin().is_terminal() => Responder::Person(typed_lines()),
+            (Until::Turn(_) | Until::Left, false) => Responder::Elsewhere,
         };
         Self::on(client, before, until, as_json, screen, hand)
     }
@@ -139,7 +139,7 @@ impl Live {
         until: Until,
         as_json: bool,
         screen: Screen,
-        hand: Hand,
+        hand: Responder,
     ) -> Self {
         let renderer = Renderer::new(screen.style).in_folder(&before.cwd);
         Self {
@@ -214,7 +214,7 @@ impl Live {
                     None if self.until == Until::Left && self.screen.has_line() => return self.left(),
                     None => {
                         self.leaving = self.until == Until::Left;
-                        self.hand = Hand::Elsewhere;
+                        self.hand = Responder::Elsewhere;
                         self.ask_person()?;
                     }
                 },
@@ -328,18 +328,18 @@ impl Live {
                 let why = event.text().rsplit_once(": ").map_or(event.text(), |(why, _)| why);
                 let id = short_id(self.session);
                 let how = format!(
-                    "`longshore queue send {id} --all` sends it, `longshore queue discard {id}` drops it"
+                    "`longshore queue send {id} --all` sends it, `longshore queue discard {id}` removes it"
                 );
                 self.renderer.aside(&format!("your prompt is held: {why}; {how}"))
             }
             Body::PromptCancelled { prompt } if self.queued == Some(*prompt) => {
-                self.renderer.aside("your prompt was removed from the queue; the agent has not heard it")
+                self.renderer.aside("your prompt was removed from the queue; the agent did not get it")
             }
             // The agent hears it in the turn that runs; the message itself comes next.
             Body::PromptQueued { turn_id, .. } if self.turn == Some(*turn_id) => String::new(),
             Body::PromptQueued { prompt, .. } if self.screen.has_line() && echo(*prompt) != Echo::Nowhere => {
                 match self.turn {
-                    Some(_) => self.renderer.aside("queued: it runs when this turn is done"),
+                    Some(_) => self.renderer.aside("queued: it runs when this turn ends"),
                     None => String::new(),
                 }
             }
@@ -398,11 +398,11 @@ impl Live {
         self.screen.settled()?;
         self.screen.print(&self.renderer.finish())?;
         let hint = format!(
-            "`longshore resume {0}` brings the hub back and has the agent go on; `longshore attach {0} --after {1}` \
-             only shows what else was said",
+            "`longshore resume {0}` starts the hub, and the agent continues; `longshore attach {0} --after {1}` \
+             only shows the rest of the conversation",
             self.session, self.cursor
         );
-        Ok(Fault::no_hub("the hub has gone; the session is as safe as its log", hint))
+        Ok(Fault::no_hub("the hub has stopped; the session is safe in the log", hint))
     }
 
     /// The first stops the turn, the second leaves.
@@ -417,7 +417,7 @@ impl Live {
             let own = json!({ "session": self.session, "prompt": prompt });
             // It may have begun in this very moment; then it is its turn that is stopped.
             if self.client.call::<Value>("cancelPrompt", own).await.is_ok() {
-                note("the prompt was taken back before the agent heard it");
+                note("the prompt was taken back before the agent got it");
                 return Ok(true);
             }
         }

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{Echo, Live, Said, Until};
-use crate::cli::hand::Hand;
+use crate::cli::responder::Responder;
 use crate::cli::set;
 use crate::cli::slash::{self, Slash};
 use crate::render::human::plural;
-use crate::render::{clean, fitted, remark};
+use crate::render::{clean, fitted, held, remark};
 
 #[derive(Deserialize)]
 struct Prompted {
@@ -24,8 +24,8 @@ impl Live {
     /// A line: a command, an answer when something waits, otherwise a prompt. Says whether the person leaves.
     pub(super) async fn line(&mut self, line: &str) -> Result<bool> {
         match &self.hand {
-            Hand::Person(_) | Hand::Elsewhere => self.screen.typed(line)?,
-            Hand::Itself { .. } => self.screen.answered(line)?,
+            Responder::Person(_) | Responder::Elsewhere => self.screen.typed(line)?,
+            Responder::Itself { .. } => self.screen.answered(line)?,
         }
         self.interrupted = false;
         let slash = match self.until {
@@ -52,13 +52,13 @@ impl Live {
             Slash::Steer(words) => self.say(&words, "steer", Echo::Above).await?,
             Slash::Now(words) => self.say(&words, "interrupt", Echo::Above).await?,
             Slash::Queue => self.queue().await?,
-            Slash::Send => self.wish("sendQueued", json!({ "all": true })).await?,
+            Slash::Send => self.send_held().await?,
             Slash::Discard => self.wish("discardQueue", json!({})).await?,
             Slash::Mode(Some(mode)) => self.wish("update", json!({ "mode": mode })).await?,
             Slash::Mode(None) => {
                 let modes: Vec<String> =
                     self.before.capabilities.modes.iter().map(ToString::to_string).collect();
-                self.note(&format!("mode: {}; there are {}", self.mode, modes.join(", ")))?;
+                self.note(&format!("mode: {}; possible: {}", self.mode, modes.join(", ")))?;
             }
             Slash::Model(Some(model)) => self.wish("update", json!({ "model": model })).await?,
             Slash::Model(None) => self.models().await?,
@@ -113,19 +113,25 @@ impl Live {
         self.client.call("session", json!({ "session": self.session })).await
     }
 
+    async fn send_held(&mut self) -> Result<()> {
+        match held(&self.info().await?) {
+            0 => self.note("no prompt is held"),
+            _ => self.wish("sendQueued", json!({ "all": true })).await,
+        }
+    }
+
     async fn queue(&mut self) -> Result<()> {
         let info = self.info().await?;
         if info.queue.is_empty() {
-            return self.note("nothing is queued");
+            return self.note("no prompt is queued");
         }
         for (at, prompt) in info.queue.iter().enumerate() {
-            self.note(&format!("{}. {}", at + 1, prompt.text))?;
+            let mark = if prompt.held { "[held] " } else { "" };
+            self.note(&format!("{}. {mark}{}", at + 1, prompt.text))?;
         }
-        match info.queue_held {
-            true => {
-                self.note("the turn was stopped, so these are held: /send sends them, /discard drops them")
-            }
-            false => Ok(()),
+        match held(&info) {
+            0 => Ok(()),
+            _ => self.note("the turn was stopped: /send sends every held prompt, /discard empties the queue"),
         }
     }
 
@@ -139,7 +145,7 @@ impl Live {
         let efforts = ModelInfo::efforts_of(&models, info.model.as_deref()).join(", ");
         self.note(&match efforts.is_empty() {
             true => format!("effort: {now}"),
-            false => format!("effort: {now}; there are {efforts}"),
+            false => format!("effort: {now}; possible: {efforts}"),
         })
     }
 

@@ -310,7 +310,7 @@ impl Renderer {
             Body::QueueHeld => {
                 let id = short_id(event.session);
                 let how = format!(
-                    "`longshore queue send {id} --all` (or /send) goes on with what is held, `discard` drops it"
+                    "`longshore queue send {id} --all` (or /send) sends every held prompt, `discard` empties the queue"
                 );
                 self.remark(&format!("{text}; {how}"))
             }

@@ -88,6 +88,10 @@ ID        SESSION   NEEDS  WHAT                       AGE
     );
     let tabs = inbox_tsv(&waiting);
     assert!(tabs.starts_with("send\t") && tabs.contains("2 held: add a test…; push"), "{tabs}");
+    let cut = Waiting { interrupted: waiting.held, ..Waiting::default() };
+    let tabs = inbox_tsv(&cut);
+    let row = "interrupted by a restart: Fix it; then 2 held: add a test…; push";
+    assert!(tabs.starts_with("resume\t") && tabs.contains(row), "a resume sends them: {tabs}");
 }
 
 #[test]

@@ -69,6 +69,16 @@ fn long_output_shows_its_end() {
 }
 
 #[test]
+fn output_that_was_not_kept_is_told_with_its_size() {
+    let kept = |from: u32| -> String { (from..from + 20).map(|line| format!("line {line}\n")).collect() };
+    let gap = "[... 95805696 bytes (47902848 lines) left out ...]";
+    let output = format!("{}{gap}\n{}", kept(1), kept(21));
+    let printed = plain(&[opened(), run(1, "yes"), ended(1, &output, json!({"status": "completed"}))]);
+    let tail: String = (31..=40).map(|line| format!("  │ line {line}\n")).collect();
+    assert_eq!(printed, format!("{OPENED}\n● Run  yes\n  │ … 31 more lines\n  │ {gap}\n{tail}  ✓ 1.5s\n"));
+}
+
+#[test]
 fn output_cannot_command_the_terminal() {
     let output = "\u{1b}]0;owned\u{7}\u{1b}[2J\u{1b}[31mred\u{1b}[0m\n10%\r100%\n\u{9b}31mc1\n";
     let printed =

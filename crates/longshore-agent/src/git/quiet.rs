@@ -1,0 +1,276 @@
+//! Git that only tells: it runs no program that a repository names, and reaches no other machine.
+//!
+//! A repository's settings can name programs for nearly everything, and anybody may have written them: a folder that
+//! is unpacked may hold a repository, and a clone may hold one as plain files. What the environment says comes before
+//! them, so that every setting that names a program is said there. Names that the repository itself makes up are
+//! asked for first: filters are told to do nothing, what turns a file into text to show it as it is. A program that
+//! shows differences cannot be told to do nothing; see [`Quiet::shows`]. In a submodule another git looks, which hears
+//! nothing of all this: none is sent there.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{OnceLock, mpsc};
+use std::time::Duration;
+
+use crate::sandbox::search_path;
+use longshore_drivers::keyless::keyless;
+
+/// How long git may take to tell its settings. A repository can have it wait for ever: a setting can name a pipe.
+const WITHIN: Duration = Duration::from_secs(3);
+/// How much of them is listened to. Whoever has more would hide something behind it.
+const LENGTH: u64 = 4 << 20;
+/// How much of them can be answered in the environment of a process; systems allow little more.
+const ANSWERED: usize = 64 << 10;
+
+/// Settings that name programs, or make git run or reach something, and what makes them do nothing.
+const SETTINGS: [(&str, &str); 25] = [
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", "false"),
+    ("core.gitProxy", "false"),
+    ("core.alternateRefsCommand", "false"),
+    ("core.attributesFile", "/dev/null"),
+    ("safe.bareRepository", "explicit"),
+    ("gpg.program", "false"),
+    ("gpg.openpgp.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("log.showSignature", "false"),
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("status.submoduleSummary", "false"),
+    ("diff.submodule", "short"),
+    ("diff.ignoreSubmodules", "dirty"),
+    ("interactive.diffFilter", "cat"),
+    ("sequence.editor", "false"),
+    ("uploadpack.packObjectsHook", "false"),
+    ("maintenance.auto", "false"),
+];
+/// The same as variables, for those that come before settings.
+const VARIABLES: [(&str, &str); 12] = [
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_CONFIG_SYSTEM", "/dev/null"),
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_ALLOW_PROTOCOL", "none"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_PAGER", "cat"),
+    ("GIT_EDITOR", "false"),
+    ("GIT_SSH_COMMAND", "false"),
+    ("GIT_ASKPASS", "false"),
+];
+/// A person's own settings that are heeded: they name no program, and git tells something else without them.
+const OWN: [&str; 9] = [
+    "safe.directory",
+    "core.excludesfile",
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "core.quotepath",
+    "core.precomposeunicode",
+    "core.abbrev",
+    "diff.renames",
+];
+
+/// What git is told for one folder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Quiet {
+    settings: Vec<(OsString, OsString)>,
+    shows: Vec<String>,
+    /// Whether git told all its settings, and all can be answered. If not, it is told that there is no repository.
+    told: bool,
+}
+
+impl Quiet {
+    /// For git that heeds no names which the repository makes up.
+    pub(super) fn unasked(folder: &Path) -> Self {
+        let mut settings = own_settings(folder).to_vec();
+        settings.extend(SETTINGS.map(|(name, value)| (name.into(), value.into())));
+        Self { settings, shows: Vec::new(), told: true }
+    }
+
+    /// For git that runs in this folder. Asks git what the repository's settings name, and does not wait for anything else.
+    pub(crate) fn of(folder: &Path) -> Self {
+        let mut quiet = Self::unasked(folder);
+        let names = quiet.names(folder, &[]);
+        let root = folder.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(folder);
+        // Where there is no such file, git reads the one of the index or of the last commit.
+        let of_modules: Vec<Option<Vec<OsString>>> = match root.join(".gitmodules").exists() {
+            true => vec![quiet.names(root, &["--file", ".gitmodules"])],
+            false => {
+                [":.gitmodules", "HEAD:.gitmodules"].map(|blob| quiet.names(root, &["--blob", blob])).into()
+            }
+        };
+        quiet.told = names.is_some() && of_modules.iter().all(Option::is_some);
+        let fixed = quiet.settings.len();
+        for name in names.into_iter().chain(of_modules.into_iter().flatten()).flatten() {
+            quiet.silence(&name);
+        }
+        let answered: usize =
+            quiet.settings[fixed..].iter().map(|(name, value)| name.len() + value.len()).sum();
+        if answered > ANSWERED {
+            quiet.told = false;
+            quiet.settings.truncate(fixed);
+        }
+        quiet
+    }
+
+    /// The names of the settings of a file, or of all; none unless these are all that there are.
+    fn names(&self, folder: &Path, place: &[&str]) -> Option<Vec<OsString>> {
+        let mut git = keyless("git");
+        git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
+        git.envs(self.variables()).env("PATH", search_path(&[folder.to_owned()]));
+        let Answer { parts, good } = answer(&mut git)?;
+        // A file that is not there is no fault.
+        (good || !place.is_empty()).then_some(parts)
+    }
+
+    /// Settings of the repository that name a program which shows differences. It runs whenever git shows one.
+    pub(crate) fn shows(&self) -> &[String] {
+        &self.shows
+    }
+
+    /// A name is any bytes in the middle, where the repository makes it up.
+    fn silence(&mut self, name: &OsStr) {
+        let parts = || name.as_bytes().split(|byte| *byte == b'.');
+        let (Some(section), Some(key)) = (parts().next(), parts().next_back()) else { return };
+        let value = match (section, key) {
+            (b"filter", b"clean" | b"smudge" | b"process") => "",
+            (b"filter", b"required") => "false",
+            (b"diff", b"textconv") => "cat",
+            (b"merge", b"driver") => "false",
+            (b"credential", b"helper") | (b"remote", b"vcs" | b"proxy") => "",
+            (b"remote", b"promisor") => "false",
+            (b"diff", b"external" | b"command") => {
+                return self.shows.push(name.to_string_lossy().into_owned());
+            }
+            (b"submodule", _) if parts().count() > 2 => {
+                let module = &name.as_bytes()[..name.len() - key.len()];
+                let ignored = [module, b"ignore".as_slice()].concat();
+                return self.settings.push((OsString::from_vec(ignored), "dirty".into()));
+            }
+            _ => return,
+        };
+        self.settings.push((name.to_owned(), value.into()));
+    }
+
+    /// The variables that tell it.
+    pub(crate) fn variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
+        let fixed = VARIABLES.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+        let nowhere = (!self.told).then(|| ("GIT_DIR".into(), "/dev/null".into()));
+        let count = ("GIT_CONFIG_COUNT".into(), self.settings.len().to_string().into());
+        let settings = self.settings.iter().enumerate().flat_map(|(at, (name, value))| {
+            [
+                (format!("GIT_CONFIG_KEY_{at}").into(), name.clone()),
+                (format!("GIT_CONFIG_VALUE_{at}").into(), value.clone()),
+            ]
+        });
+        fixed.chain(nowhere).chain([count]).chain(settings)
+    }
+}
+
+/// Whether a variable tells git something.
+pub(crate) fn is_gits(name: &OsStr) -> bool {
+    name.as_encoded_bytes().starts_with(b"GIT_")
+}
+
+/// What people have set for all of their repositories, as far as it is heeded. It is asked for once, with a git that is
+/// none of this folder's.
+fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
+    static OWN_SETTINGS: OnceLock<Vec<(OsString, OsString)>> = OnceLock::new();
+    OWN_SETTINGS.get_or_init(|| {
+        let mut git = keyless("git");
+        // Where there is no repository, there are only theirs.
+        git.args(["config", "--list", "--includes", "-z"])
+            .current_dir("/")
+            .env("GIT_CEILING_DIRECTORIES", "/")
+            .env("PATH", search_path(&[folder.to_owned()]));
+        let pair = |line: OsString| {
+            let at = line.as_bytes().iter().position(|byte| *byte == b'\n')?;
+            let (name, value) = line.as_bytes().split_at(at);
+            let value = OsString::from_vec(value.get(1..)?.to_vec());
+            Some((OsString::from_vec(name.to_vec()), value))
+        };
+        let told = answer(&mut git).unwrap_or_default().parts;
+        let pairs = told.into_iter().filter_map(pair);
+        pairs.filter(|(name, _)| OWN.iter().any(|own| name == own)).collect()
+    })
+}
+
+/// What git said.
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) parts: Vec<OsString>,
+    /// Whether it came to a good end.
+    good: bool,
+}
+
+/// All that git says; none when it does not come to an end, or says too much.
+pub(super) fn answer(git: &mut Command) -> Option<Answer> {
+    answer_with(git, |_| true)
+}
+
+/// What git says of what is wanted, part by part. What is not wanted costs nothing but the time to hear it.
+pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Option<Answer> {
+    let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+    // Where there is no git, nothing is set.
+    let Ok(mut git) = git else { return Some(Answer { parts: Vec::new(), good: true }) };
+    let said = BufReader::new(git.stdout.take()?);
+    let (heard, hearing) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody may listen any more.
+        let _ = heard.send(parts(said, wanted));
+    });
+    let parts = hearing.recv_timeout(WITHIN).ok().and_then(Result::ok);
+    if parts.is_none() {
+        // It is not waited for.
+        let _ = git.kill();
+    }
+    let good = git.wait().is_ok_and(|status| status.success());
+    Some(Answer { parts: parts?, good })
+}
+
+/// The wanted ones of parts that end with a zero.
+fn parts(mut said: impl BufRead, wanted: fn(&[u8]) -> bool) -> io::Result<Vec<OsString>> {
+    let (mut parts, mut room) = (Vec::new(), LENGTH);
+    loop {
+        let mut part = Vec::new();
+        let length = said.by_ref().take(room).read_until(0, &mut part)? as u64;
+        if length == 0 {
+            return Ok(parts);
+        }
+        if length == room {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
+        part.pop_if(|last| *last == 0);
+        if wanted(&part) {
+            room -= length;
+            parts.push(OsString::from_vec(part));
+        }
+    }
+}
+
+/// The file of names to ignore that a person has set, or where git looks for one. It is no secret.
+pub(crate) fn ignored_names(folder: &Path) -> Option<std::path::PathBuf> {
+    let said = own_settings(folder).iter().rev().find(|(name, _)| name == "core.excludesfile");
+    let home = std::env::home_dir();
+    match said {
+        Some((_, path)) => match Path::new(path).strip_prefix("~") {
+            Ok(rest) => home.map(|home| home.join(rest)),
+            Err(_) => Some(path.into()),
+        },
+        None => {
+            let config = std::env::var_os("XDG_CONFIG_HOME").map(std::path::PathBuf::from);
+            config.or_else(|| home.map(|home| home.join(".config"))).map(|config| config.join("git/ignore"))
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! The loop, pure: something happens, and effects follow. No clock, no task, no socket.
+//!
+//! ```text
+//!   prompt --> ask the model --> answer: words, thoughts, calls
+//!                ^                  |
+//!                |                  v  each call: weigh, ask a person, run
+//!                +---- results -----+--> no calls: the turn ends
+//! ```
+//!
+//! Whatever it remembers it has said in a line first ([`AgentLine::history`]), so that folding its lines gives the same
+//! machine. [`History::legal`](longshore_models::history::History::legal) makes every request legal, wherever it was stopped.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `turn` | from a prompt to its end: when the model is asked again, and when no more |
+//! | `answer` | what the model says |
+//! | `calls` | its calls: from their arguments to their results |
+//! | `own` | tools that are the machine's own: questions, plans, delegation |
+//! | `compact` | a conversation that grows too long for the model |
+//! | `told` | what a session tells its agent |
+//! | `words` | what the model is told about itself |
+
+mod answer;
+mod calls;
+mod commands;
+mod compact;
+mod session_tools;
+mod system_prompt;
+mod turn;
+
+use longshore_models::tool::ToolDefinition;
+use std::sync::Arc;
+
+use longshore_model::anchor::{Launch, Start};
+use longshore_model::approval::{Field, QuestionAnswer};
+use longshore_model::capability::{Mode, SlashCommand};
+use longshore_model::command::AgentCommand;
+use longshore_model::event::{Body, Draft, NoticeLevel};
+use longshore_model::id::Context;
+use longshore_model::item::{FileDiff, PlanStep, ToolCall};
+use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
+use longshore_model::time::Timestamp;
+use longshore_model::usage::Usage;
+
+use longshore_models::api::{Event, Request};
+use longshore_models::history::{History, Item};
+
+use super::tools::{Call, Permit, ToolResult, Verdict};
+use crate::AgentLine;
+use crate::memory::Memory;
+use longshore_drivers::react::settings::Settings;
+
+use turn::Turn;
+
+/// How a call is shown; pure.
+pub type Describe = Arc<dyn Fn(&Call) -> ToolCall + Send + Sync>;
+
+/// What can happen.
+pub enum Input {
+    /// The session begins, with all that was made ready for it.
+    Open(Box<Opening>),
+    /// The session tells its agent something.
+    Told(AgentCommand),
+    /// The model says something.
+    Model {
+        /// In answer to which request.
+        number: u64,
+        /// What.
+        event: Event<'static>,
+    },
+    /// Whether a call may run.
+    Weighed {
+        /// Which call.
+        call: String,
+        /// Whether.
+        verdict: Verdict,
+        /// What it would change.
+        preview: Option<FileDiff>,
+    },
+    /// A call that runs printed something.
+    Printed {
+        /// Which call.
+        call: String,
+        /// What.
+        text: String,
+    },
+    /// A call that runs wants to know something from a person.
+    Wonders {
+        /// Which call.
+        call: String,
+        /// Whoever asked is told by this number.
+        asker: u64,
+        /// What asks: the name of an MCP server.
+        source: String,
+        /// The question.
+        text: String,
+        /// What to fill in.
+        fields: Vec<Field>,
+    },
+    /// A call ended.
+    Ran {
+        /// Which call.
+        call: String,
+        /// What came of it.
+        result: Box<ToolResult>,
+    },
+    /// There are other tools now: an MCP server has more of them, or fewer.
+    Tools(Vec<ToolDefinition>),
+    /// Something that a person should know.
+    Notice {
+        /// How much it matters.
+        level: NoticeLevel,
+        /// What.
+        text: String,
+    },
+    /// Time has passed, at least to [`Machine::deadline`].
+    Tick,
+}
+
+/// All that was made ready for a session.
+pub struct Opening {
+    /// What the hub wants.
+    pub launch: Launch,
+    /// What the session's lines say.
+    pub memory: Memory,
+    /// The model; none when nobody named one and the service lists none.
+    pub model: Option<String>,
+    /// The tools.
+    pub tools: Vec<ToolDefinition>,
+    /// How a call of them is shown.
+    pub describe: Describe,
+    /// The agents that it may delegate to.
+    pub agents: Vec<String>,
+    /// What the work tree says to agents.
+    pub advice: Option<String>,
+    /// What a person should know.
+    pub notices: Vec<String>,
+    /// The version of this program.
+    pub version: String,
+}
+
+/// What is to be done about it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect {
+    /// Write a line.
+    Say(Box<AgentLine>),
+    /// Ask the model.
+    Ask {
+        /// The request's number; what comes of it carries it.
+        number: u64,
+        /// The request.
+        request: Box<Request>,
+    },
+    /// Nobody waits for the answer any more.
+    Hush {
+        /// The request's number.
+        number: u64,
+    },
+    /// Look whether a call may run; answered with [`Input::Weighed`].
+    Weigh {
+        /// The call.
+        call: Call,
+        /// In which mode.
+        mode: Mode,
+    },
+    /// Run a call; answered with [`Input::Ran`].
+    Run {
+        /// The call.
+        call: Call,
+        /// On what grounds.
+        permit: Permit,
+    },
+    /// Stop a call; its end is of no interest.
+    Cancel {
+        /// Which call.
+        call: String,
+    },
+    /// Somebody answered what a call wanted to know.
+    Reply {
+        /// [`Input::Wonders::asker`].
+        asker: u64,
+        /// The answer.
+        answer: QuestionAnswer,
+    },
+    /// A person allowed this for the whole session.
+    Allow(Vec<String>),
+    /// There is nothing more to do, for this reason.
+    Finish(String),
+}
+
+/// The loop.
+pub struct Machine {
+    settings: Settings,
+    home: Option<Home>,
+    history: History,
+    /// The plan, or the list of things to do.
+    plan: Vec<PlanStep>,
+    /// What the session has used.
+    usage: Usage,
+    cost_usd: f64,
+    turn: Option<Turn>,
+    /// The last request to the model.
+    requests: u64,
+    /// How long the history was when the model last said how much it had read.
+    measured: usize,
+}
+
+/// What does not change from turn to turn, unless a person wants it to.
+struct Home {
+    mode: Mode,
+    model: Option<String>,
+    /// How hard the model thinks.
+    effort: Option<String>,
+    tools: Arc<[ToolDefinition]>,
+    describe: Describe,
+    cwd: String,
+    advice: Option<String>,
+    /// The agents that it may delegate to; none where delegation goes no deeper.
+    agents: Option<Vec<String>>,
+    /// This agent's own name, for sub-agents of its kind.
+    name: String,
+}
+
+impl Home {
+    /// The name that the model is told of for a tool that it calls by another, such as `server.tool`: that of the tool
+    /// which people see called the same.
+    fn offered(&self, name: String) -> String {
+        if session_tools::is_own(&name) || self.tools.iter().any(|tool| tool.name == name) {
+            return name;
+        }
+        let shown = |name: &str| {
+            let (id, name, arguments) = (String::new(), name.to_owned(), serde_json::Value::Null);
+            (self.describe)(&Call { id, name, arguments }).name
+        };
+        let meant = shown(&name);
+        let other =
+            self.tools.iter().find(|tool| !session_tools::is_own(&tool.name) && shown(&tool.name) == meant);
+        other.map_or(name, |tool| tool.name.clone())
+    }
+
+    /// From now on the model is told of these tools, and of the machine's own.
+    fn offer(&mut self, mut tools: Vec<ToolDefinition>) {
+        tools.extend(session_tools::definitions(self.agents.as_deref()));
+        self.tools = tools.into();
+    }
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("turn", &self.turn).finish_non_exhaustive()
+    }
+}
+
+/// What follows, in order.
+pub(crate) type Effects = Vec<Effect>;
+
+impl Machine {
+    /// A machine that waits to be opened.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            home: None,
+            history: History::default(),
+            plan: Vec::new(),
+            usage: Usage::default(),
+            cost_usd: 0.0,
+            turn: None,
+            requests: 0,
+            measured: 0,
+        }
+    }
+
+    /// Something happened; what follows is added to `out`.
+    pub fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Vec<Effect>) {
+        match input {
+            Input::Open(opening) => self.open(*opening, out),
+            Input::Told(command) => self.told(command, cx, out),
+            Input::Model { number, event } => self.model_said(number, event, cx, out),
+            Input::Weighed { call, verdict, preview } => self.weighed(&call, verdict, preview, cx, out),
+            Input::Printed { call, text } => self.printed(&call, text, out),
+            Input::Wonders { call, asker, source, text, fields } => {
+                self.wonders(&call, asker, source, text, fields, cx, out);
+            }
+            Input::Ran { call, result } => self.ran(&call, *result, cx, out),
+            Input::Tools(tools) => {
+                if let Some(home) = &mut self.home {
+                    home.offer(tools);
+                }
+            }
+            Input::Notice { level, text } => self.notice(level, text, out),
+            Input::Tick => self.tick(cx, out),
+        }
+    }
+
+    /// When it wants an [`Input::Tick`], at the latest.
+    pub fn deadline(&self) -> Option<Timestamp> {
+        self.turn.as_ref().and_then(Turn::deadline)
+    }
+
+    /// The conversation.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// Whether a turn runs.
+    pub fn is_working(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    fn open(&mut self, opening: Opening, out: &mut Effects) {
+        let Opening { launch, memory, model, tools, describe, agents, advice, notices, version } = opening;
+        match launch.start {
+            Start::New | Start::Lines { .. } | Start::Told { .. } => {}
+            Start::Resume { .. } | Start::Fork { .. } => {
+                let fault = SessionFault { code: FaultCode::ResumeFailed };
+                let reason = "this agent remembers by the log alone, and was not given it".to_owned();
+                let draft = Draft::new(Body::SessionError(fault)).text(reason.clone());
+                self.say(AgentLine::draft(draft), out);
+                return out.push(Effect::Finish(reason));
+            }
+        }
+        let Memory { history, rules, plan, usage, cost_usd } = memory;
+        (self.history, self.plan, self.usage, self.cost_usd) = (history, plan, usage, cost_usd);
+        if let Start::Told { story } = launch.start {
+            self.say(AgentLine::history(Item::Summary { text: story }), out);
+        }
+        if !rules.is_empty() {
+            out.push(Effect::Allow(rules));
+        }
+        let ready = Ready {
+            native: Some(launch.session.to_string()),
+            version: Some(version),
+            model: model.clone(),
+            transcript: None,
+        };
+        let mut home = Home {
+            mode: launch.mode,
+            model,
+            effort: launch.effort.or_else(|| self.settings.effort.clone()),
+            tools: Arc::default(),
+            describe,
+            cwd: launch.cwd,
+            advice,
+            agents: (!launch.deepest).then_some(agents),
+            name: launch.agent.to_string(),
+        };
+        home.offer(tools);
+        self.home = Some(home);
+        self.say(AgentLine::draft(Draft::new(Body::SessionReady(ready))), out);
+        let compact = SlashCommand {
+            name: compact::COMMAND.to_owned(),
+            description: "Sum up the conversation, so that there is room again".to_owned(),
+        };
+        self.say(AgentLine::draft(Draft::new(Body::CommandsListed { commands: vec![compact] })), out);
+        for notice in notices {
+            self.notice(NoticeLevel::Warning, notice, out);
+        }
+    }
+
+    /// Says a line, and remembers what it says to remember.
+    fn say(&mut self, said: AgentLine, out: &mut Effects) {
+        if let Some(item) = &said.history {
+            self.history.push(item.clone());
+        }
+        out.push(Effect::Say(Box::new(said)));
+    }
+
+    fn notice(&mut self, level: NoticeLevel, text: String, out: &mut Effects) {
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        self.say(AgentLine::draft(Draft::new(Body::Notice { level }).turn(turn).text(text)), out);
+    }
+}

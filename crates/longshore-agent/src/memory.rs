@@ -1,0 +1,72 @@
+//! What an agent that starts anew remembers: a fold of the lines that it wrote, which the log kept.
+
+use std::collections::{HashMap, HashSet};
+
+use longshore_model::command::Attachment;
+use longshore_model::event::{Body, Raw};
+use longshore_model::id::PromptId;
+use longshore_model::item::PlanStep;
+use longshore_model::usage::Usage;
+use longshore_models::history::{History, Item, Part};
+
+use crate::AgentLine;
+
+/// All that the lines of a session say to an agent that starts anew.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    /// The conversation.
+    pub history: History,
+    /// What a person allowed for the whole session.
+    pub rules: Vec<String>,
+    /// The plan as it stood.
+    pub plan: Vec<PlanStep>,
+    /// What the session has used.
+    pub usage: Usage,
+    /// What it has cost.
+    pub cost_usd: f64,
+}
+
+impl Memory {
+    /// Folds the lines of a session. A line that says nothing to remember, or nothing at all, is passed over.
+    pub fn of_lines(lines: &[Raw]) -> Self {
+        let said: Vec<AgentLine> = lines.iter().filter_map(|line| AgentLine::of_line(line).ok()).collect();
+        let heard = |said: &AgentLine| match &said.history {
+            Some(Item::Message { prompt, .. }) => *prompt,
+            Some(_) | None => None,
+        };
+        let heard: HashSet<PromptId> = said.iter().filter_map(heard).collect();
+        let mut attached: HashMap<PromptId, Vec<Attachment>> = HashMap::new();
+        let mut memory = Memory::default();
+        for AgentLine { draft, history, .. } in said {
+            if let Some(draft) = draft {
+                match draft.body {
+                    Body::UserMessage { prompt, attachments, .. } => {
+                        match prompt.filter(|it| heard.contains(it)) {
+                            Some(prompt) => drop(attached.insert(prompt, attachments)),
+                            // It was said to an agent that died before it could say that it heard it.
+                            None => {
+                                let text = draft.text.unwrap_or_default();
+                                memory.history.push(Item::user(prompt, &text, &attachments));
+                            }
+                        }
+                    }
+                    Body::PlanUpdated { steps } => memory.plan = steps,
+                    Body::UsageUpdated(usage) => memory.usage = usage,
+                    Body::TurnFinished(end) => memory.cost_usd += end.cost_usd.unwrap_or(0.0),
+                    _ => {}
+                }
+            }
+            match history {
+                Some(Item::Allowed { rules }) => memory.rules.extend(rules),
+                Some(Item::Message { role, step, prompt, mut content }) => {
+                    let with = prompt.and_then(|prompt| attached.remove(&prompt)).unwrap_or_default();
+                    content.extend(with.into_iter().map(Part::Attached));
+                    memory.history.push(Item::Message { role, step, prompt, content });
+                }
+                Some(item) => memory.history.push(item),
+                None => {}
+            }
+        }
+        memory
+    }
+}

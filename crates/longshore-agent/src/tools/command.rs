@@ -1,0 +1,168 @@
+//! A command as the model gives it, and the process that it becomes.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustix::process::Signal;
+use serde::Deserialize;
+
+use crate::git::kept::Unmade;
+use crate::git::quiet::{Quiet, is_gits};
+use crate::sandbox::{Sandbox, search_path};
+use longshore_drivers::argv::{inner, line_of};
+use longshore_drivers::leash::{self, Mark};
+use longshore_drivers::transport::spawn::is_private;
+
+/// A line for the shell, or a program and its arguments.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub(super) enum Script {
+    Line(String),
+    Words(Vec<String>),
+}
+
+impl Script {
+    /// As a person would type it.
+    pub(super) fn line(&self) -> String {
+        match self {
+            Script::Line(line) => line.clone(),
+            Script::Words(words) => line_of(words),
+        }
+    }
+
+    /// The line that a shell among the words is given: `bash -lc LINE`.
+    pub(super) fn inner(&self) -> Option<&str> {
+        let Script::Words(words) = self else { return None };
+        inner(words)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        match self {
+            Script::Line(line) => line.trim().is_empty(),
+            Script::Words(words) => words.first().is_none_or(|program| program.is_empty()),
+        }
+    }
+
+    /// The process, which does not run yet. It ends with the thread that starts it, and carries the mark.
+    pub(super) fn process(
+        &self,
+        setting: &Setting,
+        surroundings: &Surroundings,
+        mark: &Mark,
+    ) -> io::Result<tokio::process::Command> {
+        let shell = |line: &str| {
+            let mut process = tokio::process::Command::new(&surroundings.shell);
+            process.args(["-c", line]);
+            process
+        };
+        let mut process = match (self, setting.quiet.as_ref().and(self.inner())) {
+            // What only reads needs no shell of its own, with what people have it do first.
+            (_, Some(line)) => shell(line),
+            (Script::Line(line), None) => shell(line),
+            (Script::Words(words), None) => {
+                let mut words = words.iter();
+                let mut process = tokio::process::Command::new(words.next().map_or("", String::as_str));
+                process.args(words);
+                process
+            }
+        };
+        let secret = |name: &OsString| surroundings.secrets.iter().any(|one| name == one.as_str());
+        let misleads = |name: &OsString| setting.quiet.is_some() && (is_gits(name) || misleads(name));
+        let hidden = |name: &OsString| is_private(name) || secret(name) || misleads(name);
+        for (name, _) in std::env::vars_os().filter(|(name, _)| hidden(name)) {
+            process.env_remove(name);
+        }
+        // Nobody is there to scroll, to look at colours or to type a password.
+        process.env("PAGER", "cat").env("GIT_PAGER", "cat").env("NO_COLOR", "1").env("TERM", "dumb");
+        process.env("GIT_TERMINAL_PROMPT", "0");
+        if let Some(quiet) = &setting.quiet {
+            process.envs(quiet.git.variables()).env("PATH", search_path(&quiet.folders));
+            if let Some(folder) = &quiet.temporary {
+                process.env("TMPDIR", folder);
+            }
+        }
+        process.current_dir(&setting.cwd);
+        if let Some(sandbox) = &setting.sandbox {
+            sandbox.lock(&mut process, &setting.cwd)?;
+        }
+        // After the lock, which may make us somebody else, whom the system would let off.
+        leash::put_on(&mut process, mark, Signal::KILL);
+        Ok(process)
+    }
+}
+
+/// Whether a variable has programs do something that nobody sees, which is wrong for those that only read.
+fn misleads(name: &OsString) -> bool {
+    const KNOWN: [&str; 9] = [
+        "BASH_ENV",
+        "ENV",
+        "GREP_OPTIONS",
+        "LD_AUDIT",
+        "LD_LIBRARY_PATH",
+        "LD_PRELOAD",
+        "LESSOPEN",
+        "NODE_OPTIONS",
+        "RIPGREP_CONFIG_PATH",
+    ];
+    KNOWN.iter().any(|known| name == known) || name.as_encoded_bytes().starts_with(b"BASH_FUNC_")
+}
+
+/// Where a command starts, and what it is locked into.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    pub(super) cwd: PathBuf,
+    pub(super) sandbox: Option<Sandbox>,
+    /// What is done besides for a command that only reads.
+    pub(super) quiet: Option<Reader>,
+    /// What it may not make of git's own, for as long as it runs.
+    pub(super) unmade: Option<Arc<Unmade>>,
+}
+
+/// A command that only reads: nothing of what it reads makes it do more.
+#[derive(Clone, Debug)]
+pub(super) struct Reader {
+    pub(super) git: Quiet,
+    /// The folders that it reads, of which it runs no program.
+    pub(super) folders: Vec<PathBuf>,
+    /// The folder for what it has to put somewhere.
+    pub(super) temporary: Option<PathBuf>,
+}
+
+/// What all commands share.
+#[derive(Clone, Debug)]
+pub(super) struct Surroundings {
+    shell: PathBuf,
+    /// Variables that they do not get.
+    secrets: Vec<String>,
+}
+
+impl Surroundings {
+    pub(super) fn new(secrets: Vec<String>) -> Self {
+        let bash = Path::new("/bin/bash");
+        let shell = if bash.exists() { bash } else { Path::new("/bin/sh") };
+        Self { shell: shell.to_owned(), secrets }
+    }
+}
+
+/// Why a command did not start, for the model.
+pub(super) fn explain(script: &Script, error: &io::Error) -> String {
+    match (script, error.kind()) {
+        (Script::Words(words), io::ErrorKind::NotFound) => {
+            let program = words.first().map_or("", String::as_str);
+            format!("{program} was not found; give a line as a string to have it read by a shell")
+        }
+        (Script::Words(_) | Script::Line(_), _) => format!("the command did not start: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_says_nothing_is_no_command() {
+        assert!(Script::Words(Vec::new()).is_empty() && Script::Line(" ".to_owned()).is_empty());
+    }
+}

@@ -1,0 +1,218 @@
+//! Changes of files that are planned first and then made, all or none.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longshore_model::item::{FileChange, FileChangeKind, FileDiff, ToolStatus};
+use longshore_model::work::WorkFault;
+use similar::TextDiff;
+
+use super::text::{Encoding, text_of};
+use longshore_drivers::diff::all_lines;
+use longshore_drivers::work::files::{locate, write_at};
+
+/// Changes that are not made yet. Later ones see what earlier ones would leave.
+#[derive(Debug)]
+pub(super) struct Edits {
+    root: PathBuf,
+    touched: Vec<Touched>,
+}
+
+#[derive(Debug)]
+struct Touched {
+    /// As the model named it.
+    path: String,
+    file: PathBuf,
+    encoding: Encoding,
+    before: Option<String>,
+    after: Option<String>,
+    moved_to: Option<String>,
+    /// The file that was moved here.
+    moved_from: Option<PathBuf>,
+}
+
+impl Edits {
+    pub(super) fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), touched: Vec::new() }
+    }
+
+    /// What a file would hold by now.
+    pub(super) fn text(&mut self, path: &str) -> Result<String, String> {
+        let touched = self.touch(path)?;
+        touched.after.clone().ok_or_else(|| WorkFault::Missing(path.to_owned()).to_string())
+    }
+
+    /// A new file.
+    pub(super) fn add(&mut self, path: &str, content: String) -> Result<(), String> {
+        let touched = self.touch(path)?;
+        if touched.after.is_some() {
+            return Err(format!("{path} exists already; update it instead, or delete it first"));
+        }
+        touched.encoding = Encoding::default();
+        touched.after = Some(content);
+        Ok(())
+    }
+
+    /// The whole content of a file, new or not.
+    pub(super) fn change(&mut self, path: &str, content: String) -> Result<(), String> {
+        self.touch(path)?.after = Some(content);
+        Ok(())
+    }
+
+    /// A file that goes.
+    pub(super) fn delete(&mut self, path: &str) -> Result<(), String> {
+        self.text(path)?;
+        let touched = self.touch(path)?;
+        touched.after = None;
+        Ok(())
+    }
+
+    /// A file that goes elsewhere, with this content.
+    pub(super) fn relocate(&mut self, path: &str, target: &str, content: String) -> Result<(), String> {
+        let from = self.touch(path)?.file.clone();
+        if self.touch(target)?.file == from {
+            return self.change(path, content);
+        }
+        let encoding = self.touch(path)?.encoding;
+        self.add(target, content)?;
+        let moved = self.touch(target)?;
+        moved.moved_from = Some(from);
+        moved.encoding = encoding;
+        let touched = self.touch(path)?;
+        touched.after = None;
+        touched.moved_to = Some(target.to_owned());
+        Ok(())
+    }
+
+    fn touch(&mut self, path: &str) -> Result<&mut Touched, String> {
+        if path.is_empty() {
+            return Err("a path is empty".to_owned());
+        }
+        let file = locate(&self.root, path).map_err(|fault| fault.to_string())?.path;
+        let at = match self.touched.iter().position(|touched| touched.file == file) {
+            Some(at) => at,
+            None => {
+                let (before, encoding) = match text_of(&file, path) {
+                    Ok((text, encoding)) => (Some(text), encoding),
+                    Err(WorkFault::Missing(_)) => (None, Encoding::default()),
+                    Err(fault) => return Err(fault.to_string()),
+                };
+                let (path, after) = (path.to_owned(), before.clone());
+                let (moved_to, moved_from) = (None, None);
+                self.touched.push(Touched { path, file, encoding, before, after, moved_to, moved_from });
+                self.touched.len() - 1
+            }
+        };
+        self.touched.get_mut(at).ok_or_else(|| "the file was lost".to_owned())
+    }
+
+    /// What would change, file by file.
+    pub(super) fn diff(&self, status: ToolStatus) -> FileDiff {
+        let content_of = |path: &str| {
+            let target = self.touched.iter().find(|touched| touched.path == path);
+            target.and_then(|touched| touched.after.clone()).unwrap_or_default()
+        };
+        let changes =
+            self.touched.iter().filter(|touched| touched.moved_from.is_none()).filter_map(|touched| {
+                let path = touched.path.clone();
+                let (kind, diff) = match (&touched.before, &touched.after, &touched.moved_to) {
+                    (Some(before), _, Some(target)) => {
+                        (FileChangeKind::Update, unified(before, &content_of(target)))
+                    }
+                    (Some(before), Some(after), None) => (FileChangeKind::Update, unified(before, after)),
+                    (None, Some(after), _) => (FileChangeKind::Add, all_lines('+', after)),
+                    (Some(before), None, None) => (FileChangeKind::Delete, all_lines('-', before)),
+                    (None, None, _) => return None,
+                };
+                Some(FileChange { path, kind, moved_to: touched.moved_to.clone(), diff })
+            });
+        FileDiff { status, changes: changes.collect() }
+    }
+
+    /// Makes the changes. When one cannot be made, those before it are taken back.
+    pub(super) fn commit(&self) -> Result<(), String> {
+        let mut made = Vec::new();
+        let (written, deleted): (Vec<_>, Vec<_>) = self
+            .touched
+            .iter()
+            .filter(|touched| touched.before != touched.after)
+            .partition(|touched| touched.after.is_some());
+        // What goes goes last: it is what cannot be taken back whole.
+        for touched in written.into_iter().chain(deleted) {
+            let folders = missing_folders(&touched.file);
+            let done = touched.make();
+            made.push((touched, folders));
+            if let Err(fault) = done {
+                return Err(take_back(&made, &fault));
+            }
+        }
+        Ok(())
+    }
+
+    /// One line for every change, as the model is told.
+    pub(super) fn summary(&self) -> String {
+        let lines = self.diff(ToolStatus::Completed).changes.into_iter().map(|change| {
+            match (change.kind, change.moved_to) {
+                (FileChangeKind::Update, Some(target)) => format!("R {} -> {target}", change.path),
+                (FileChangeKind::Update, None) => format!("M {}", change.path),
+                (FileChangeKind::Add, _) => format!("A {}", change.path),
+                (FileChangeKind::Delete, _) => format!("D {}", change.path),
+            }
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+impl Touched {
+    fn make(&self) -> Result<(), String> {
+        match &self.after {
+            Some(content) => {
+                let bytes = self.encoding.encode(&self.path, content)?;
+                write_at(&self.file, &self.path, &bytes).map_err(|fault| fault.to_string())?;
+                // A script that moves stays one that can be run.
+                let permissions = self.moved_from.as_ref().and_then(|from| fs::metadata(from).ok());
+                if let Some(from) = permissions {
+                    let kept = fs::set_permissions(&self.file, from.permissions());
+                    return kept.map_err(|error| format!("{}: {error}", self.path));
+                }
+                Ok(())
+            }
+            None => fs::remove_file(&self.file).map_err(|error| format!("{}: {error}", self.path)),
+        }
+    }
+}
+
+/// The folders that are not there yet, the innermost first.
+fn missing_folders(file: &Path) -> Vec<PathBuf> {
+    let folders = file.ancestors().skip(1);
+    folders.take_while(|folder| !folder.exists()).map(Path::to_owned).collect()
+}
+
+/// Undoes what was made, and says so.
+fn take_back(made: &[(&Touched, Vec<PathBuf>)], fault: &str) -> String {
+    let mut stuck = Vec::new();
+    for (touched, folders) in made.iter().rev() {
+        let undone = match &touched.before {
+            Some(content) => touched.encoding.encode(&touched.path, content).and_then(|bytes| {
+                write_at(&touched.file, &touched.path, &bytes).map_err(|fault| fault.to_string())
+            }),
+            None if touched.file.symlink_metadata().is_err() => Ok(()),
+            None => fs::remove_file(&touched.file).map_err(|error| format!("{}: {error}", touched.path)),
+        };
+        stuck.extend(undone.err());
+        for folder in folders {
+            // It may never have been made.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+    match stuck.is_empty() {
+        true => format!("Nothing was changed. {fault}"),
+        false => {
+            format!("{fault}; and what was changed before could not be taken back: {}", stuck.join("; "))
+        }
+    }
+}
+
+fn unified(before: &str, after: &str) -> String {
+    TextDiff::from_lines(before, after).unified_diff().to_string()
+}

@@ -1,0 +1,228 @@
+//! Whether a call may run: the mode, the rules, and where its paths lead.
+//!
+//! | | plan | ask | auto-edit | full |
+//! |---|---|---|---|---|
+//! | look at files of the work tree | go | go | go | go |
+//! | commands that only read | go | go | go | go |
+//! | commands that a rule allows | no | go | go | go |
+//! | other commands | no | ask | ask | go |
+//! | change files of the work tree | no | ask | go | go |
+//! | leave the sandbox | no | ask | ask | go |
+//! | tools of MCP servers | ask if they say that they only read | ask, unless a rule allows it | the same | go |
+//! | paths outside of the work tree | ask to read, else no | ask | ask | go |
+//!
+//! Where there is no sandbox every command asks, except in full.
+
+mod commands;
+mod reading;
+mod shell_lexer;
+
+use std::path::Path;
+
+use longshore_model::approval::Subject;
+use longshore_model::capability::Mode;
+use longshore_model::item::ToolStatus;
+
+use super::edits::Edits;
+use super::exec;
+use super::mcp::Servers;
+use super::request::Request;
+use super::{Ask, Risk, Verdict, patch};
+use crate::git::kept::Sources;
+use longshore_drivers::work::files::locate;
+
+pub(super) use commands::{Manner, manner};
+
+/// What a verdict depends on besides the call.
+#[derive(Debug)]
+pub(super) struct Ground<'a> {
+    pub(super) root: &'a Path,
+    pub(super) mode: Mode,
+    /// Whether commands can be locked in here.
+    pub(super) sandbox: bool,
+    /// Whether commands may use the network.
+    pub(super) network: bool,
+    pub(super) rules: &'a [String],
+    pub(super) servers: &'a Servers,
+}
+
+/// Whether a call may run.
+pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
+    match request {
+        Request::Read(arguments) => ground.look("read_file", &arguments.path),
+        Request::Fetch(arguments) => ground.look("fetch_file", &arguments.path),
+        Request::Image(arguments) => ground.look("view_image", &arguments.path),
+        Request::List(arguments) => ground.look("list_dir", &arguments.path),
+        Request::Search(arguments) => ground.look("search", &arguments.path),
+        Request::Write(arguments) => {
+            let mut edits = Edits::new(ground.root);
+            let planned = edits.change(&arguments.path, arguments.content.clone());
+            ground.edit(&edits, planned, std::slice::from_ref(&arguments.path), false)
+        }
+        Request::Patch(text) => {
+            let named = match patch::named(text) {
+                Ok(named) => named,
+                Err(fault) => return Verdict::Refuse(fault),
+            };
+            let mut edits = Edits::new(ground.root);
+            let planned = patch::plan(text, &mut edits);
+            ground.edit(&edits, planned, &named.paths, named.deletes)
+        }
+        Request::Shell(arguments) => commands::verdict(
+            &commands::Wish {
+                script: &arguments.command,
+                cwd: arguments.cwd.as_deref(),
+                escalate: arguments.escalate,
+                reason: arguments.reason.as_deref(),
+            },
+            ground,
+        ),
+        Request::Exec(exec::Arguments::Start { command, cwd, escalate, reason, .. }) => commands::verdict(
+            &commands::Wish {
+                script: command,
+                cwd: cwd.as_deref(),
+                escalate: *escalate,
+                reason: reason.as_deref(),
+            },
+            ground,
+        ),
+        Request::Exec(exec::Arguments::Write { session, input, .. }) => ground.type_into(session, input),
+        Request::Exec(
+            exec::Arguments::Read { .. } | exec::Arguments::Yield { .. } | exec::Arguments::Kill { .. },
+        ) => Verdict::Go,
+        Request::Mcp(target, input) => {
+            let subject = Subject::Tool { name: target.name(), input: input.clone() };
+            let ask = |reason: String, always: Vec<String>| {
+                Verdict::Ask(Ask { reason, risks: Vec::new(), subject: subject.clone(), always })
+            };
+            let name = target.name();
+            let allowed =
+                ground.rules.iter().any(|rule| *rule == name || *rule == format!("{}.*", target.server));
+            match ground.mode {
+                Mode::Full => Verdict::Go,
+                Mode::Ask | Mode::AutoEdit if allowed => Verdict::Go,
+                Mode::Ask | Mode::AutoEdit => {
+                    ask(format!("It calls {name}, a tool of an MCP server."), vec![name])
+                }
+                Mode::Plan if ground.servers.only_reads(target) => {
+                    ask(format!("It calls {name}, of which the server says that it only reads."), Vec::new())
+                }
+                Mode::Plan => ground.planning("call a tool that may change something"),
+            }
+        }
+    }
+}
+
+impl Ground<'_> {
+    fn planning(&self, what: &str) -> Verdict {
+        Verdict::Refuse(format!(
+            "the mode is plan, in which you may not {what}. Say what you would do; a person can allow more by \
+             changing the mode"
+        ))
+    }
+
+    /// Looking at a file or a folder.
+    fn look(&self, tool: &str, path: &str) -> Verdict {
+        let place = match locate(self.root, path) {
+            Ok(place) => place,
+            // Whoever reads it will say the same.
+            Err(fault) => return Verdict::Refuse(fault.to_string()),
+        };
+        match self.mode {
+            Mode::Full => Verdict::Go,
+            Mode::Plan | Mode::Ask | Mode::AutoEdit if place.inside => Verdict::Go,
+            Mode::Plan | Mode::Ask | Mode::AutoEdit => Verdict::Ask(Ask {
+                reason: format!("{} is outside of the work tree.", place.path.display()),
+                risks: vec![Risk::Outside],
+                subject: Subject::Tool {
+                    name: tool.to_owned(),
+                    input: serde_json::json!({ "path": place.path.display().to_string() }),
+                },
+                always: Vec::new(),
+            }),
+        }
+    }
+
+    /// Changing files.
+    fn edit(&self, edits: &Edits, planned: Result<(), String>, paths: &[String], deletes: bool) -> Verdict {
+        if self.mode == Mode::Plan {
+            return self.planning("change files");
+        }
+        let root = self.root.canonicalize().unwrap_or_else(|_| self.root.to_owned());
+        let places = paths.iter().filter_map(|path| locate(self.root, path).ok());
+        let sources = Sources::of(self.root);
+        let (mut outside, mut git) = (Vec::new(), false);
+        for place in places {
+            let within = place.path.strip_prefix(&root).unwrap_or(&place.path);
+            // Some systems read the name in capitals as the same.
+            git |= within.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+            git |= sources.as_ref().is_some_and(|sources| sources.has(&place.path));
+            if !place.inside {
+                outside.push(place.path);
+            }
+        }
+        // Nobody need be asked for what cannot be done.
+        if let Err(fault) = planned {
+            return Verdict::Refuse(match outside.first() {
+                // What is in it may not be told yet.
+                Some(path) if self.mode != Mode::Full => {
+                    format!(
+                        "this does not fit, and {} is outside of the work tree; read it first",
+                        path.display()
+                    )
+                }
+                Some(_) | None => fault,
+            });
+        }
+        let mut risks = Vec::new();
+        let mut reasons = Vec::new();
+        if let Some(first) = outside.first() {
+            risks.push(Risk::Outside);
+            reasons.push(format!("It changes {}, which is outside of the work tree.", first.display()));
+        }
+        if git {
+            reasons.push("It changes git's own files, which can make git run programs.".to_owned());
+        }
+        if sources.is_none() {
+            reasons.push(
+                "Git does not tell its settings here, and this may be a file that it takes them from."
+                    .to_owned(),
+            );
+        }
+        if deletes {
+            risks.push(Risk::Deletes);
+        }
+        match self.mode {
+            Mode::Full => return Verdict::Go,
+            Mode::AutoEdit if reasons.is_empty() => return Verdict::Go,
+            Mode::AutoEdit => {}
+            Mode::Ask | Mode::Plan if reasons.is_empty() => reasons.push("It changes files.".to_owned()),
+            Mode::Ask | Mode::Plan => {}
+        }
+        let grant_root =
+            outside.first().and_then(|path| path.parent()).map(|path| path.display().to_string());
+        let changes = edits.diff(ToolStatus::Running).changes;
+        let subject = Subject::Edit { changes, grant_root };
+        Verdict::Ask(Ask { reason: reasons.join(" "), risks, subject, always: Vec::new() })
+    }
+
+    /// Typing into a terminal, which may be a shell.
+    fn type_into(&self, session: &str, input: &str) -> Verdict {
+        let rule = format!("unified_exec {session}");
+        match self.mode {
+            Mode::Full => Verdict::Go,
+            Mode::Ask | Mode::AutoEdit if self.rules.contains(&rule) => Verdict::Go,
+            Mode::Plan => self.planning("type into a terminal"),
+            Mode::Ask | Mode::AutoEdit => Verdict::Ask(Ask {
+                reason: format!("It types into the terminal of session {session}."),
+                risks: if self.sandbox { Vec::new() } else { vec![Risk::Unsandboxed] },
+                subject: Subject::Command {
+                    command: input.trim_end().to_owned(),
+                    cwd: None,
+                    always: vec![rule.clone()],
+                },
+                always: vec![rule],
+            }),
+        }
+    }
+}

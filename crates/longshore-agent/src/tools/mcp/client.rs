@@ -1,0 +1,121 @@
+//! The HTTP client of a server, which knows a session that the server has forgotten by more than the answer 404.
+//!
+//! Many servers answer 400 then, with an error that belongs to no request: whoever waits for the answer to its own
+//! would wait for ever. Told that the session has expired, the transport greets the server anew and asks once more.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::stream::BoxStream;
+use reqwest::header::{HeaderName, HeaderValue};
+use rmcp::model::{ClientJsonRpcMessage, ServerJsonRpcMessage};
+use rmcp::transport::streamable_http_client::{
+    SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+};
+use sse_stream::Sse;
+
+type Answer<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+type Headers = HashMap<HeaderName, HeaderValue>;
+
+/// How long an event of a server may be, in bytes.
+const EVENT_LIMIT: usize = 64 << 20;
+
+#[derive(Clone, Debug)]
+pub(super) struct Client(pub(super) reqwest::Client);
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<StreamableHttpPostResponse> {
+        self.post_message_with_max_sse_event_size(uri, message, session, token, headers, EVENT_LIMIT).await
+    }
+
+    async fn post_message_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Answer<StreamableHttpPostResponse> {
+        let (asked, in_session) = (request_of(&message), session.is_some());
+        let answered =
+            self.0.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit).await;
+        let forgotten = |words: &str| in_session && words.to_lowercase().contains("session");
+        match answered {
+            Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), named))
+                if error.id.is_none() =>
+            {
+                match asked {
+                    _ if forgotten(&error.error.message) => Err(StreamableHttpError::SessionExpired),
+                    // It can only be about what was asked.
+                    Some(id) => {
+                        let answer = ServerJsonRpcMessage::error(error.error, Some(id));
+                        Ok(StreamableHttpPostResponse::Json(answer, named))
+                    }
+                    None => Ok(StreamableHttpPostResponse::Json(ServerJsonRpcMessage::Error(error), named)),
+                }
+            }
+            Err(StreamableHttpError::UnexpectedServerResponse(words))
+                if words.starts_with("HTTP 400") && forgotten(&words) =>
+            {
+                Err(StreamableHttpError::SessionExpired)
+            }
+            // Where the address can be read, it was followed, or not, and that is another error.
+            Err(StreamableHttpError::UnexpectedServerResponse(words)) if words.starts_with("HTTP 30") => {
+                let told = format!("it redirected to an address that cannot be read ({})", words.trim_end());
+                Err(StreamableHttpError::UnexpectedServerResponse(told.into()))
+            }
+            other => other,
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<()> {
+        self.0.delete_session(uri, session, token, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+        self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, EVENT_LIMIT).await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last: Option<String>,
+        token: Option<String>,
+        headers: Headers,
+        limit: usize,
+    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+        self.0.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit).await
+    }
+}
+
+/// The name of the request that a message is.
+fn request_of(message: &ClientJsonRpcMessage) -> Option<rmcp::model::RequestId> {
+    match message {
+        ClientJsonRpcMessage::Request(request) => Some(request.id.clone()),
+        _ => None,
+    }
+}

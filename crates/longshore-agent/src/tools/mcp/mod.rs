@@ -1,0 +1,312 @@
+//! MCP servers: programs and services that bring tools of their own.
+//!
+//! All are started at once, each within [`START_WITHIN`]. The session waits for them a while; those that take longer
+//! bring their tools when they are ready. One that does not start, or ends, harms nobody else: it is told, and its
+//! tools fail. One that says nothing during a call, for as long as [`Setting`] allows, is no longer waited for.
+
+mod client;
+mod connect;
+mod handler;
+mod names;
+mod process;
+mod results;
+
+use longshore_models::tool::ToolDefinition;
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::time::Duration;
+
+use longshore_model::item::ToolStatus;
+use longshore_model::mcp::{McpServer, McpTransport};
+use rmcp::RoleClient;
+use rmcp::model::{CallToolRequestParams, Tool};
+use rmcp::service::{RunningService, ServiceError};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use self::handler::Handler;
+use self::process::Process;
+use super::{Progress, ToolResult};
+
+/// How long a server may take until its tools are known. The first run of a package fetches it.
+const START_WITHIN: Duration = Duration::from_secs(60);
+
+/// How much news of servers may wait: more than one of each.
+const NEWS: usize = 2 * longshore_model::mcp::MOST_SERVERS;
+
+/// The servers that run. Dropped, they end, and those that start as well.
+#[derive(Debug)]
+pub(super) struct Servers {
+    running: Arc<RwLock<Vec<Arc<Server>>>>,
+    names: RwLock<names::Names>,
+    starting: JoinSet<()>,
+}
+
+/// What happens to a server after the session has begun.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// It is ready, and its tools are there.
+    Ready(String),
+    /// It did not start, for this reason.
+    Failed(String),
+}
+
+#[derive(Debug)]
+struct Server {
+    name: String,
+    /// Its place among the others.
+    place: usize,
+    client: RunningService<RoleClient, Handler>,
+    tools: Arc<RwLock<Vec<Tool>>>,
+    process: Option<Process>,
+    /// How long it may say nothing during a call.
+    patience: Duration,
+}
+
+/// A tool of a server.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Target {
+    pub(super) server: String,
+    pub(super) tool: String,
+}
+
+impl Target {
+    /// As people see it: `server.tool`.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}", self.server, self.tool)
+    }
+}
+
+impl Servers {
+    /// Starts them all. What went wrong by the time that is waited for them is told in the list, the rest is news.
+    pub(super) async fn start(
+        servers: Vec<McpServer>,
+        setting: &Setting,
+    ) -> (Self, Vec<String>, mpsc::Receiver<News>) {
+        let (tell, mut news) = mpsc::channel(NEWS);
+        let mut notices = Vec::new();
+        let mut waiting: Vec<String> = Vec::new();
+        let mut all = Self { running: Arc::default(), names: RwLock::default(), starting: JoinSet::new() };
+        for (place, server) in servers.into_iter().enumerate() {
+            if server.name.is_empty() || waiting.contains(&server.name) {
+                notices
+                    .push(format!("there are two MCP servers called `{}`; the first is used", server.name));
+                continue;
+            }
+            let name = server.name.clone();
+            waiting.push(name.clone());
+            let (running, setting, tell) = (Arc::clone(&all.running), setting.clone(), tell.clone());
+            all.starting.spawn(async move {
+                let told = match start(server, place, setting).await {
+                    Ok(server) => {
+                        let mut running = running.write().unwrap_or_else(PoisonError::into_inner);
+                        running.push(Arc::new(server));
+                        running.sort_by_key(|server| server.place);
+                        News::Ready(name)
+                    }
+                    Err(fault) => News::Failed(format!("the MCP server `{name}` did not start: {fault}")),
+                };
+                // There is room for all of them.
+                let _ = tell.try_send(told);
+            });
+        }
+        drop(tell);
+        let deadline = tokio::time::Instant::now() + setting.wait;
+        let mut ended = 0;
+        let mut ready = Vec::new();
+        while ended < waiting.len() {
+            match tokio::time::timeout_at(deadline, news.recv()).await {
+                Ok(Some(News::Ready(name))) => ready.push(name),
+                Ok(Some(News::Failed(fault))) => notices.push(fault),
+                Ok(None) => break,
+                Err(_) => {
+                    let told = |notice: &String, name: &str| {
+                        notice.starts_with(&format!("the MCP server `{name}` "))
+                    };
+                    waiting.retain(|name| {
+                        !ready.contains(name) && !notices.iter().any(|notice| told(notice, name))
+                    });
+                    notices.extend(waiting.iter().map(|name| {
+                        format!("the MCP server `{name}` is still starting; its tools come when it is ready")
+                    }));
+                    break;
+                }
+            }
+            ended += 1;
+        }
+        (all, notices, news)
+    }
+
+    fn running(&self) -> Vec<Arc<Server>> {
+        self.running.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn server(&self, name: &str) -> Option<Arc<Server>> {
+        self.running().into_iter().find(|server| server.name == name)
+    }
+
+    /// The tools of all servers.
+    pub(super) fn definitions(&self) -> Vec<ToolDefinition> {
+        let mut names = names::Names::default();
+        let mut definitions = Vec::new();
+        for server in self.running() {
+            for tool in server.tools().iter() {
+                let target = Target { server: server.name.clone(), tool: tool.name.to_string() };
+                let name = names.add(target);
+                let description = tool.description.as_deref().unwrap_or_default();
+                definitions.push(ToolDefinition {
+                    name,
+                    description: format!("{description} (MCP server {})", server.name)
+                        .trim_start()
+                        .to_owned(),
+                    parameters: Value::Object(tool.input_schema.as_ref().clone()),
+                    side_by_side: only_reads(tool),
+                });
+            }
+        }
+        *self.names.write().unwrap_or_else(PoisonError::into_inner) = names;
+        definitions
+    }
+
+    /// Which tool is meant: by the name of its definition, or as `server.tool` or `server__tool`.
+    pub(super) fn find(&self, name: &str) -> Option<Target> {
+        let names = self.names.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(target) = names.find(name) {
+            return Some(target.clone());
+        }
+        self.running().iter().find_map(|server| {
+            let rest = name.strip_prefix(server.name.as_str())?;
+            let tool = rest.strip_prefix('.').or_else(|| rest.strip_prefix("__"))?;
+            let known = server.tools().iter().any(|known| known.name == tool);
+            known.then(|| Target { server: server.name.clone(), tool: tool.to_owned() })
+        })
+    }
+
+    /// Whether a server says of a tool that it changes nothing.
+    pub(super) fn only_reads(&self, target: &Target) -> bool {
+        self.server(&target.server).is_some_and(|server| {
+            server.tools().iter().any(|tool| tool.name == target.tool && only_reads(tool))
+        })
+    }
+
+    /// Calls a tool.
+    pub(super) async fn call(
+        &self,
+        target: &Target,
+        arguments: Value,
+        progress: mpsc::Sender<Progress>,
+        cancel: CancellationToken,
+    ) -> ToolResult {
+        let Some(server) = self.server(&target.server) else {
+            return ToolResult::failed(format!("there is no MCP server `{}`", target.server));
+        };
+        let arguments = match arguments {
+            Value::Object(arguments) => arguments,
+            Value::Null => Map::new(),
+            other => return ToolResult::failed(format!("the arguments must be an object, not {other}")),
+        };
+        let heard = server.client.service().hear(progress);
+        let request = CallToolRequestParams::new(target.tool.clone()).with_arguments(arguments);
+        let called = tokio::select! {
+            called = server.client.call_tool(request) => called,
+            // The future is dropped, and the server told that nobody waits any more.
+            () = cancel.cancelled() => {
+                return ToolResult::ended(ToolStatus::Cancelled, "[stopped by a person]");
+            }
+            // The same.
+            () = heard.silence(server.patience) => {
+                return ToolResult::failed(format!(
+                    "{}: the MCP server said nothing for {} s, and is no longer waited for (mcp_timeout_s). What was \
+                     asked of it may have been done all the same",
+                    target.name(),
+                    server.patience.as_secs_f64()
+                ));
+            }
+        };
+        match called {
+            Ok(result) => results::of(result),
+            Err(ServiceError::McpError(error)) => {
+                ToolResult::failed(format!("{}: {}", target.name(), error.message))
+            }
+            Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
+                ToolResult::failed(server.obituary())
+            }
+            Err(error) => ToolResult::failed(format!("{}: {}", target.name(), connect::plain(&error))),
+        }
+    }
+}
+
+fn only_reads(tool: &Tool) -> bool {
+    tool.annotations.as_ref().and_then(|annotations| annotations.read_only_hint).unwrap_or(false)
+}
+
+impl Server {
+    fn tools(&self) -> RwLockReadGuard<'_, Vec<Tool>> {
+        self.tools.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is told of a server that no longer answers.
+    fn obituary(&self) -> String {
+        let last = self.process.as_ref().and_then(Process::last_words);
+        let last = last.map(|words| format!("; its last words were:\n{words}")).unwrap_or_default();
+        format!("the MCP server `{}` is gone, and its tools with it{last}", self.name)
+    }
+}
+
+/// What servers are started with.
+#[derive(Clone, Debug)]
+pub(super) struct Setting {
+    /// Where they run, and the root that they are told of.
+    pub(super) cwd: std::path::PathBuf,
+    /// Variables of our environment that they do not get.
+    pub(super) secrets: Vec<String>,
+    /// How long the session waits for them when it begins.
+    pub(super) wait: Duration,
+    /// How long they may say nothing during a call.
+    pub(super) patience: Duration,
+    /// The same for some, by their names.
+    pub(super) patience_of: BTreeMap<String, Duration>,
+}
+
+async fn start(server: McpServer, place: usize, setting: Setting) -> Result<Server, String> {
+    let McpServer { name, transport } = server;
+    let patience = setting.patience_of.get(&name).copied().unwrap_or(setting.patience);
+    let tools = Arc::new(RwLock::new(Vec::new()));
+    let handler = Handler::new(name.clone(), &setting.cwd, Arc::clone(&tools));
+    let process = match &transport {
+        McpTransport::Stdio { command, args, env } => Some(Process::start(command, args, env, &setting)?),
+        McpTransport::Http { .. } => None,
+    };
+    let (process, pipes) = match process {
+        Some((process, stdout, stdin)) => (Some(process), Some((stdout, stdin))),
+        None => (None, None),
+    };
+    let connecting = async {
+        let client = match (pipes, &transport) {
+            (Some(pipes), _) => connect::pipes(handler, pipes).await?,
+            (None, McpTransport::Http { url, headers }) => connect::http(handler, url, headers).await?,
+            (None, McpTransport::Stdio { .. }) => return Err("it has no pipes".to_owned()),
+        };
+        let listed = connect::tools(client.peer()).await?;
+        Ok((client, listed))
+    };
+    let connected = match tokio::time::timeout(START_WITHIN, connecting).await {
+        Ok(connected) => connected,
+        Err(_) => Err(format!("it said nothing for {} seconds", START_WITHIN.as_secs())),
+    };
+    match connected {
+        Ok((client, listed)) => {
+            *tools.write().unwrap_or_else(PoisonError::into_inner) = listed;
+            Ok(Server { name, place, client, tools, process, patience })
+        }
+        Err(fault) => {
+            let last = match &process {
+                Some(process) => process.ended().await,
+                None => None,
+            };
+            Err(last.map_or(fault.clone(), |words| format!("{fault}\n{words}")))
+        }
+    }
+}

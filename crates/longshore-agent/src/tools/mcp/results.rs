@@ -1,0 +1,52 @@
+//! What a server answers, in our words.
+
+use longshore_model::command::{Attachment, AttachmentSource};
+use longshore_model::item::{ToolOutcome, ToolStatus};
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+use crate::tools::ToolResult;
+
+/// The texts one after the other, the images beside them.
+pub(super) fn of(result: CallToolResult) -> ToolResult {
+    let mut texts = Vec::new();
+    let mut images = Vec::new();
+    for block in result.content {
+        match block {
+            ContentBlock::Text(text) => texts.push(text.text),
+            ContentBlock::Image(image) => {
+                texts.push(format!("[an image: {}]", image.mime_type));
+                let source = AttachmentSource::Data(image.data);
+                images.push(Attachment { name: None, media_type: image.mime_type, source });
+            }
+            ContentBlock::Audio(audio) => {
+                texts.push(format!("[a sound that is not shown: {}]", audio.mime_type))
+            }
+            ContentBlock::Resource(embedded) => texts.push(resource(embedded.resource)),
+            ContentBlock::ResourceLink(link) => texts.push(format!("[{}]({})", link.name, link.uri)),
+            // A kind that was not thought of when this was written.
+            other => texts.push(serde_json::to_string(&other).unwrap_or_default()),
+        }
+    }
+    let data = result.structured_content.unwrap_or_default();
+    if texts.is_empty() {
+        // Some model APIs take no result that is empty.
+        texts.push(if data.is_null() { "[no output]".to_owned() } else { data.to_string() });
+    }
+    let status = if result.is_error == Some(true) { ToolStatus::Failed } else { ToolStatus::Completed };
+    ToolResult {
+        outcome: ToolOutcome { result: data, ..ToolOutcome::of(status) },
+        images,
+        ..ToolResult::ended(status, texts.join("\n"))
+    }
+}
+
+fn resource(contents: ResourceContents) -> String {
+    match contents {
+        ResourceContents::TextResourceContents { text, .. } => text,
+        ResourceContents::BlobResourceContents { uri, blob, .. } => {
+            format!("[{uri}: {} bytes of base64 that are not shown]", blob.len())
+        }
+        // A kind that was not thought of when this was written.
+        other => serde_json::to_string(&other).unwrap_or_default(),
+    }
+}

@@ -1,0 +1,326 @@
+//! The tools of the built-in agent: what there is, whether it may run, and running it.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `interface` | what the loop and its tools say to each other |
+//! | `definitions`, `request` | the tools as the model is told of them, and a call once it is understood |
+//! | `judge` | whether a call may run: mode, rules, paths, commands that only read |
+//! | `setting` | where commands run, and what they are locked into |
+//! | `shell`, `exec`, `command` | commands that run to their end, and terminals that go on |
+//! | `patch`, `edits` | changes of files, all or none |
+//! | `read`, `search`, `text` | looking at files |
+//! | `mcp` | tools of other programs |
+//! | `bound` | how much is kept of what a tool says |
+
+mod bound;
+mod command;
+mod definitions;
+mod edits;
+mod exec;
+mod interface;
+mod judge;
+mod mcp;
+mod patch;
+mod read;
+mod request;
+mod search;
+mod setting;
+mod shell;
+mod text;
+
+use longshore_models::tool::ToolDefinition;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::time::Duration;
+
+use longshore_model::capability::Mode;
+use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolStatus};
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use self::command::{Script, Setting, Surroundings};
+use self::edits::Edits;
+use self::exec::Terminals;
+use self::mcp::Servers;
+use self::request::Request;
+use self::setting::{Stage, Temporary};
+use crate::sandbox;
+use longshore_drivers::work::files::locate;
+
+pub use mcp::News;
+
+pub use interface::{Ask, Call, Elicitation, Permit, Progress, Risk, ToolResult, ToolSettings, Verdict};
+
+/// How a call of a tool is refused that there is not.
+pub(super) const UNKNOWN: &str = "there is no tool called";
+
+/// What is told where the sandbox lacks its view of the file system.
+const NO_VIEW: &str = "this system gives a sandbox no view of the file system of its own (a container, most likely): \
+     commands that you allow can change git's settings and hooks, and modes and times of files outside of the work tree";
+
+/// All tools that there are for one session. Dropped, it ends what runs: terminals and servers.
+#[derive(Debug)]
+pub struct Toolbox {
+    root: std::path::PathBuf,
+    network: bool,
+    /// Why there is no sandbox, if there is none.
+    no_sandbox: Option<String>,
+    rules: RwLock<Vec<String>>,
+    surroundings: Surroundings,
+    temporary: Arc<Temporary>,
+    terminals: Terminals,
+    servers: Servers,
+    news: Mutex<Option<mpsc::Receiver<News>>>,
+    notices: Vec<String>,
+}
+
+impl Toolbox {
+    /// Makes the tools ready, and starts the MCP servers. What could not be made ready is in [`Toolbox::notices`].
+    pub async fn new(settings: ToolSettings) -> Self {
+        let ToolSettings { cwd, network, sandbox, allow, secrets, servers, .. } = settings;
+        let no_sandbox = match sandbox {
+            true => sandbox::available().err(),
+            false => Some("it is switched off".to_owned()),
+        };
+        let mut notices = Vec::new();
+        if let Some(why) = &no_sandbox {
+            notices.push(format!("commands run without a sandbox, so each one asks, except in full: {why}"));
+        } else if !sandbox::keeps() {
+            notices.push(NO_VIEW.to_owned());
+        }
+        let setting = mcp::Setting {
+            cwd: cwd.clone(),
+            secrets: secrets.clone(),
+            wait: settings.servers_within,
+            patience: settings.mcp_timeout,
+            patience_of: settings.mcp_timeouts,
+        };
+        let (servers, failed, news) = Servers::start(servers, &setting).await;
+        notices.extend(failed);
+        Self {
+            root: cwd,
+            network,
+            no_sandbox,
+            rules: RwLock::new(allow),
+            surroundings: Surroundings::new(secrets),
+            temporary: Arc::default(),
+            terminals: Terminals::default(),
+            servers,
+            news: Mutex::new(Some(news)),
+            notices,
+        }
+    }
+
+    /// What happens later to MCP servers that were not ready at the beginning. It can be taken once.
+    pub fn news(&self) -> Option<mpsc::Receiver<News>> {
+        self.news.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// What a person should know: a server that did not start, a sandbox that there is not.
+    pub fn notices(&self) -> &[String] {
+        &self.notices
+    }
+
+    /// The tools, as the model is told of them. Those of MCP servers may change while they run.
+    pub fn definitions(&self) -> Vec<ToolDefinition> {
+        let mut definitions = definitions::built_in();
+        definitions.extend(self.servers.definitions());
+        definitions
+    }
+
+    /// A call, as the timeline shows it.
+    pub fn tool_call(&self, call: &Call) -> ToolCall {
+        let request = Request::of(call, &self.servers);
+        let mut shown = ToolCall {
+            name: call.name.clone(),
+            kind: request.as_ref().map_or(ToolKind::Other, Request::kind),
+            command: None,
+            cwd: None,
+            input: call.arguments.clone(),
+        };
+        let run = match &request {
+            Ok(Request::Shell(shell::Arguments { command, cwd, .. })) => Some((command, cwd)),
+            Ok(Request::Exec(exec::Arguments::Start { command, cwd, .. })) => Some((command, cwd)),
+            Ok(Request::Mcp(target, _)) => {
+                shown.name = target.name();
+                None
+            }
+            Ok(_) | Err(_) => None,
+        };
+        if let Some((command, cwd)) = run {
+            shown.command = Some(command.line());
+            let place = locate(&self.root, cwd.as_deref().unwrap_or("."));
+            shown.cwd = place.ok().map(|place| place.path.display().to_string());
+        }
+        shown
+    }
+
+    /// Whether a call may run in this mode. What cannot be understood, or cannot be done, is refused with what is wrong.
+    pub fn verdict(&self, call: &Call, mode: Mode) -> Verdict {
+        match Request::of(call, &self.servers) {
+            Ok(request) => self.judge(&request, mode),
+            Err(fault) => Verdict::Refuse(fault),
+        }
+    }
+
+    fn judge(&self, request: &Request, mode: Mode) -> Verdict {
+        let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
+        let ground = judge::Ground {
+            root: &self.root,
+            mode,
+            sandbox: self.no_sandbox.is_none(),
+            network: self.network,
+            rules: &rules,
+            servers: &self.servers,
+        };
+        judge::verdict(request, &ground)
+    }
+
+    /// What a call that edits would change.
+    pub fn preview(&self, call: &Call) -> Option<FileDiff> {
+        let mut edits = Edits::new(&self.root);
+        match Request::of(call, &self.servers).ok()? {
+            Request::Patch(text) => patch::plan(&text, &mut edits).ok()?,
+            Request::Write(arguments) => edits.change(&arguments.path, arguments.content).ok()?,
+            Request::Shell(_)
+            | Request::Exec(_)
+            | Request::Read(_)
+            | Request::Fetch(_)
+            | Request::List(_)
+            | Request::Search(_)
+            | Request::Image(_)
+            | Request::Mcp(..) => return None,
+        }
+        Some(edits.diff(ToolStatus::Running))
+    }
+
+    /// Allows what [`Ask::always`] named, for as long as the toolbox lives.
+    pub fn allow(&self, rules: &[String]) {
+        let mut known = self.rules.write().unwrap_or_else(PoisonError::into_inner);
+        known.extend(rules.iter().cloned());
+    }
+
+    /// Runs a call to its end, or until it is cancelled. Whoever drops the future stops it as well.
+    pub async fn run(
+        &self,
+        call: Call,
+        permit: Permit,
+        progress: mpsc::Sender<Progress>,
+        cancel: CancellationToken,
+    ) -> ToolResult {
+        let request = match Request::of(&call, &self.servers) {
+            Ok(request) => request,
+            Err(fault) => return ToolResult::failed(fault),
+        };
+        match self.judge(&request, permit.mode) {
+            Verdict::Go => {}
+            Verdict::Ask(_) if permit.approved => {}
+            Verdict::Ask(ask) => {
+                let text = format!("this needs a yes from a person: {}", ask.reason);
+                return ToolResult::ended(ToolStatus::Declined, text);
+            }
+            Verdict::Refuse(fault) => return ToolResult::failed(fault),
+        }
+        self.go(request, permit, progress, cancel).await
+    }
+
+    async fn go(
+        &self,
+        request: Request,
+        permit: Permit,
+        progress: mpsc::Sender<Progress>,
+        cancel: CancellationToken,
+    ) -> ToolResult {
+        match request {
+            Request::Shell(arguments) => {
+                let shell::Arguments { command: script, cwd, timeout_ms, escalate, .. } = arguments;
+                let setting = match self.setting(script.clone(), cwd, escalate, permit).await {
+                    Ok(setting) => setting,
+                    Err(fault) => return ToolResult::failed(fault),
+                };
+                let timeout = timeout_ms.map_or(shell::TIMEOUT, Duration::from_millis).min(shell::LONGEST);
+                let run = shell::Run { script, setting, timeout };
+                shell::run(run, &self.surroundings, progress, cancel).await
+            }
+            Request::Exec(arguments) => {
+                let setting = match &arguments {
+                    exec::Arguments::Start { command, cwd, escalate, .. } => {
+                        match self.setting(command.clone(), cwd.clone(), *escalate, permit).await {
+                            Ok(setting) => Some(setting),
+                            Err(fault) => return ToolResult::failed(fault),
+                        }
+                    }
+                    exec::Arguments::Write { .. }
+                    | exec::Arguments::Read { .. }
+                    | exec::Arguments::Yield { .. }
+                    | exec::Arguments::Kill { .. } => None,
+                };
+                self.terminals.run(arguments, setting, &self.surroundings, progress, cancel).await
+            }
+            Request::Mcp(target, arguments) => self.servers.call(&target, arguments, progress, cancel).await,
+            Request::Patch(_)
+            | Request::Write(_)
+            | Request::Read(_)
+            | Request::Fetch(_)
+            | Request::List(_)
+            | Request::Search(_)
+            | Request::Image(_) => {
+                let root = self.root.clone();
+                let done = tokio::task::spawn_blocking(move || with_files(request, &root, &cancel)).await;
+                done.unwrap_or_else(|error| ToolResult::failed(format!("the tool broke: {error}")))
+            }
+        }
+    }
+
+    /// Where a command runs, and what it is locked into. That looks at the disk.
+    async fn setting(
+        &self,
+        script: Script,
+        cwd: Option<String>,
+        escalate: bool,
+        permit: Permit,
+    ) -> Result<Setting, String> {
+        let stage = Stage {
+            root: self.root.clone(),
+            locked: !escalate && self.no_sandbox.is_none(),
+            network: self.network,
+            permit,
+            temporary: Arc::clone(&self.temporary),
+        };
+        let set = move || stage.set(&script, cwd.as_deref().unwrap_or("."));
+        tokio::task::spawn_blocking(set).await.map_err(|error| format!("the tool broke: {error}"))?
+    }
+}
+
+/// Tools that only need the disk.
+fn with_files(request: Request, root: &std::path::Path, cancel: &CancellationToken) -> ToolResult {
+    let look = |path: &str, look: &dyn Fn(&std::path::Path) -> ToolResult| match locate(root, path) {
+        Ok(place) => look(&place.path),
+        Err(fault) => ToolResult::failed(fault.to_string()),
+    };
+    let mut edits = Edits::new(root);
+    let planned = match request {
+        Request::Patch(text) => patch::plan(&text, &mut edits),
+        Request::Write(arguments) => edits.change(&arguments.path, arguments.content),
+        Request::Read(arguments) => return look(&arguments.path, &|file| read::lines(file, &arguments)),
+        Request::Fetch(arguments) => {
+            return look(&arguments.path, &|file| read::whole(file, &arguments.path));
+        }
+        Request::List(arguments) => return look(&arguments.path, &|folder| read::list(folder, &arguments)),
+        Request::Search(arguments) => {
+            return look(&arguments.path, &|place| search::search(place, &arguments, cancel));
+        }
+        Request::Image(arguments) => {
+            return look(&arguments.path, &|file| read::image(file, &arguments.path));
+        }
+        Request::Shell(_) | Request::Exec(_) | Request::Mcp(..) => {
+            Err("this tool needs more than the disk".to_owned())
+        }
+    };
+    match planned.and_then(|()| edits.commit()) {
+        Ok(()) => {
+            let diff = Some(edits.diff(ToolStatus::Completed));
+            ToolResult { diff, ..ToolResult::done(format!("Done:\n{}", edits.summary())) }
+        }
+        Err(fault) => ToolResult::failed(fault),
+    }
+}

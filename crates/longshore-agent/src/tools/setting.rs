@@ -1,0 +1,120 @@
+//! Where a command runs, and what it is locked into: by what it does, the mode, and who allowed it.
+//!
+//! | command | writes in | but for |
+//! |---|---|---|
+//! | only reads, in the work tree | a folder of its own | |
+//! | only reads, elsewhere | temporary folders | |
+//! | anything, in `full` | the work tree | |
+//! | git alone | the work tree, and what git keeps of it elsewhere | git's settings and hooks, unless a person allowed a command that is there to change them |
+//! | anything else | the work tree | all of git's own |
+
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use longshore_model::capability::Mode;
+
+use super::Permit;
+use super::command::{Reader, Script, Setting};
+use super::judge::{Manner, manner};
+use crate::git::kept::{self, Sources, Unmade};
+use crate::git::places;
+use crate::git::quiet::{Quiet, ignored_names};
+use crate::sandbox::Sandbox;
+use longshore_drivers::work::files::locate;
+
+/// Why a command does not run where git's settings cannot be kept from it.
+const UNTOLD: &str = "git does not tell its settings here: there are very many, or it waits for something. So they cannot \
+     be kept from a command. Look at .git/config, or call the tool again with \"escalate\": true and a \"reason\"; a \
+     person is asked first";
+
+/// What a setting depends on besides the command.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) root: PathBuf,
+    /// Whether it is locked in at all.
+    pub(super) locked: bool,
+    pub(super) network: bool,
+    pub(super) permit: Permit,
+    pub(super) temporary: Arc<Temporary>,
+}
+
+impl Stage {
+    pub(super) fn set(&self, script: &Script, cwd: &str) -> Result<Setting, String> {
+        let place = locate(&self.root, cwd).map_err(|fault| fault.to_string())?;
+        let manner = manner(script, &place, &self.root);
+        let (sandbox, quiet, unmade) = match &manner {
+            Manner::Reads { there, outside } => {
+                let quiet = self.reader(there);
+                let sandbox = match outside {
+                    false => Sandbox::reading(&quiet.folders, quiet.temporary.as_deref()),
+                    true => Sandbox::new(Vec::new(), Vec::new(), false),
+                };
+                (Some(sandbox), Some(quiet), None)
+            }
+            Manner::Git { .. } | Manner::Any => match self.writing(&manner) {
+                Some((sandbox, unmade)) => (Some(sandbox), None, unmade.map(Arc::new)),
+                None if self.locked => return Err(UNTOLD.to_owned()),
+                None => (None, None, None),
+            },
+        };
+        Ok(Setting { cwd: place.path, sandbox: sandbox.filter(|_| self.locked), quiet, unmade })
+    }
+
+    fn reader(&self, there: &Path) -> Reader {
+        let mut folders = vec![self.root.clone()];
+        folders.extend(places::folders_read(&self.root));
+        folders.extend(ignored_names(&self.root));
+        Reader { git: Quiet::of(there), folders, temporary: self.temporary.path().map(Path::to_owned) }
+    }
+
+    /// What it is locked into, and what it may not make of what is not there, which nothing can make read-only. None
+    /// when git does not tell what is to be kept.
+    fn writing(&self, manner: &Manner) -> Option<(Sandbox, Option<Unmade>)> {
+        let tree = || vec![self.root.clone()];
+        let tree_and_shared = || tree().into_iter().chain(places::shared_folders(&self.root)).collect();
+        let freely = |folders| Some((Sandbox::new(folders, Vec::new(), self.network), None));
+        let is_git = match (self.permit.mode, manner) {
+            (Mode::Plan, _) => return freely(Vec::new()),
+            (Mode::Full, _) => return freely(tree_and_shared()),
+            (Mode::Ask | Mode::AutoEdit, Manner::Git { settings: true }) if self.permit.approved => {
+                return freely(tree_and_shared());
+            }
+            (Mode::Ask | Mode::AutoEdit, Manner::Git { .. }) => true,
+            (Mode::Ask | Mode::AutoEdit, Manner::Any | Manner::Reads { .. }) => false,
+        };
+        let (sources, submodules) = (Sources::of(&self.root)?, kept::submodules(&self.root)?);
+        let (folders, kept) = match is_git {
+            true => (tree_and_shared(), kept::settings(&self.root, &sources, &submodules)),
+            false => (tree(), kept::all(&self.root, &sources, &submodules)),
+        };
+        let unmade = (!kept.is_empty()).then(|| Unmade::of(&self.root, &sources, &submodules, is_git));
+        Some((Sandbox::new(folders, kept, self.network), unmade))
+    }
+}
+
+/// A folder for what commands that only read have to put somewhere, such as long lists to sort. Made when it is wanted.
+#[derive(Debug, Default)]
+pub(super) struct Temporary {
+    folder: OnceLock<Option<PathBuf>>,
+}
+
+impl Temporary {
+    fn path(&self) -> Option<&Path> {
+        let made = self.folder.get_or_init(|| {
+            let folder = std::env::temp_dir().join(format!("longshore-{:016x}", getrandom::u64().ok()?));
+            std::fs::DirBuilder::new().mode(0o700).create(&folder).ok()?;
+            Some(folder)
+        });
+        made.as_deref()
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if let Some(Some(folder)) = self.folder.get() {
+            // What is left is nobody's.
+            let _ = std::fs::remove_dir_all(folder);
+        }
+    }
+}

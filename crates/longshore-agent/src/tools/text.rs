@@ -1,0 +1,82 @@
+//! The bytes of a text file as text, and back: UTF-8, with or without a mark at its beginning, or Latin-1.
+
+use std::path::Path;
+
+use longshore_model::work::WorkFault;
+
+use longshore_drivers::work::files::bytes_of;
+
+/// What some programs put before a text to say that it is UTF-8.
+const MARK: &str = "\u{feff}";
+
+/// How a text is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Encoding {
+    /// UTF-8, and what a new file gets.
+    #[default]
+    Plain,
+    /// UTF-8 after a mark.
+    Marked,
+    /// A byte for each character.
+    Latin1,
+}
+
+impl Encoding {
+    /// The text as its file holds it.
+    pub(super) fn encode(self, path: &str, text: &str) -> Result<Vec<u8>, String> {
+        match self {
+            Self::Plain => Ok(text.as_bytes().to_vec()),
+            Self::Marked => Ok([MARK.as_bytes(), text.trim_start_matches(MARK).as_bytes()].concat()),
+            Self::Latin1 => text.chars().map(u8::try_from).collect::<Result<_, _>>().map_err(|_| {
+                let strange = text.chars().find(|c| u8::try_from(*c).is_err()).unwrap_or_default();
+                format!(
+                    "{path} is written in Latin-1, which has no `{strange}`; do without it, or delete the file and \
+                     add it anew, in UTF-8"
+                )
+            }),
+        }
+    }
+}
+
+/// The text of a file that was resolved, without a mark, and how it is written.
+pub(super) fn text_of(file: &Path, path: &str) -> Result<(String, Encoding), WorkFault> {
+    decode(bytes_of(file, path)?)
+        .ok_or_else(|| WorkFault::Unfit { path: path.to_owned(), fault: "is no text".to_owned() })
+}
+
+fn decode(bytes: Vec<u8>) -> Option<(String, Encoding)> {
+    let bytes = match String::from_utf8(bytes) {
+        Ok(text) => {
+            return Some(match text.strip_prefix(MARK) {
+                Some(rest) => (rest.to_owned(), Encoding::Marked),
+                None => (text, Encoding::Plain),
+            });
+        }
+        Err(error) => error.into_bytes(),
+    };
+    latin1(&bytes).map(|text| (text, Encoding::Latin1))
+}
+
+/// The text of bytes that are no UTF-8, if they are text.
+pub(super) fn latin1(bytes: &[u8]) -> Option<String> {
+    // Programs and images hold bytes that no text has.
+    let is_text = |byte: &u8| *byte >= b' ' && *byte != 0x7f || b"\t\n\r\x0c\x1b".contains(byte);
+    bytes.iter().all(is_text).then(|| bytes.iter().map(|byte| char::from(*byte)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_read_is_written_back_as_it_was() {
+        for bytes in [&b"a\nb"[..], b"\xef\xbb\xbfa\n", b"caf\xe9\n", "caf\u{e9}".as_bytes(), b""] {
+            let (text, encoding) = decode(bytes.to_vec()).unwrap();
+            assert!(!text.starts_with(MARK), "{text:?}");
+            assert_eq!(encoding.encode("a", &text).unwrap(), bytes);
+        }
+        assert_eq!(decode(b"\x89PNG\0\xff".to_vec()), None);
+        let refused = Encoding::Latin1.encode("a", "5 \u{20ac}").unwrap_err();
+        assert!(refused.contains("has no `\u{20ac}`"), "{refused}");
+    }
+}

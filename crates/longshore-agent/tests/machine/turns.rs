@@ -1,0 +1,465 @@
+//! The loop: answers, calls, results, and again, until nothing is called.
+
+use std::time::Duration;
+
+use longshore_agent::machine::{Effect, Input};
+use longshore_agent::memory::Memory;
+use longshore_agent::tools::{Ask, Risk, ToolResult, Verdict};
+use longshore_drivers::react::settings::Settings;
+use longshore_model::approval::{Decision, Subject};
+use longshore_model::command::AgentCommand;
+use longshore_model::event::Body;
+use longshore_model::item::ToolStatus;
+use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
+use longshore_model::usage::Usage;
+use longshore_models::api::{Event, Failure, FailureKind};
+use longshore_models::history::{INTERRUPTED, Item};
+use serde_json::json;
+
+use super::desk::{Desk, call, ended, settings, text};
+
+fn result(id: &str, content: &str) -> Item {
+    Item::result(id, content, true)
+}
+
+fn failure(kind: FailureKind) -> Event<'static> {
+    Event::Failed(Failure::new(kind, "it broke"))
+}
+
+fn statuses(desk: &Desk) -> Vec<ToolStatus> {
+    let status = |draft: &longshore_model::event::Draft| match &draft.body {
+        Body::ToolFinished(outcome) => Some(outcome.status),
+        _ => None,
+    };
+    desk.drafts().filter_map(status).collect()
+}
+
+fn ask(always: &[&str]) -> Verdict {
+    Verdict::Ask(Ask {
+        reason: "it writes".to_owned(),
+        risks: vec![Risk::Deletes],
+        subject: Subject::Tool { name: "shell".to_owned(), input: json!({}) },
+        always: always.iter().map(|rule| (*rule).to_owned()).collect(),
+    })
+}
+
+#[test]
+fn words_end_a_turn() {
+    let mut desk = Desk::new();
+    desk.prompt("hail");
+    let (_, request) = desk.asked().unwrap();
+    assert_eq!(request.model, "m");
+    assert!(request.tools.iter().any(|tool| tool.name == "delegate_to_codex"), "{:?}", request.tools);
+    desk.answer(vec![Event::Reasoning("hm".into()), text("Hel"), text("lo."), ended()]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+    assert_eq!(desk.texts(|body| matches!(body, Body::MessageDone { .. })), ["Hello."]);
+    assert_eq!(desk.texts(|body| matches!(body, Body::ReasoningDone { partial: false })), ["hm"]);
+    desk.prompt("and?");
+    let heard = desk.heard();
+    assert_eq!(heard.len(), 3);
+    assert_eq!(heard[1], Item::assistant(1, "Hello."));
+}
+
+#[test]
+fn calls_are_run_and_answered_in_their_order() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![
+        text("Looking."),
+        call("a", "read_file", "{\"path\":\"x\"}"),
+        call("b", "read_file", "{}"),
+        call("c", "shell", "{}"),
+        ended(),
+    ]);
+    let runs: Vec<String> = desk.let_go().into_iter().map(|(call, _)| call.id).collect();
+    assert_eq!(runs, ["a", "b"], "those that may run side by side do; the other one waits");
+    desk.ran("b", "B");
+    assert!(desk.runs().is_empty());
+    desk.ran("a", "A");
+    assert_eq!(desk.runs()[0].0.id, "c");
+    desk.ran("c", "C");
+    let heard = desk.heard();
+    assert_eq!(heard[heard.len() - 3..], [result("a", "A"), result("b", "B"), result("c", "C")]);
+    desk.answer(vec![text("Done."), ended()]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+}
+
+#[test]
+fn a_call_begins_while_the_answer_still_comes() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let number = desk.answer(vec![call("a", "read_file", "{}")]);
+    assert_eq!(desk.let_go().len(), 1);
+    desk.ran("a", "A");
+    assert!(desk.asked().is_none(), "the answer is not whole yet");
+    desk.answer_to(number, vec![call("b", "read_file", "{}"), ended()]);
+    desk.let_go();
+    desk.ran("b", "B");
+    let heard = desk.heard();
+    assert!(matches!(&heard[1..3], [Item::FunctionCall { .. }, Item::FunctionCall { .. }]), "{heard:?}");
+    assert_eq!(heard[3..], [result("a", "A"), result("b", "B")]);
+}
+
+#[test]
+fn malformed_arguments_go_back_with_their_fault() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![
+        call("a", "shell", "{\"command\": [\"ls\""),
+        call("b", "shell", "[1]"),
+        call("c", "read_file", ""),
+        ended(),
+    ]);
+    assert_eq!(desk.weighed().len(), 1, "nothing at all is no arguments, and no fault");
+    desk.let_go();
+    desk.ran("c", "C");
+    let heard = desk.heard();
+    let told = |item: &Item| match item {
+        Item::FunctionCallOutput { output, .. } => (output.content.clone(), output.success),
+        other => panic!("{other:?}"),
+    };
+    let (first, second) = (told(&heard[4]), told(&heard[5]));
+    assert!(first.0.contains("shell") && first.0.contains("EOF while parsing") && !first.1, "{first:?}");
+    assert!(second.0.contains("they are [1]"), "{second:?}");
+    assert_eq!(statuses(&desk), [ToolStatus::Failed, ToolStatus::Failed, ToolStatus::Completed]);
+}
+
+#[test]
+fn a_tool_that_fails_is_an_answer_too() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![call("a", "shell", "{}"), ended()]);
+    desk.let_go();
+    let broken = Box::new(ToolResult::failed("exit code 1"));
+    desk.handle(Input::Ran { call: "a".to_owned(), result: broken });
+    assert_eq!(desk.heard().last(), Some(&Item::result("a", "exit code 1", false)));
+}
+
+#[test]
+fn ids_that_are_missing_or_said_before_become_ours() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let nameless = Event::Call { id: None, name: "read_file".to_owned(), arguments: "{}".to_owned() };
+    desk.answer(vec![
+        call("x", "read_file", "{}"),
+        call("x", "read_file", "{}"),
+        nameless,
+        call("functions.read_file:3", "read_file", "{}"),
+        ended(),
+    ]);
+    let mut ids: Vec<String> = desk.let_go().into_iter().map(|(call, _)| call.id).collect();
+    assert_eq!(
+        (ids[0].as_str(), ids[3].as_str()),
+        ("x", "functions.read_file:3"),
+        "an id goes back as it came"
+    );
+    let count = ids.len();
+    ids.sort();
+    ids.dedup();
+    assert_eq!((ids.len(), count), (4, 4));
+}
+
+#[test]
+fn a_person_is_asked_and_says_yes_no_or_stop() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![call("a", "shell", "{}"), ended()]);
+    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
+    assert!(desk.runs().is_empty());
+    let reason = desk.texts(|body| matches!(body, Body::ApprovalRequested(_)));
+    assert_eq!(reason, ["it writes (deletes)"]);
+    desk.decide(Decision::AllowSession);
+    assert!(desk.effects.contains(&Effect::Allow(vec!["git push".to_owned()])));
+    let runs = desk.runs();
+    assert!(runs[0].1.approved);
+    desk.ran("a", "A");
+
+    desk.answer(vec![call("b", "shell", "{}"), ended()]);
+    desk.handle(Input::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
+    desk.decide(Decision::Deny);
+    assert_eq!(desk.heard().last(), Some(&Item::result("b", "the user declined this", false)));
+
+    desk.answer(vec![call("c", "shell", "{}"), ended()]);
+    desk.handle(Input::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
+    desk.decide(Decision::Cancel);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
+    assert_eq!(statuses(&desk), [ToolStatus::Completed, ToolStatus::Declined, ToolStatus::Declined]);
+    assert_eq!(Memory::of_lines(&desk.lines()).rules, ["git push"], "it is remembered");
+}
+
+#[test]
+fn what_the_mode_forbids_goes_back_to_the_model() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![call("a", "shell", "{}"), ended()]);
+    let refused = Verdict::Refuse("only reading is allowed".to_owned());
+    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
+    assert_eq!(desk.heard().last(), Some(&Item::result("a", "only reading is allowed", false)));
+}
+
+#[test]
+fn an_interrupt_stops_what_runs_and_leaves_a_history_to_go_on_from() {
+    let mut desk = Desk::new();
+    let turn = desk.prompt("go");
+    let number = desk.answer(vec![call("a", "read_file", "{}"), call("b", "shell", "{}"), text("And ")]);
+    desk.let_go();
+    desk.tell(AgentCommand::Interrupt { turn });
+    assert!(desk.effects.contains(&Effect::Hush { number }));
+    assert!(desk.effects.contains(&Effect::Cancel { call: "a".to_owned() }));
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
+    assert_eq!(statuses(&desk), [ToolStatus::Cancelled, ToolStatus::Cancelled]);
+    desk.answer_to(number, vec![text("late"), ended()]);
+    desk.ran("a", "late");
+    assert!(desk.effects.is_empty(), "what comes late means nothing: {:?}", desk.effects);
+    desk.prompt("go on");
+    let heard = desk.heard();
+    assert_eq!(heard.len(), 7, "{heard:?}");
+    assert_eq!(heard[3], Item::assistant(1, "And "), "what it had said is kept");
+    super::histories::check(&desk.machine.history().legal()).unwrap();
+}
+
+#[test]
+fn an_interrupt_while_it_waits_to_ask_again_ends_the_turn() {
+    let mut desk = Desk::new();
+    let turn = desk.prompt("go");
+    desk.answer(vec![failure(FailureKind::Network)]);
+    assert!(desk.machine.deadline().is_some());
+    desk.tell(AgentCommand::Interrupt { turn });
+    assert_eq!((desk.outcome(), desk.machine.deadline()), (Some(TurnOutcome::Interrupted), None));
+}
+
+#[test]
+fn what_is_said_into_a_turn_is_heard_at_the_next_boundary() {
+    let mut desk = Desk::new();
+    let turn = desk.prompt("go");
+    desk.answer(vec![call("a", "shell", "{}"), ended()]);
+    desk.let_go();
+    desk.steer(turn, "rather this");
+    desk.ran("a", "A");
+    let heard = desk.heard();
+    assert_eq!(heard[2], result("a", "A"));
+    assert!(format!("{:?}", heard[3]).contains("rather this"));
+    let number = desk.answer(vec![text("As you")]);
+    desk.steer(turn, "and that");
+    assert!(desk.asked().is_none());
+    desk.answer_to(number, vec![text(" say."), ended()]);
+    assert!(
+        format!("{:?}", desk.heard().last()).contains("and that"),
+        "a word in the last moment is answered"
+    );
+    desk.answer(vec![text("Yes."), ended()]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+}
+
+#[test]
+fn what_may_pass_is_tried_again_later_and_later() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let mut waits = Vec::new();
+    for _ in 0..5 {
+        desk.answer(vec![text("Half"), failure(FailureKind::Cut)]);
+        let until = desk.machine.deadline().unwrap();
+        waits.push((until.micros() - desk.now) / 1_000);
+        desk.handle(Input::Tick);
+        assert!(desk.asked().is_none(), "not before its time");
+        desk.now = until.micros();
+        desk.handle(Input::Tick);
+    }
+    assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
+    assert_eq!(desk.notices()[0], "it broke; trying again in 1 s (1 of 5)");
+    assert_eq!(desk.texts(|body| matches!(body, Body::MessageDone { partial: true, .. })).len(), 5);
+    assert_eq!(desk.heard().len(), 1, "half an answer is none");
+    desk.answer(vec![failure(FailureKind::Cut)]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Failed));
+    assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::Network);
+}
+
+#[test]
+fn a_service_that_says_when_is_asked_then() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    let wait = |seconds| Failure {
+        retry_after: Some(Duration::from_secs(seconds)),
+        ..Failure::new(FailureKind::RateLimited, "slow")
+    };
+    desk.answer(vec![Event::Failed(wait(7))]);
+    assert_eq!(desk.machine.deadline().unwrap().micros() - desk.now, 7_000_000);
+    desk.now += 7_000_000;
+    desk.handle(Input::Tick);
+    desk.answer(vec![Event::Failed(wait(7_200))]);
+    let error = desk.end().unwrap().error.clone().unwrap();
+    assert_eq!(
+        (error.code, error.message.as_str()),
+        (TurnErrorCode::RateLimited, "slow"),
+        "hours are not waited for"
+    );
+}
+
+#[test]
+fn what_will_not_pass_ends_the_turn_at_once() {
+    for (kind, code) in [
+        (FailureKind::Unauthorized, TurnErrorCode::Unauthorized),
+        (FailureKind::UsageLimit, TurnErrorCode::UsageLimit),
+        (FailureKind::Refused, TurnErrorCode::Other),
+    ] {
+        let mut desk = Desk::new();
+        desk.prompt("go");
+        desk.answer(vec![failure(kind)]);
+        assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, code);
+    }
+}
+
+#[test]
+fn a_stream_that_is_cut_after_a_call_goes_on_from_its_result() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![text("I will"), call("a", "shell", "{}"), text("and th"), failure(FailureKind::Cut)]);
+    desk.let_go();
+    desk.ran("a", "A");
+    let heard = desk.heard();
+    assert_eq!(heard.len(), 4);
+    assert_eq!((&heard[1], &heard[3]), (&Item::assistant(1, "I will"), &result("a", "A")));
+    assert_eq!(desk.notices(), ["it broke"]);
+}
+
+#[test]
+fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![text("One."), Event::TextDone("One.".into()), text("Tw"), failure(FailureKind::Cut)]);
+    desk.now = desk.machine.deadline().unwrap().micros();
+    desk.handle(Input::Tick);
+    let heard = desk.heard();
+    assert_eq!(heard[1], Item::assistant(1, "One."));
+    assert!(format!("{:?}", heard[2]).contains("cut off"), "{heard:?}");
+}
+
+#[test]
+fn limits_stop_a_turn_before_the_next_request() {
+    let usage = || Event::Usage(Usage { input: Some(900), output: Some(100), ..Usage::default() });
+    let go = |settings: Settings| {
+        let mut desk = Desk::with(settings, Vec::new());
+        desk.prompt("go");
+        desk.answer(vec![call("a", "shell", "{}"), usage(), ended()]);
+        desk.let_go();
+        desk.ran("a", "A");
+        desk
+    };
+    assert!(go(settings()).asked().is_some());
+    for (settings, word) in [
+        (Settings { max_iterations: 1, ..settings() }, "max_iterations"),
+        (Settings { max_tokens: 1_000, ..settings() }, "max_tokens"),
+        (
+            Settings { max_cost_usd: 0.01, price_input: 20.0, price_output: 20.0, ..settings() },
+            "max_cost_usd",
+        ),
+    ] {
+        let desk = go(settings);
+        assert!(desk.asked().is_none());
+        let error = desk.end().unwrap().error.clone().unwrap();
+        assert_eq!(error.code, TurnErrorCode::UsageLimit);
+        assert!(error.message.contains(word), "{}", error.message);
+        super::histories::check(&desk.machine.history().legal()).unwrap();
+    }
+}
+
+#[test]
+fn what_is_used_is_added_up_and_costs_what_it_costs() {
+    let mut desk = Desk::with(
+        Settings { price_input: 1.0, price_cached: Some(0.5), price_output: 2.0, ..settings() },
+        Vec::new(),
+    );
+    desk.prompt("go");
+    let usage = Usage {
+        input: Some(1_000_000),
+        cached_input: Some(500_000),
+        output: Some(500_000),
+        ..Usage::default()
+    };
+    desk.answer(vec![text("x"), Event::Usage(usage), ended()]);
+    let end = desk.end().unwrap();
+    assert_eq!(end.cost_usd, Some(0.5 + 0.25 + 1.0));
+    assert_eq!(end.usage.unwrap().context_used, Some(1_500_000));
+    let again = Memory::of_lines(&desk.lines());
+    assert_eq!((again.cost_usd, again.usage.input), (1.75, Some(1_000_000)), "it is remembered");
+}
+
+#[test]
+fn a_conversation_that_fills_its_window_is_summed_up_and_goes_on() {
+    let mut desk = Desk::with(Settings { context_window: 1_000, ..settings() }, Vec::new());
+    desk.prompt("do the thing");
+    let usage = Usage { input: Some(880), output: Some(20), ..Usage::default() };
+    desk.answer(vec![call("a", "shell", "{}"), Event::Usage(usage), ended()]);
+    desk.let_go();
+    desk.ran("a", "the output");
+    let (_, request) = desk.asked().unwrap();
+    assert!(request.tools.is_empty(), "it is asked for words only");
+    let story = format!("{:?}", request.history);
+    assert!(story.contains("do the thing") && story.contains("the output"), "{story}");
+    desk.answer(vec![text("We did "), text("a lot."), ended()]);
+    assert!(desk.notices()[0].starts_with("the conversation was summed up"), "{:?}", desk.notices());
+    let heard = desk.heard();
+    let [Item::Summary { text: told }] = &heard[..] else { panic!("{heard:?}") };
+    assert!(told.starts_with("We did a lot.") && told.ends_with("do the thing"), "{told}");
+    assert_eq!(
+        desk.texts(|body| matches!(body, Body::MessageDelta)),
+        [] as [&str; 0],
+        "nobody sees it being written"
+    );
+    desk.answer(vec![text("Done."), ended()]);
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
+}
+
+#[test]
+fn a_service_that_finds_it_too_long_gets_the_summary_once() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![failure(FailureKind::TooLong)]);
+    assert!(desk.asked().unwrap().1.tools.is_empty());
+    desk.answer(vec![text("Short."), ended()]);
+    desk.answer(vec![failure(FailureKind::TooLong)]);
+    assert_eq!(desk.end().unwrap().error.as_ref().unwrap().code, TurnErrorCode::ContextWindow);
+}
+
+#[test]
+fn it_is_summed_up_when_a_person_wants_it() {
+    let mut desk = Desk::new();
+    desk.prompt("/compact");
+    assert_eq!(desk.outcome(), Some(TurnOutcome::Completed), "there was nothing to sum up");
+    desk.prompt("one");
+    desk.answer(vec![text("Two."), ended()]);
+    desk.prompt("/compact");
+    desk.answer(vec![text("One, two."), ended()]);
+    assert!(desk.asked().is_none());
+    assert_eq!(desk.machine.history().legal().len(), 1);
+}
+
+#[test]
+fn an_agent_that_starts_anew_stands_where_it_stood() {
+    let mut desk = Desk::new();
+    desk.prompt("go");
+    desk.answer(vec![text("I will."), call("a", "shell", "{}"), call("b", "shell", "{}"), ended()]);
+    desk.let_go();
+    desk.ran("a", "A");
+    // Here the power goes, between a call and its result.
+    let mut anew = Desk::with(settings(), desk.lines());
+    assert_eq!(anew.machine.history(), desk.machine.history());
+    anew.prompt("go on");
+    let heard = anew.heard();
+    assert_eq!(heard[4..6], [result("a", "A"), Item::result("b", INTERRUPTED, false)]);
+    assert_eq!(heard.len(), 7);
+    anew.answer(vec![call("a", "shell", "{}"), ended()]);
+    assert_ne!(anew.weighed()[0].id, "a", "names of calls are not used again");
+}
+
+#[test]
+fn a_session_says_how_hard_it_is_thought() {
+    let mut desk = Desk::with(Settings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
+    let effort = |desk: &Desk| desk.asked().and_then(|(_, request)| request.effort.clone());
+    desk.prompt("go");
+    assert_eq!(effort(&desk).as_deref(), Some("low"), "as the settings say");
+    desk.answer(vec![text("Yes."), ended()]);
+    desk.tell(AgentCommand::SetEffort("high".to_owned()));
+    desk.prompt("again");
+    assert_eq!(effort(&desk).as_deref(), Some("high"), "as the session says");
+}

@@ -1,0 +1,38 @@
+//! Who tells where a work tree stands.
+//!
+//! Git must run no program of the repository, which needs a sandbox. The program brings it along: drivers have none.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use longshore_model::lifecycle::GitState;
+
+type Look = dyn Fn(String) -> Pin<Box<dyn Future<Output = Option<GitState>> + Send>> + Send + Sync;
+
+/// Reads the state of a work tree. The default reads nothing: every folder is then one without a repository.
+#[derive(Clone, Default)]
+pub struct GitReader(Option<Arc<Look>>);
+
+impl GitReader {
+    /// One that reads with this function.
+    pub fn by<F>(look: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Option<GitState>> + Send + 'static,
+    {
+        Self(Some(Arc::new(move |cwd| Box::pin(look(cwd)))))
+    }
+
+    pub(super) async fn look_at(&self, cwd: &str) -> Option<GitState> {
+        match &self.0 {
+            Some(look) => look(cwd.to_owned()).await,
+            None => None,
+        }
+    }
+}
+
+impl fmt::Debug for GitReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("GitReader").field(&self.0.is_some()).finish()
+    }
+}

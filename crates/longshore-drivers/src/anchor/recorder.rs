@@ -1,0 +1,107 @@
+//! What passes between an anchor and one agent process, for whoever records it.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use longshore_model::driver::{Http as Said, Request, Run};
+use serde_json::{Value, json};
+
+use crate::capture::{Direction, Tape};
+use crate::transport::{Ended, Spawn};
+
+/// The wire of one process. Without a tape it costs nothing.
+pub(crate) struct Recorder {
+    tape: Option<Tape>,
+    /// None when there is a process for each turn.
+    pid: Option<i32>,
+    /// Whether it is a server, whose lines say nothing to a driver's recording.
+    server: bool,
+    /// Requests without an answer.
+    asked: HashMap<u64, (&'static str, String)>,
+}
+
+impl Recorder {
+    pub(crate) fn new(tape: Option<Tape>, pid: Option<i32>, server: bool) -> Self {
+        Self { tape, pid, server, asked: HashMap::new() }
+    }
+
+    pub(crate) fn spawned(&self, spawn: &Spawn) {
+        let Some(tape) = &self.tape else { return };
+        let name = spawn.program.file_name().unwrap_or_default().to_string_lossy();
+        let words: Vec<&str> =
+            std::iter::once(&*name).chain(spawn.arguments.iter().map(String::as_str)).collect();
+        let cwd = spawn.cwd.as_deref().map(Path::display).map(|cwd| cwd.to_string());
+        tape.note(Direction::Spawn, &json!({ "spawn": words, "cwd": cwd, "pid": self.pid }).to_string());
+    }
+
+    /// The process of a turn is started.
+    pub(crate) fn ran(&self, run: &Run) {
+        let Some(tape) = &self.tape else { return };
+        tape.note(Direction::Spawn, &json!({ "spawn": run.arguments }).to_string());
+        if !run.input.is_empty() {
+            tape.note(Direction::ToAgent, &run.input);
+        }
+    }
+
+    pub(crate) fn told(&self, lines: &[String]) {
+        let Some(tape) = &self.tape else { return };
+        lines.iter().for_each(|line| tape.note(Direction::ToAgent, line));
+    }
+
+    pub(crate) fn heard(&self, line: &str) {
+        let dir = if self.server { Direction::Note } else { Direction::FromAgent };
+        self.note(dir, line);
+    }
+
+    pub(crate) fn asked(&mut self, requests: &[Request]) {
+        let Some(tape) = &self.tape else { return };
+        for Request { id, method, path, body, .. } in requests {
+            let body = body.as_deref().map_or(Value::Null, as_json);
+            self.asked.insert(*id, (method.as_str(), path.clone()));
+            let said = json!({ "method": method.as_str(), "path": path, "body": body });
+            tape.note(Direction::ToAgent, &said.to_string());
+        }
+    }
+
+    pub(crate) fn said(&mut self, said: &Said) {
+        let Some(tape) = &self.tape else { return };
+        match said {
+            Said::Connected => tape.note(Direction::Note, r#"{"events":"connected"}"#),
+            Said::Disconnected => tape.note(Direction::Note, r#"{"events":"disconnected"}"#),
+            Said::Event(event) => tape.note(Direction::FromAgent, event),
+            Said::Response { id, result } => {
+                let (method, path) = self.asked.remove(id).unwrap_or_default();
+                match result {
+                    Ok(answer) => {
+                        let body = as_json(&answer.body);
+                        let said =
+                            json!({ "method": method, "path": path, "status": answer.status, "body": body });
+                        tape.note(Direction::FromAgent, &said.to_string());
+                    }
+                    Err(why) => {
+                        let said = json!({ "method": method, "path": path, "failed": why });
+                        tape.note(Direction::Note, &said.to_string());
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn ended(&self, ended: &Ended) {
+        let Some(tape) = &self.tape else { return };
+        ended.stderr.lines().for_each(|line| tape.note(Direction::Stderr, line));
+        let code = ended.status.and_then(|status| status.code());
+        tape.note(Direction::Exit, &json!({ "code": code, "pid": self.pid }).to_string());
+    }
+
+    fn note(&self, dir: Direction, line: &str) {
+        if let Some(tape) = &self.tape {
+            tape.note(dir, line);
+        }
+    }
+}
+
+/// A body as captures hold it.
+fn as_json(body: &str) -> Value {
+    serde_json::from_str(body).unwrap_or_else(|_| json!({ "_raw": body }))
+}

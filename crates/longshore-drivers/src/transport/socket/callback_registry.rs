@@ -1,0 +1,150 @@
+//! Where programs that call back are expected: by the session that they were started for, with a token of their own.
+//!
+//! The anchor says here whom it expects. Whoever serves the address that programs call passes their lines on here; which
+//! program it is for, this alone knows. So the two need not know each other, and the token that a program gets
+//! opens its own line and nothing else: the owner's is never given to an agent.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use longshore_model::callback::{FromProgram, ToProgram};
+use longshore_model::id::SessionId;
+use subtle::ConstantTimeEq;
+use tokio::sync::{Notify, mpsc, watch};
+
+/// How many messages lie between the one who serves a line and the one who holds the process. What else waits does so
+/// at either end, where it is counted in bytes.
+const BETWEEN: usize = 1;
+
+/// A place where programs are expected. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub struct CallbackRegistry(Arc<Inner>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// What programs are told to call, without the session: `ws://127.0.0.1:8790/ws/cli`.
+    address: Option<String>,
+    expected: Mutex<HashMap<SessionId, Expected>>,
+}
+
+struct Expected {
+    token: String,
+    door: Arc<Door>,
+    longest: usize,
+}
+
+impl fmt::Debug for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Expected(…)")
+    }
+}
+
+/// A program's line, for whoever serves it.
+#[derive(Debug)]
+pub struct Line {
+    /// What the program says. It is gone when nobody wants to hear it any more.
+    pub said: mpsc::Sender<FromProgram>,
+    /// What it is told. It ends when another line has taken the place of this one, or the process is gone.
+    pub told: mpsc::Receiver<ToProgram>,
+    /// The number of the last message that is known to have arrived. Dropped when the line breaks.
+    pub arrived: watch::Sender<u64>,
+    /// How long a message of the program may be, in bytes.
+    pub longest: usize,
+}
+
+/// The other end of a [`Line`].
+#[derive(Debug)]
+pub(super) struct Call {
+    pub(super) said: mpsc::Receiver<FromProgram>,
+    pub(super) told: mpsc::Sender<ToProgram>,
+    pub(super) arrived: watch::Receiver<u64>,
+}
+
+/// Where one program's calls come in. The latest is the one that counts.
+#[derive(Debug, Default)]
+pub(super) struct Door {
+    call: Mutex<Option<Call>>,
+    knocked: Notify,
+}
+
+impl Door {
+    /// The call that waits, or the next one. May be dropped and called again.
+    pub(super) async fn call(&self) -> Call {
+        loop {
+            if let Some(call) = self.waiting() {
+                return call;
+            }
+            self.knocked.notified().await;
+        }
+    }
+
+    /// The call that waits.
+    pub(super) fn waiting(&self) -> Option<Call> {
+        lock(&self.call).take()
+    }
+}
+
+/// A program that is expected, for as long as this is held.
+#[derive(Debug)]
+pub(super) struct Awaited {
+    reception: CallbackRegistry,
+    session: SessionId,
+    pub(super) door: Arc<Door>,
+}
+
+impl Drop for Awaited {
+    fn drop(&mut self) {
+        let mut expected = lock(&self.reception.0.expected);
+        // Another process of the same session may be expected by now.
+        if expected.get(&self.session).is_some_and(|known| Arc::ptr_eq(&known.door, &self.door)) {
+            expected.remove(&self.session);
+        }
+    }
+}
+
+impl CallbackRegistry {
+    /// Programs are told to call this address, to which a slash and the session are added.
+    pub fn at(address: impl Into<String>) -> Self {
+        Self(Arc::new(Inner { address: Some(address.into()), expected: Mutex::default() }))
+    }
+
+    /// What the program of this session is told to call; none where nobody serves an address.
+    pub(crate) fn address(&self, session: SessionId) -> Option<String> {
+        self.0.address.as_ref().map(|address| format!("{address}/{session}"))
+    }
+
+    pub(super) fn expect(&self, session: SessionId, token: String, longest: usize) -> Awaited {
+        let door = Arc::new(Door::default());
+        let expected = Expected { token, door: Arc::clone(&door), longest };
+        lock(&self.0.expected).insert(session, expected);
+        Awaited { reception: self.clone(), session, door }
+    }
+
+    /// Whether some program was given this token.
+    pub fn knows(&self, token: &str) -> bool {
+        // All are looked at, so that the duration says nothing.
+        lock(&self.0.expected).values().fold(false, |known, one| known | same(&one.token, token))
+    }
+
+    /// A line to the process of this session, when the token is the one that it was given. It takes the place of the line
+    /// that was there.
+    pub fn answer(&self, session: SessionId, token: &str) -> Option<Line> {
+        let expected = lock(&self.0.expected);
+        let one = expected.get(&session).filter(|one| same(&one.token, token))?;
+        let (said, hear) = mpsc::channel(BETWEEN);
+        let (tell, told) = mpsc::channel(BETWEEN);
+        let (arrived, know) = watch::channel(0);
+        *lock(&one.door.call) = Some(Call { said: hear, told: tell, arrived: know });
+        one.door.knocked.notify_one();
+        Some(Line { said, told, arrived, longest: one.longest })
+    }
+}
+
+fn same(token: &str, offered: &str) -> bool {
+    token.as_bytes().ct_eq(offered.as_bytes()).into()
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

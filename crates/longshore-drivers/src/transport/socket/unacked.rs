@@ -1,0 +1,126 @@
+//! What a program was told over its line and is not known to have.
+//!
+//! A message that was written to a connection is not a message that arrived: the connection may break with it on the way. So
+//! each is kept until it is known to have arrived, and is told again on the next line. A program may hear one twice; ours
+//! know a prompt that they have by its name.
+
+use std::collections::VecDeque;
+
+use tokio::time::Instant;
+
+/// Messages in order, and since when there are too many of them.
+#[derive(Debug)]
+pub(super) struct Unacked {
+    messages: VecDeque<(u64, String)>,
+    /// How many of them were written to the present line.
+    written: usize,
+    /// The number of the last one that there was.
+    last: u64,
+    bytes: usize,
+    limit: usize,
+    /// Since when it is full and nothing has arrived.
+    full_since: Option<Instant>,
+}
+
+impl Unacked {
+    /// Full when `limit` bytes are kept. The message that fills it may go beyond.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { messages: VecDeque::new(), written: 0, last: 0, bytes: 0, limit, full_since: None }
+    }
+
+    /// Lines without their line feeds, as one message.
+    pub(super) fn push(&mut self, lines: impl IntoIterator<Item = String>) {
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        if !text.is_empty() {
+            self.last += 1;
+            self.bytes += text.len();
+            self.messages.push_back((self.last, text));
+            self.measure();
+        }
+    }
+
+    /// The next message to write to the present line.
+    pub(super) fn next(&mut self) -> Option<(u64, String)> {
+        let next = self.messages.get(self.written).cloned()?;
+        self.written += 1;
+        Some(next)
+    }
+
+    /// Whether all is written to the present line.
+    pub(super) fn all_written(&self) -> bool {
+        self.written == self.messages.len()
+    }
+
+    /// There is another line, on which nothing is written yet.
+    pub(super) fn begin_again(&mut self) {
+        self.written = 0;
+    }
+
+    /// All up to this number have arrived.
+    pub(super) fn arrived(&mut self, number: u64) {
+        while let Some((kept, text)) = self.messages.front() {
+            if *kept > number {
+                break;
+            }
+            self.bytes -= text.len();
+            self.messages.pop_front();
+            self.written = self.written.saturating_sub(1);
+            // Some has arrived: the time until it counts as stuck begins anew.
+            self.full_since = None;
+        }
+        self.measure();
+    }
+
+    pub(super) fn full_since(&self) -> Option<Instant> {
+        self.full_since
+    }
+
+    fn measure(&mut self) {
+        if self.bytes >= self.limit {
+            self.full_since.get_or_insert_with(Instant::now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lines(words: &[&str]) -> Vec<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    #[test]
+    fn what_has_not_arrived_is_told_again_on_the_next_line() {
+        let mut told = Unacked::new(1000);
+        told.push(lines(&["a", "b"]));
+        told.push(lines(&[]));
+        told.push(lines(&["c"]));
+        assert_eq!(told.next(), Some((1, "a\nb\n".to_owned())));
+        told.arrived(1);
+        assert_eq!(told.next(), Some((2, "c\n".to_owned())));
+        assert!(told.all_written() && told.next().is_none());
+        told.begin_again();
+        told.push(lines(&["d"]));
+        assert_eq!(told.next(), Some((2, "c\n".to_owned())));
+        assert_eq!(told.next(), Some((3, "d\n".to_owned())));
+        told.arrived(3);
+        told.begin_again();
+        assert_eq!((told.next(), told.bytes), (None, 0));
+    }
+
+    #[test]
+    fn it_is_full_until_something_arrives() {
+        let mut told = Unacked::new(6);
+        told.push(lines(&["1234"]));
+        assert!(told.full_since().is_none());
+        told.push(lines(&["5678"]));
+        assert!(told.next().is_some() && told.full_since().is_some(), "written is not arrived");
+        told.arrived(1);
+        assert!(told.full_since().is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! The data folder: ours alone, and of one hub at a time.
+
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::LogError;
+
+/// The file that says that a folder has a log. It is empty.
+const MARK: &str = "log.made";
+
+/// A data folder that we hold. Whoever drops it lets the next one in.
+#[derive(Debug)]
+pub(super) struct DataDir {
+    /// The database.
+    pub(super) file: Arc<Path>,
+    lock: File,
+}
+
+impl DataDir {
+    /// Makes the folder when it is missing, and takes it. A folder that exists keeps its mode; our files in it are
+    /// for the owner only.
+    pub(super) fn take(path: &Path) -> Result<Self, LogError> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        made.map_err(|error| LogError::other("making the data folder", named(path, error)))?;
+        let lock = lock(path)?;
+        let file: Arc<Path> = path.join("log.db").into();
+        // A hub that began anew without a word would hide the loss.
+        if was_used(path) && !has_log(path) {
+            return Err(LogError::Lost { path: file.to_path_buf(), mark: path.join(MARK) });
+        }
+        private(&file).map_err(|error| LogError::other("opening the log", named(&file, error)))?;
+        Ok(Self { file, lock })
+    }
+
+    /// Notes that the log of this folder is complete: from now on it is missed when it is gone.
+    pub(super) fn mark_used(&self) {
+        let Some(folder) = self.file.parent() else { return };
+        if was_used(folder) {
+            return;
+        }
+        // The mark must not outlive a log that a loss of power takes, so that both become lasting here.
+        let marked = private(&folder.join(MARK)).and_then(|_| File::open(folder)?.sync_all());
+        if let Err(error) = marked {
+            tracing::warn!(%error, "cannot note that this folder has a log");
+        }
+    }
+}
+
+impl Drop for DataDir {
+    /// Said aloud: closing alone would leave the lock to a process that is being started just now and holds a copy of
+    /// the descriptor until it runs.
+    fn drop(&mut self) {
+        if let Err(error) = self.lock.unlock() {
+            tracing::warn!(%error, "data folder not unlocked");
+        }
+    }
+}
+
+/// Whether a hub ever completed a log in a folder. A first start that was interrupted leaves its other files, even an empty
+/// log, and nothing is lost with them.
+pub(super) fn was_used(folder: &Path) -> bool {
+    folder.join(MARK).exists()
+}
+
+/// Whether there is a log in a folder, and something in it; or something else in its place.
+pub(super) fn has_log(folder: &Path) -> bool {
+    folder.join("log.db").metadata().is_ok_and(|log| !log.is_file() || log.len() > 0)
+}
+
+/// Opens a file that only its owner can read, and makes it when it is missing. What SQLite puts beside a database
+/// gets the database's mode.
+pub(super) fn private(path: &Path) -> std::io::Result<File> {
+    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+}
+
+fn lock(folder: &Path) -> Result<File, LogError> {
+    let path = folder.join("lock");
+    let failed = |error| LogError::other("taking the data folder", named(&path, error));
+    let mut file = private(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => {
+            // Only a help for people who meet the lock; the lock itself is the kernel's.
+            let told = file.set_len(0).and_then(|()| write!(file, "{}", std::process::id()));
+            told.map_err(failed)?;
+            Ok(file)
+        }
+        Err(TryLockError::WouldBlock) => {
+            let mut pid = String::new();
+            let _ = file.read_to_string(&mut pid);
+            Err(LogError::Locked { path: folder.to_owned(), holder: pid.trim().parse().ok() })
+        }
+        Err(TryLockError::Error(error)) => Err(failed(error)),
+    }
+}
+
+fn named(path: &Path, error: std::io::Error) -> String {
+    format!("{}: {error}", path.display())
+}

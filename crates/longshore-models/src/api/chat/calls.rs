@@ -1,0 +1,136 @@
+//! Calls, put together per `index` over many chunks; they are whole when the answer says why it ended, or is over.
+//!
+//! Known and taken as meant: arguments that come whole, or as an object; ids that are missing or say the same twice;
+//! several calls that all have the index 0; an index that is missing; a name in pieces, or said again with every piece.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::api::Event;
+use crate::api::text::Text;
+use crate::tool::ToolDefinition;
+
+#[derive(Deserialize)]
+pub(super) struct CallDelta<'a> {
+    #[serde(default)]
+    index: Option<usize>,
+    #[serde(borrow, default)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    function: Option<FunctionDelta<'a>>,
+    /// What Gemini wants to have back with this call.
+    #[serde(default)]
+    extra_content: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct FunctionDelta<'a> {
+    #[serde(borrow, default)]
+    name: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    arguments: Option<Text<'a>>,
+}
+
+impl<'a> CallDelta<'a> {
+    /// A piece of the one call that an answer could have before there could be several.
+    pub(super) fn of_old(function: FunctionDelta<'a>) -> Self {
+        Self { index: None, id: None, function: Some(function), extra_content: None }
+    }
+}
+
+/// A call, whole or not.
+#[derive(Debug)]
+pub(super) struct Call {
+    index: Option<usize>,
+    id: Option<String>,
+    name: String,
+    arguments: String,
+    pub(super) extra: Option<Value>,
+}
+
+impl Call {
+    /// Several calls of one tool whose arguments stand one after the other are several calls.
+    pub(super) fn tell(self, tell: &mut dyn FnMut(Event<'_>)) {
+        let all: Result<Vec<Map<String, Value>>, _> =
+            serde_json::Deserializer::from_str(&self.arguments).into_iter().collect();
+        match all {
+            Ok(all) if all.len() > 1 => {
+                for arguments in all {
+                    let arguments = Value::Object(arguments).to_string();
+                    tell(Event::Call { id: None, name: self.name.clone(), arguments });
+                }
+            }
+            Ok(_) | Err(_) => tell(Event::Call { id: self.id, name: self.name, arguments: self.arguments }),
+        }
+    }
+
+    fn has_whole_arguments(&self) -> bool {
+        serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
+    }
+}
+
+/// The calls of an answer.
+#[derive(Debug)]
+pub(super) struct Calls {
+    tools: Arc<[ToolDefinition]>,
+    calls: Vec<Call>,
+}
+
+impl Calls {
+    pub(super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
+        Self { tools, calls: Vec::new() }
+    }
+
+    pub(super) fn take(&mut self) -> Vec<Call> {
+        std::mem::take(&mut self.calls)
+    }
+
+    pub(super) fn grow(&mut self, delta: CallDelta<'_>) {
+        let CallDelta { index, id, function, extra_content } = delta;
+        let id = id.filter(|id| !id.0.is_empty()).map(Text::into_owned);
+        let FunctionDelta { name, arguments } = function.unwrap_or_default();
+        let name = name.map(Text::into_owned).unwrap_or_default();
+        let arguments = arguments.map(Text::into_owned).unwrap_or_default();
+        let at = match index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == index),
+            None => self.calls.len().checked_sub(1),
+        };
+        let at = at.filter(|at| {
+            self.calls.get(*at).is_some_and(|call| !self.is_another(call, id.as_deref(), &name, &arguments))
+        });
+        match at.and_then(|at| self.calls.get_mut(at)) {
+            Some(call) => {
+                call.id = call.id.take().or(id);
+                // Some say the name again with every piece, others say it in pieces.
+                if call.name != name && call.arguments.is_empty() {
+                    call.name.push_str(&name);
+                }
+                call.arguments.push_str(&arguments);
+                call.extra = extra_content.or(call.extra.take());
+            }
+            None => self.calls.push(Call { index, id, name, arguments, extra: extra_content }),
+        }
+    }
+
+    /// Whether a piece that would belong to a call by its index begins another one.
+    fn is_another(&self, call: &Call, id: Option<&str>, name: &str, arguments: &str) -> bool {
+        if name.is_empty() || call.name.is_empty() {
+            return false;
+        }
+        match (call.id.as_deref(), id) {
+            (Some(before), Some(now)) => before != now,
+            // A second name after whole arguments is a second call, unless it only says the same once more.
+            (_, _) if call.has_whole_arguments() => call.name != name || !arguments.is_empty(),
+            (_, _) => {
+                let is_tool = |name: &str| self.tools.iter().any(|tool| tool.name == name);
+                call.name != name
+                    && call.arguments.is_empty()
+                    && is_tool(&call.name)
+                    && is_tool(name)
+                    && !is_tool(&format!("{}{name}", call.name))
+            }
+        }
+    }
+}

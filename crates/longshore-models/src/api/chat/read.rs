@@ -1,0 +1,200 @@
+//! The stream of an answer.
+//!
+//! Known and taken as meant: all of it in one chunk; `finish_reason: stop` with calls; no `[DONE]`; a usage that comes with
+//! the last chunk, in one of its own, or never; the `function_call` of old; an error in any shape.
+
+use std::sync::Arc;
+
+use longshore_model::usage::Usage;
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::calls::{CallDelta, Calls, FunctionDelta};
+use super::thought::Thought;
+use super::words::Words;
+use crate::api::failure::{Failure, FailureKind, is_error};
+use crate::api::text::Text;
+use crate::api::{Cached, Event, Finish, Reasoned, parse};
+use crate::tool::ToolDefinition;
+
+/// A chunk, read where it lies.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow, default)]
+    choices: Option<Vec<Choice<'a>>>,
+    #[serde(default)]
+    usage: Option<Used>,
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    /// All of it at once, from services that do not stream.
+    #[serde(borrow, default)]
+    message: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    finish_reason: Option<Text<'a>>,
+    /// What went wrong with whoever OpenRouter asked.
+    #[serde(default)]
+    error: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    content: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    reasoning_content: Option<Text<'a>>,
+    /// What others call it; some say both.
+    #[serde(borrow, default)]
+    reasoning: Option<Text<'a>>,
+    /// More about the thoughts, which OpenRouter wants to have back.
+    #[serde(default)]
+    reasoning_details: Option<Vec<Value>>,
+    /// What Gemini wants to have back.
+    #[serde(default)]
+    extra_content: Option<Value>,
+    #[serde(borrow, default)]
+    refusal: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+    /// What calls were before there could be several.
+    #[serde(borrow, default)]
+    function_call: Option<FunctionDelta<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Used {
+    #[serde(default)]
+    prompt_tokens: Option<u64>,
+    #[serde(default)]
+    completion_tokens: Option<u64>,
+    #[serde(default)]
+    prompt_tokens_details: Option<Cached>,
+    #[serde(default)]
+    completion_tokens_details: Option<Reasoned>,
+}
+
+impl Used {
+    fn usage(self) -> Usage {
+        Usage {
+            input: self.prompt_tokens,
+            cached_input: self.prompt_tokens_details.and_then(|details| details.cached_tokens),
+            output: self.completion_tokens,
+            reasoning: self.completion_tokens_details.and_then(|details| details.reasoning_tokens),
+            context_window: None,
+            context_used: None,
+        }
+    }
+}
+
+/// Reads one answer.
+#[derive(Debug)]
+pub(in super::super) struct Reader {
+    calls: Calls,
+    thought: Thought,
+    words: Words,
+    finish: Option<Finish>,
+}
+
+impl Reader {
+    pub(in super::super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
+        let (calls, words) = (Calls::new(Arc::clone(&tools)), Words::new(tools));
+        Self { calls, thought: Thought::default(), words, finish: None }
+    }
+
+    pub(in super::super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        if data.trim_ascii() == b"[DONE]" {
+            return self.finish(tell);
+        }
+        let chunk: Chunk<'_> = match parse(data) {
+            Ok(chunk) => chunk,
+            Err(failure) => return tell(Event::Failed(failure)),
+        };
+        if chunk.error.is_some_and(|error| !error.is_null()) {
+            return tell(Event::Failed(Failure::of_event(data)));
+        }
+        if chunk.choices.is_none() && chunk.usage.is_none() {
+            let said: Value = serde_json::from_slice(data).unwrap_or_default();
+            if is_error(&said) {
+                return tell(Event::Failed(Failure::in_stream(&said, FailureKind::Unavailable)));
+            }
+        }
+        for choice in chunk.choices.into_iter().flatten() {
+            let error = choice.error.filter(|error| !error.is_null());
+            self.grow(choice.delta.or(choice.message).unwrap_or_default(), tell);
+            if let Some(error) = error {
+                return tell(Event::Failed(Failure::in_stream(&error, FailureKind::Unavailable)));
+            }
+            let Some(Text(reason)) = choice.finish_reason.filter(|reason| !reason.0.is_empty()) else {
+                continue;
+            };
+            self.finish = Some(match &*reason {
+                "length" => Finish::Length,
+                "model_context_window_exceeded" => Finish::Full,
+                "content_filter" => Finish::Filtered,
+                "error" | "insufficient_system_resource" => {
+                    let why = format!("the model's service broke off its answer: {reason}");
+                    return tell(Event::Failed(Failure::new(FailureKind::Unavailable, why)));
+                }
+                _ => Finish::Done,
+            });
+            self.conclude(tell);
+        }
+        if let Some(used) = chunk.usage {
+            tell(Event::Usage(used.usage()));
+        }
+    }
+
+    /// The stream ended. If it had said why the answer ends, nothing is missing.
+    pub(in super::super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        if self.finish.is_some() {
+            self.finish(tell);
+        }
+    }
+
+    fn finish(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        self.conclude(tell);
+        tell(Event::Ended(self.finish.unwrap_or(Finish::Done)));
+    }
+
+    fn grow(&mut self, delta: Delta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+        let Delta {
+            content,
+            reasoning_content,
+            reasoning,
+            reasoning_details,
+            extra_content,
+            refusal,
+            tool_calls,
+            function_call,
+        } = delta;
+        self.thought.keep(reasoning_details, extra_content);
+        self.thought.think(reasoning_content, reasoning, tell);
+        for Text(text) in content.into_iter().chain(refusal).filter(|text| !text.0.is_empty()) {
+            self.thought.close(tell);
+            self.words.say(text, self.thought.is_told_apart(), tell);
+        }
+        for call in tool_calls.into_iter().flatten() {
+            self.calls.grow(call);
+        }
+        if let Some(function) = function_call {
+            self.calls.grow(CallDelta::of_old(function));
+        }
+    }
+
+    /// All is said: calls are whole.
+    fn conclude(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        let calls = self.calls.take();
+        let spelled = self.words.conclude(calls.is_empty(), tell);
+        let extras: Vec<Option<&Value>> = calls.iter().map(|call| call.extra.as_ref()).collect();
+        self.thought.close_before_calls(&extras, tell);
+        for call in calls {
+            call.tell(tell);
+        }
+        spelled.into_iter().for_each(tell);
+    }
+}

@@ -1,0 +1,277 @@
+//! Words in which a model of one's own hides thoughts and calls, where its server does not look for them: `<think>` at
+//! the beginning, and `<tool_call>` with JSON or with `<function=..>` in it. Templates of many models begin the thought
+//! themselves, in the prompt: then all words before a lone `</think>` are one.
+//!
+//! A call is taken for one only when the service gave none of its own, and there is such a tool. All else is said as it
+//! is, whole and in its order.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::thought::CONTENT;
+use crate::api::Event;
+use crate::tool::ToolDefinition;
+
+const THINK: &str = "<think>";
+const THOUGHT: &str = "</think>";
+const CALL: &str = "<tool_call>";
+const CALLED: &str = "</tool_call>";
+/// What examples of calls stand in, which are none.
+const FENCE: &str = "```";
+
+/// The words of an answer, as they come.
+#[derive(Debug)]
+pub(super) struct Words {
+    tools: Arc<[ToolDefinition]>,
+    state: State,
+    /// What may be the beginning of a tag, or is a call that has not ended.
+    held: String,
+    /// A thought as it stood in the words, tags and all.
+    thought: String,
+    /// All that was said, as long as it may be a thought of which only the end tells.
+    aloud: Option<String>,
+    fences: usize,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was said yet.
+    Begin,
+    Thinking,
+    /// Blanks follow a thought.
+    Thought,
+    Plain,
+    /// From the first call on nothing is said until all is.
+    Calling,
+}
+
+impl Words {
+    pub(super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
+        let (held, thought) = (String::new(), String::new());
+        Self { tools, state: State::Begin, held, thought, aloud: Some(String::new()), fences: 0 }
+    }
+
+    /// More words. A service that tells thoughts apart hides none in them.
+    pub(super) fn say(&mut self, text: Cow<'_, str>, told_apart: bool, tell: &mut dyn FnMut(Event<'_>)) {
+        if told_apart {
+            self.aloud = None;
+        }
+        if self.state == State::Plain && self.held.is_empty() && !text.contains(['<', '`']) {
+            if let Some(aloud) = &mut self.aloud {
+                aloud.push_str(&text);
+            }
+            return tell(Event::Text(text));
+        }
+        self.held.push_str(&text);
+        loop {
+            let before = self.state;
+            match self.state {
+                State::Begin => self.begin(told_apart),
+                State::Thinking => self.think(tell),
+                State::Thought => self.end_thought(tell),
+                State::Plain => self.plain(tell),
+                State::Calling => return,
+            }
+            if self.state == before {
+                return;
+            }
+        }
+    }
+
+    fn begin(&mut self, told_apart: bool) {
+        let said = self.held.trim_start();
+        if said.is_empty() || (!told_apart && said.len() < THINK.len() && THINK.starts_with(said)) {
+            return;
+        }
+        if told_apart || !said.starts_with(THINK) {
+            self.state = State::Plain;
+            return;
+        }
+        let at = self.held.len() - said.len() + THINK.len();
+        self.thought = self.held.drain(..at).collect();
+        self.aloud = None;
+        self.state = State::Thinking;
+    }
+
+    fn think(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        let (end, is_over) = match self.held.find(THOUGHT) {
+            Some(end) => (end, true),
+            None => (self.held.len() - begun(&self.held, THOUGHT), false),
+        };
+        let mut more: String = self.held.drain(..end).collect();
+        let is_first = self.thought.trim_start() == THINK;
+        self.thought.push_str(&more);
+        if is_first {
+            more = more.trim_start().to_owned();
+        }
+        if !more.is_empty() {
+            tell(Event::Reasoning(more.into()));
+        }
+        if is_over {
+            self.thought.extend(self.held.drain(..THOUGHT.len()));
+            self.state = State::Thought;
+        }
+    }
+
+    fn end_thought(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        let said = self.held.trim_start().len();
+        self.thought.extend(self.held.drain(..self.held.len() - said));
+        if said > 0 {
+            self.close_thought(tell);
+            self.state = State::Plain;
+        }
+    }
+
+    fn close_thought(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        if !self.thought.is_empty() {
+            let data = json!({ CONTENT: std::mem::take(&mut self.thought) });
+            tell(match self.aloud.take() {
+                Some(_) => Event::ThoughtAloud { data },
+                None => Event::ReasoningDone { text: String::new(), data },
+            });
+        }
+    }
+
+    fn plain(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        let calls = if self.tools.is_empty() { None } else { Some(CALL) };
+        let thought = self.aloud.is_some().then_some(THOUGHT);
+        let tags: Vec<&str> = calls.into_iter().chain(thought).collect();
+        let found = tags.iter().filter_map(|tag| Some((self.held.find(tag)?, *tag))).min();
+        match found {
+            Some((at, tag)) if self.is_fenced(at) || (tag == THOUGHT && !self.ends_thought(at)) => {
+                self.flush(at + tag.len(), tell);
+                self.plain(tell);
+            }
+            Some((at, THOUGHT)) => {
+                self.flush(at, tell);
+                self.thought = self.aloud.clone().unwrap_or_default();
+                self.thought.extend(self.held.drain(..THOUGHT.len()));
+                self.state = State::Thought;
+            }
+            Some((at, _)) => {
+                self.flush(at, tell);
+                self.state = State::Calling;
+            }
+            None => {
+                // A fence is not cut in two, so that it is counted.
+                let ticks = self.held.len() - self.held.trim_end_matches('`').len();
+                let held = tags.iter().map(|tag| begun(&self.held, tag)).max().unwrap_or(0);
+                self.flush(self.held.len() - held.max(ticks), tell);
+            }
+        }
+    }
+
+    /// Whether a tag in what is held ends a thought: whoever only speaks of it has begun one before, or quotes it.
+    fn ends_thought(&self, at: usize) -> bool {
+        let before = format!("{}{}", self.aloud.as_deref().unwrap_or_default(), &self.held[..at]);
+        !before.contains(THINK) && !before.ends_with(['`', '"', '\''])
+    }
+
+    /// Whether a place in what is held stands in a fenced block.
+    fn is_fenced(&self, at: usize) -> bool {
+        let before = self.held.get(..at).unwrap_or_default().matches(FENCE).count();
+        !(self.fences + before).is_multiple_of(2)
+    }
+
+    fn flush(&mut self, end: usize, tell: &mut dyn FnMut(Event<'_>)) {
+        let text: String = self.held.drain(..end).collect();
+        self.fences += text.matches(FENCE).count();
+        if let Some(aloud) = &mut self.aloud {
+            aloud.push_str(&text);
+        }
+        if !text.is_empty() {
+            tell(Event::Text(text.into()));
+        }
+    }
+
+    /// All is said. What was held is words or, where calls are looked for, calls.
+    pub(super) fn conclude(&mut self, looks: bool, tell: &mut dyn FnMut(Event<'_>)) -> Vec<Event<'static>> {
+        if self.state == State::Thinking {
+            let rest = std::mem::take(&mut self.held);
+            self.thought.push_str(&rest);
+            if !rest.is_empty() {
+                tell(Event::Reasoning(rest.into()));
+            }
+        }
+        self.close_thought(tell);
+        let held = std::mem::take(&mut self.held);
+        if self.state != State::Calling || !looks {
+            if !held.is_empty() {
+                tell(Event::Text(held.into()));
+            }
+            return Vec::new();
+        }
+        let (mut calls, mut rest) = (Vec::new(), held.as_str());
+        let mut said = String::new();
+        while let Some(at) = rest.find(CALL) {
+            let inner = &rest[at + CALL.len()..];
+            let (inner, after) = inner.split_once(CALLED).unwrap_or((inner, ""));
+            match self.read(inner) {
+                Some(found) => {
+                    said.push_str(&rest[..at]);
+                    calls.extend(found);
+                }
+                None => said.push_str(&rest[..rest.len() - after.len()]),
+            }
+            rest = after;
+        }
+        said.push_str(rest);
+        if !said.trim().is_empty() {
+            tell(Event::Text(said.into()));
+        }
+        calls
+    }
+
+    /// The calls that a text spells out; none when it is anything else.
+    fn read(&self, text: &str) -> Option<Vec<Event<'static>>> {
+        let text = text.trim();
+        let calls = match text.starts_with("<function=") {
+            true => text.split("<function=").skip(1).map(|call| self.spelled(call)).collect(),
+            false => serde_json::Deserializer::from_str(text)
+                .into_iter::<Value>()
+                .map(|call| self.json(call.ok()?))
+                .collect::<Option<Vec<_>>>(),
+        };
+        calls.filter(|calls| !calls.is_empty())
+    }
+
+    fn tool(&self, name: &str) -> Option<&ToolDefinition> {
+        self.tools.iter().find(|tool| tool.name == name)
+    }
+
+    /// `{"name": .., "arguments": {..}}`.
+    fn json(&self, call: Value) -> Option<Event<'static>> {
+        let name = self.tool(call["name"].as_str()?)?.name.clone();
+        let arguments = match call.get("arguments").or(call.get("parameters")) {
+            Some(Value::String(text)) => text.clone(),
+            Some(arguments) => arguments.to_string(),
+            None => String::new(),
+        };
+        Some(Event::Call { id: None, name, arguments })
+    }
+
+    /// `NAME><parameter=KEY>VALUE</parameter></function>`. What the tool does not take as a text is read as JSON.
+    fn spelled(&self, call: &str) -> Option<Event<'static>> {
+        let (name, rest) = call.split_once('>')?;
+        let tool = self.tool(name.trim())?;
+        let mut arguments = Map::new();
+        for parameter in rest.split("<parameter=").skip(1) {
+            let (key, value) = parameter.split_once('>')?;
+            let value = value.split_once("</parameter>").map_or(value, |(value, _)| value);
+            let value = value.strip_prefix('\n').unwrap_or(value);
+            let value = value.strip_suffix('\n').unwrap_or(value);
+            let is_text = tool.parameters["properties"][key]["type"] == "string";
+            let read = (!is_text).then(|| serde_json::from_str(value.trim()).ok()).flatten();
+            arguments.insert(key.to_owned(), read.unwrap_or_else(|| value.into()));
+        }
+        let arguments = Value::Object(arguments).to_string();
+        Some(Event::Call { id: None, name: tool.name.clone(), arguments })
+    }
+}
+
+/// How many bytes at the end of a text may be the beginning of a tag.
+fn begun(text: &str, tag: &str) -> usize {
+    (1..tag.len()).rev().find(|length| text.ends_with(&tag[..*length])).unwrap_or(0)
+}

@@ -1,0 +1,176 @@
+//! What a service is asked: one message for each speaker in turn, results of calls in messages of their own.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::thought::Kept;
+use crate::api::{Look, Request, arguments_of, look, name_of, summary, words};
+use crate::history::{Item, Part, Role};
+use longshore_model::service::ModelApi;
+
+pub(in super::super) fn body(request: &Request) -> Value {
+    let tools: Vec<Value> = request
+        .tools
+        .iter()
+        .map(|tool| {
+            json!({ "type": "function", "function": {
+                "name": tool.name, "description": tool.description, "parameters": tool.parameters,
+            } })
+        })
+        .collect();
+    let mut body = json!({
+        "model": request.model,
+        "messages": messages(request),
+        "stream": true,
+        "stream_options": { "include_usage": true },
+    });
+    if !tools.is_empty() {
+        body["tools"] = tools.into();
+    }
+    if let Some(most) = request.max_output {
+        body["max_completion_tokens"] = most.into();
+    }
+    if let Some(effort) = &request.effort {
+        body["reasoning_effort"] = effort.as_str().into();
+    }
+    body
+}
+
+/// Speakers take turns: templates of many models refuse two messages of one speaker in a row.
+fn messages(request: &Request) -> Vec<Value> {
+    let told = (!request.instructions.is_empty())
+        .then(|| json!({ "role": "system", "content": &*request.instructions }));
+    let mut messages: Vec<Value> = told.into_iter().collect();
+    let mut items = request.history.iter().peekable();
+    while let Some(item) = items.next() {
+        match &**item {
+            Item::Message { role: Role::User, content, .. } => said(&mut messages, user(content)),
+            Item::Summary { text } => said(&mut messages, summary(text).into()),
+            Item::FunctionCallOutput { .. } => {
+                let mut shown = Vec::new();
+                result(item, &mut messages, &mut shown);
+                while let Some(next) =
+                    items.next_if(|next| matches!(&***next, Item::FunctionCallOutput { .. }))
+                {
+                    result(next, &mut messages, &mut shown);
+                }
+                // A tool's message cannot show an image; a person's can.
+                if !shown.is_empty() {
+                    said(&mut messages, shown.into());
+                }
+            }
+            Item::Message { role: Role::Assistant, .. }
+            | Item::FunctionCall { .. }
+            | Item::Reasoning { .. } => {
+                let mut answer = Answer::default();
+                answer.add(item);
+                while let Some(next) = items.next_if(|next| is_answer(next)) {
+                    answer.add(next);
+                }
+                messages.extend(answer.message());
+            }
+            Item::Allowed { .. } => {}
+        }
+    }
+    messages
+}
+
+/// A person speaks: in a message of its own, or in the one before when that is a person's too.
+fn said(messages: &mut Vec<Value>, content: Value) {
+    let last = messages.last_mut().filter(|last| last["role"] == "user");
+    let Some(last) = last else { return messages.push(json!({ "role": "user", "content": content })) };
+    last["content"] = match (last["content"].take(), content) {
+        (Value::String(before), Value::String(after)) => format!("{before}\n\n{after}").into(),
+        (before, after) => parts(before).into_iter().chain(parts(after)).collect::<Vec<_>>().into(),
+    };
+}
+
+fn parts(content: Value) -> Vec<Value> {
+    match content {
+        Value::Array(parts) => parts,
+        Value::String(text) => vec![json!({ "type": "text", "text": text })],
+        _ => Vec::new(),
+    }
+}
+
+fn is_answer(item: &Arc<Item>) -> bool {
+    match &**item {
+        Item::Message { role, .. } => *role == Role::Assistant,
+        Item::FunctionCall { .. } | Item::Reasoning { .. } => true,
+        Item::FunctionCallOutput { .. } | Item::Summary { .. } | Item::Allowed { .. } => false,
+    }
+}
+
+/// What of one answer goes into one message.
+#[derive(Default)]
+struct Answer {
+    text: Vec<String>,
+    calls: Vec<Value>,
+    kept: Kept,
+}
+
+impl Answer {
+    fn add(&mut self, item: &Item) {
+        match item {
+            Item::Message { content, .. } => self.text.push(words(content)),
+            Item::FunctionCall { call_id, name, arguments, .. } => {
+                let function =
+                    json!({ "name": name_of(name), "arguments": arguments_of(arguments).to_string() });
+                let mut call = json!({ "id": call_id, "type": "function", "function": function });
+                self.kept.put_into_call(&mut call);
+                self.calls.push(call);
+            }
+            Item::Reasoning { api: ModelApi::Chat, data, .. } => self.kept.add(data),
+            // What another API gave is of no use to this one.
+            Item::Reasoning { api: ModelApi::Responses | ModelApi::Messages, .. }
+            | Item::FunctionCallOutput { .. }
+            | Item::Summary { .. }
+            | Item::Allowed { .. } => {}
+        }
+    }
+
+    fn message(self) -> Option<Value> {
+        let text = self.text.join("\n\n");
+        if text.is_empty() && self.calls.is_empty() {
+            return None;
+        }
+        let content = if text.is_empty() { Value::Null } else { text.into() };
+        let mut message = json!({ "role": "assistant", "content": content });
+        if !self.calls.is_empty() {
+            message["tool_calls"] = self.calls.into();
+        }
+        self.kept.put_into_message(&mut message);
+        Some(message)
+    }
+}
+
+fn user(content: &[Part]) -> Value {
+    if content.iter().all(|part| !matches!(part, Part::Attached(_))) {
+        return words(content).into();
+    }
+    let parts: Vec<Value> = content
+        .iter()
+        .map(|part| match part {
+            Part::InputText { text } | Part::OutputText { text } => json!({ "type": "text", "text": text }),
+            Part::Attached(attachment) => shown(look(attachment)),
+        })
+        .collect();
+    parts.into()
+}
+
+fn shown(look: Look<'_>) -> Value {
+    let url = match look {
+        Look::Image(media_type, data) => format!("data:{media_type};base64,{data}"),
+        Look::ImageAt(url) => url.to_owned(),
+        Look::Mention(text) => return json!({ "type": "text", "text": text }),
+    };
+    json!({ "type": "image_url", "image_url": { "url": url } })
+}
+
+fn result(item: &Item, messages: &mut Vec<Value>, images: &mut Vec<Value>) {
+    if let Item::FunctionCallOutput { call_id, output } = item {
+        messages.push(json!({ "role": "tool", "tool_call_id": call_id, "content": output.content }));
+        images.extend(output.images.iter().map(|image| shown(look(image))));
+    }
+}

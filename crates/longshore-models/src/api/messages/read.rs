@@ -1,0 +1,289 @@
+//! The stream of an answer: blocks that start, grow and stop.
+
+use std::collections::BTreeMap;
+
+use longshore_model::usage::Usage;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::api::failure::{Failure, FailureKind, is_error};
+use crate::api::text::Text;
+use crate::api::{Event, Finish, parse};
+
+/// What is read of an event, where it lies.
+#[derive(Deserialize)]
+struct Told<'a> {
+    #[serde(rename = "type", borrow, default)]
+    kind: Text<'a>,
+    #[serde(default)]
+    index: u64,
+    #[serde(borrow, default)]
+    delta: Option<Delta<'a>>,
+    #[serde(borrow, default)]
+    content_block: Option<Begun<'a>>,
+    #[serde(default)]
+    message: Option<Message>,
+    #[serde(default)]
+    usage: Option<Used>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    partial_json: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Begun<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Text<'a>,
+    #[serde(borrow, default)]
+    id: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    name: Option<Text<'a>>,
+    #[serde(default)]
+    input: Option<Value>,
+    #[serde(borrow, default)]
+    text: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    thinking: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    signature: Option<Text<'a>>,
+    #[serde(borrow, default)]
+    data: Option<Text<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    usage: Option<Used>,
+}
+
+/// All of an answer at once, from services that do not stream.
+#[derive(Deserialize)]
+struct Whole<'a> {
+    #[serde(borrow, default)]
+    content: Option<Vec<Begun<'a>>>,
+    #[serde(borrow, default)]
+    stop_reason: Option<Text<'a>>,
+    #[serde(default)]
+    usage: Option<Used>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default)]
+struct Used {
+    input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+}
+
+/// A block that is being put together.
+#[derive(Debug)]
+enum Block {
+    Text(String),
+    Call { id: Option<String>, name: String, begun_with: Option<Value>, arguments: String },
+    Thinking { text: String, signature: String },
+    Redacted(String),
+    Other,
+}
+
+/// Reads one answer.
+#[derive(Debug, Default)]
+pub(in super::super) struct Reader {
+    blocks: BTreeMap<u64, Block>,
+    used: Used,
+    finish: Option<Finish>,
+}
+
+impl Reader {
+    pub(in super::super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        let told: Told<'_> = match parse(data) {
+            Ok(told) => told,
+            Err(failure) => return tell(Event::Failed(failure)),
+        };
+        match &*told.kind.0 {
+            "message_start" => self.use_up(told.message.and_then(|message| message.usage)),
+            "content_block_start" => {
+                if let Some(begun) = told.content_block {
+                    self.begin(told.index, begun, tell);
+                }
+            }
+            "content_block_delta" => {
+                if let Some(delta) = told.delta {
+                    self.grow(told.index, delta, tell);
+                }
+            }
+            "content_block_stop" => {
+                if let Some(block) = self.blocks.remove(&told.index) {
+                    stop(block, tell);
+                }
+            }
+            "message_delta" => {
+                self.use_up(told.usage);
+                let reason = told.delta.and_then(|delta| delta.stop_reason);
+                self.finish = reason.map(|reason| finish_of(&reason.0)).or(self.finish);
+            }
+            "message_stop" => self.finish(tell),
+            "error" => tell(Event::Failed(Failure::of_event(data))),
+            "" | "message" => self.whole(data, tell),
+            _ => {}
+        }
+    }
+
+    /// All of the answer in one body.
+    pub(in super::super) fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        let whole: Whole<'_> = match parse(body) {
+            Ok(whole) => whole,
+            Err(failure) => return tell(Event::Failed(failure)),
+        };
+        let Some(content) = whole.content else {
+            let said: Value = serde_json::from_slice(body).unwrap_or_default();
+            if is_error(&said) {
+                tell(Event::Failed(Failure::in_stream(&said, FailureKind::Unavailable)));
+            }
+            return;
+        };
+        self.use_up(whole.usage);
+        self.finish = whole.stop_reason.map(|reason| finish_of(&reason.0));
+        for begun in content {
+            self.begin(0, begun, tell);
+            if let Some(block) = self.blocks.remove(&0) {
+                stop(block, tell);
+            }
+        }
+        self.finish(tell);
+    }
+
+    /// The stream ended. If it had said why the answer ends, nothing is missing.
+    pub(in super::super) fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        if self.finish.is_some() && self.blocks.is_empty() {
+            self.finish(tell);
+        }
+    }
+
+    fn finish(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        for (_, block) in std::mem::take(&mut self.blocks) {
+            stop(block, tell);
+        }
+        let Used { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } =
+            self.used;
+        let cached = cache_read_input_tokens.unwrap_or(0) + cache_creation_input_tokens.unwrap_or(0);
+        tell(Event::Usage(Usage {
+            input: input_tokens.map(|fresh| fresh + cached),
+            cached_input: cache_read_input_tokens,
+            output: output_tokens,
+            reasoning: None,
+            context_window: None,
+            context_used: None,
+        }));
+        tell(Event::Ended(self.finish.unwrap_or(Finish::Done)));
+    }
+
+    fn use_up(&mut self, used: Option<Used>) {
+        let Some(used) = used else { return };
+        let newer = |now: Option<u64>, then: Option<u64>| now.or(then);
+        self.used = Used {
+            input_tokens: newer(used.input_tokens, self.used.input_tokens),
+            cache_creation_input_tokens: newer(
+                used.cache_creation_input_tokens,
+                self.used.cache_creation_input_tokens,
+            ),
+            cache_read_input_tokens: newer(used.cache_read_input_tokens, self.used.cache_read_input_tokens),
+            output_tokens: newer(used.output_tokens, self.used.output_tokens),
+        };
+    }
+
+    fn begin(&mut self, index: u64, begun: Begun<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+        let block = match &*begun.kind.0 {
+            "text" => {
+                let text = begun.text.unwrap_or_default().0;
+                let block = Block::Text(text.clone().into_owned());
+                if !text.is_empty() {
+                    tell(Event::Text(text));
+                }
+                block
+            }
+            "tool_use" => Block::Call {
+                id: begun.id.map(Text::into_owned),
+                name: begun.name.map(Text::into_owned).unwrap_or_default(),
+                begun_with: begun.input,
+                arguments: String::new(),
+            },
+            "thinking" => {
+                let text = begun.thinking.unwrap_or_default().0;
+                let signature = begun.signature.map(Text::into_owned).unwrap_or_default();
+                let block = Block::Thinking { text: text.clone().into_owned(), signature };
+                if !text.is_empty() {
+                    tell(Event::Reasoning(text));
+                }
+                block
+            }
+            "redacted_thinking" => Block::Redacted(begun.data.map(Text::into_owned).unwrap_or_default()),
+            _ => Block::Other,
+        };
+        self.blocks.insert(index, block);
+    }
+
+    fn grow(&mut self, index: u64, delta: Delta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+        match self.blocks.get_mut(&index) {
+            Some(Block::Text(all)) => {
+                if let Some(Text(text)) = delta.text {
+                    all.push_str(&text);
+                    tell(Event::Text(text));
+                }
+            }
+            Some(Block::Call { arguments, .. }) => {
+                arguments.push_str(delta.partial_json.as_ref().map_or("", |text| &text.0));
+            }
+            Some(Block::Thinking { text, signature }) => {
+                signature.push_str(delta.signature.as_ref().map_or("", |text| &text.0));
+                if let Some(Text(thinking)) = delta.thinking {
+                    text.push_str(&thinking);
+                    tell(Event::Reasoning(thinking));
+                }
+            }
+            Some(Block::Redacted(_) | Block::Other) | None => {}
+        }
+    }
+}
+
+fn finish_of(reason: &str) -> Finish {
+    match reason {
+        "max_tokens" => Finish::Length,
+        "model_context_window_exceeded" => Finish::Full,
+        "pause_turn" => Finish::Paused,
+        "refusal" => Finish::Filtered,
+        _ => Finish::Done,
+    }
+}
+
+/// A block is whole.
+fn stop(block: Block, tell: &mut dyn FnMut(Event<'_>)) {
+    match block {
+        Block::Text(text) => tell(Event::TextDone(text.into())),
+        Block::Call { id, name, begun_with, arguments } => {
+            let whole = begun_with.filter(|input| arguments.is_empty() && !input.is_null());
+            let arguments = whole.map_or(arguments, |input| input.to_string());
+            tell(Event::Call { id, name, arguments });
+        }
+        Block::Thinking { text, signature } => {
+            let data = json!({ "type": "thinking", "thinking": text, "signature": signature });
+            tell(Event::ReasoningDone { text, data });
+        }
+        Block::Redacted(data) => {
+            let data = json!({ "type": "redacted_thinking", "data": data });
+            tell(Event::ReasoningDone { text: String::new(), data });
+        }
+        Block::Other => {}
+    }
+}

@@ -1,0 +1,201 @@
+//! One answer as its bytes arrive: events, or all of it in one body from services that do not stream.
+
+use std::sync::Arc;
+
+use super::chat;
+use super::failure::{Failure, FailureKind};
+use super::sse::{self, Sent};
+use super::{Event, messages, plain_arguments, responses};
+use crate::tool::ToolDefinition;
+use longshore_model::service::ModelApi;
+
+/// What some services put before all they say.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// How long one answer may be on the wire. All that it thinks and calls is kept until it is over.
+const ANSWER_BYTES: usize = 64 << 20;
+
+/// Reads one answer as it streams.
+#[derive(Debug)]
+pub struct Stream {
+    form: Form,
+    reader: Reader,
+    bytes: usize,
+    over: bool,
+}
+
+/// How an answer comes. Its first bytes tell, whatever its headers say.
+#[derive(Debug)]
+enum Form {
+    /// These bytes do not tell yet.
+    Unknown(Vec<u8>),
+    Events(sse::Events),
+    /// So much of one body.
+    Body(Vec<u8>),
+}
+
+#[derive(Debug)]
+enum Reader {
+    Chat(Box<chat::Reader>),
+    Responses(responses::Reader),
+    Messages(messages::Reader),
+}
+
+impl Stream {
+    /// A stream that has not begun, of a service that was offered no tools.
+    pub fn new(api: ModelApi) -> Self {
+        Self::offering(api, &[].into())
+    }
+
+    /// A stream that has not begun, of a service that was offered these tools.
+    pub fn offering(api: ModelApi, tools: &Arc<[ToolDefinition]>) -> Self {
+        let reader = match api {
+            ModelApi::Chat => Reader::Chat(Box::new(chat::Reader::new(Arc::clone(tools)))),
+            ModelApi::Responses => Reader::Responses(responses::Reader::default()),
+            ModelApi::Messages => Reader::Messages(messages::Reader::default()),
+        };
+        Self { form: Form::Unknown(Vec::new()), reader, bytes: 0, over: false }
+    }
+
+    /// Whether the answer has ended, well or not: nothing more is said.
+    pub fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// More bytes, cut anywhere. What they say is told as it is found.
+    pub fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
+        self.bytes += bytes.len();
+        if self.bytes > ANSWER_BYTES {
+            let why = format!("the model's service said more than {} MiB in one answer", ANSWER_BYTES >> 20);
+            return told(Event::Failed(Failure::new(FailureKind::Garbled, why)), &mut self.over, &mut tell);
+        }
+        self.read(bytes, tell);
+    }
+
+    fn read(&mut self, bytes: &[u8], mut tell: impl FnMut(Event<'_>)) {
+        let Self { form, reader, over, .. } = self;
+        match form {
+            Form::Unknown(head) => {
+                head.extend_from_slice(bytes);
+                let head = std::mem::take(head);
+                match begins(&head) {
+                    Begins::Unknown => *form = Form::Unknown(head),
+                    Begins::Events(at) => {
+                        *form = Form::Events(sse::Events::default());
+                        self.read(head.get(at..).unwrap_or_default(), tell);
+                    }
+                    Begins::Body(at) => {
+                        *form = Form::Body(Vec::new());
+                        self.read(head.get(at..).unwrap_or_default(), tell);
+                    }
+                }
+            }
+            Form::Events(events) => {
+                let fed = events.feed(bytes, |sent| heard(reader, sent, over, &mut tell));
+                if let Err(failure) = fed {
+                    told(Event::Failed(failure), over, &mut tell);
+                }
+            }
+            Form::Body(body) => {
+                body.extend_from_slice(bytes);
+                if body.len() > sse::LONGEST {
+                    *body = Vec::new();
+                    let why = "the model's service sent an answer without end";
+                    told(Event::Failed(Failure::new(FailureKind::Garbled, why)), over, &mut tell);
+                }
+            }
+        }
+    }
+
+    /// There are no more bytes.
+    pub fn end(&mut self, mut tell: impl FnMut(Event<'_>)) {
+        let Self { form, reader, over, .. } = self;
+        match form {
+            Form::Unknown(_) => {}
+            Form::Events(events) => events.end(|sent| heard(reader, sent, over, &mut tell)),
+            Form::Body(body) if !*over => {
+                let body = std::mem::take(body);
+                reader.whole(&body, &mut |event| told(event, over, &mut tell));
+            }
+            Form::Body(_) => {}
+        }
+        if !*over {
+            reader.end(&mut |event| told(event, over, &mut tell));
+        }
+        if !*over {
+            told(Event::Failed(Failure::cut()), over, &mut tell);
+        }
+    }
+}
+
+enum Begins {
+    Unknown,
+    Events(usize),
+    Body(usize),
+}
+
+/// How an answer begins, and where. Empty lines before it only say that somebody is still there.
+fn begins(head: &[u8]) -> Begins {
+    if head.len() < BYTE_ORDER_MARK.len() && BYTE_ORDER_MARK.starts_with(head) {
+        return Begins::Unknown;
+    }
+    let marked = if head.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+    let rest = head.get(marked..).unwrap_or_default();
+    match rest.iter().position(|byte| !byte.is_ascii_whitespace()) {
+        None if rest.len() > sse::LONGEST => Begins::Events(head.len()),
+        None => Begins::Unknown,
+        // A list holds errors, as Google tells them.
+        Some(at) if matches!(rest.get(at), Some(b'{' | b'[')) => Begins::Body(marked + at),
+        Some(at) => Begins::Events(marked + at),
+    }
+}
+
+fn heard(reader: &mut Reader, sent: Sent<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
+    if *over {
+    } else if sent.is_error {
+        told(Event::Failed(Failure::of_event(sent.data)), over, tell);
+    } else {
+        reader.read(sent.data, &mut |event| told(event, over, tell));
+    }
+}
+
+fn told(event: Event<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
+    if *over {
+        return;
+    }
+    *over = matches!(event, Event::Ended(_) | Event::Failed(_));
+    tell(match event {
+        Event::Call { id, name, arguments } => {
+            Event::Call { id, name, arguments: plain_arguments(arguments) }
+        }
+        other => other,
+    });
+}
+
+impl Reader {
+    fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        match self {
+            Reader::Chat(reader) => reader.read(data, tell),
+            Reader::Responses(reader) => reader.read(data, tell),
+            Reader::Messages(reader) => reader.read(data, tell),
+        }
+    }
+
+    /// The answer is one body.
+    fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
+        match self {
+            Reader::Chat(reader) => reader.read(body, tell),
+            Reader::Responses(reader) => reader.whole(body, tell),
+            Reader::Messages(reader) => reader.whole(body, tell),
+        }
+    }
+
+    /// The stream ended without saying so. Some services do that after all was said.
+    fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
+        match self {
+            Reader::Chat(reader) => reader.end(tell),
+            Reader::Responses(_) => {}
+            Reader::Messages(reader) => reader.end(tell),
+        }
+    }
+}

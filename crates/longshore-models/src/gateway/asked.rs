@@ -1,0 +1,91 @@
+//! What a client asks, in neutral words.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use crate::api::{self, Request, Strict, Wishes};
+use longshore_model::service::ModelApi;
+use serde::de::DeserializeOwned;
+
+use super::conversation::{Conversation, Told};
+use super::sealed::Service;
+use super::tools::Tools;
+use super::{chat, messages, responses};
+
+/// A request that cannot be answered, and why.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Unreadable(String);
+
+impl Unreadable {
+    pub(super) fn new(why: impl Into<String>) -> Self {
+        Self(why.into())
+    }
+}
+
+/// What a client asks.
+#[derive(Debug)]
+pub struct Asked {
+    pub(super) request: Request,
+    pub(super) wishes: Wishes,
+    pub(super) tools: Tools,
+    /// The names of the calls in the conversation: those of the answer are others.
+    pub(super) calls: HashSet<String>,
+    /// Whether the answer comes as a stream.
+    pub(super) streamed: bool,
+    /// Whether that stream tells what was used.
+    pub(super) tells_usage: bool,
+}
+
+/// What is the same in every API.
+#[derive(Default)]
+pub(super) struct Wanted {
+    pub(super) model: Option<String>,
+    pub(super) max_output: Option<u64>,
+    pub(super) effort: Option<String>,
+    pub(super) wishes: Wishes,
+    pub(super) streamed: bool,
+    pub(super) tells_usage: bool,
+}
+
+impl Asked {
+    pub(super) fn new(wanted: Wanted, said: Conversation, tools: Tools) -> Result<Self, Unreadable> {
+        let Wanted { model, max_output, effort, wishes, streamed, tells_usage } = wanted;
+        let model = model.filter(|model| !model.is_empty());
+        let model =
+            model.ok_or_else(|| Unreadable::new("`model` is missing: name the model that is to answer"))?;
+        let Told { instructions, history, calls } = said.told();
+        if history.is_empty() {
+            return Err(Unreadable::new("nothing is asked: there is no message to answer"));
+        }
+        let offered: Arc<[_]> = tools.offered().into();
+        let request = Request { model, instructions, history, tools: offered, max_output, effort };
+        Ok(Self { request, wishes, tools, calls, streamed, tells_usage })
+    }
+
+    /// The body with which a service is asked. What another one thought is left out.
+    pub fn body(&self, service: &Service) -> String {
+        self.body_for(service, Strict::default())
+    }
+
+    /// The same for a service that insists on something.
+    pub(super) fn body_for(&self, service: &Service, strict: Strict) -> String {
+        let mut request = self.request.clone();
+        request.history.retain(|item| !item.is_foreign_to(&service.place));
+        api::body_with(service.api, &request, &Wishes { strict, ..self.wishes.clone() })
+    }
+}
+
+/// Reads the body of a request.
+pub fn read(api: ModelApi, body: &[u8]) -> Result<Asked, Unreadable> {
+    match api {
+        ModelApi::Chat => chat::read(body),
+        ModelApi::Responses => responses::read(body),
+        ModelApi::Messages => messages::read(body),
+    }
+}
+
+/// Reads JSON, or says where it is wrong.
+pub(super) fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Unreadable> {
+    serde_json::from_slice(body).map_err(|error| Unreadable::new(format!("the body cannot be read: {error}")))
+}

@@ -1,0 +1,28 @@
+//! What both APIs of OpenAI say alike.
+
+use crate::api::{Format, ToolChoice};
+use serde_json::Value;
+
+/// Whether tools are to be called. `named` finds the name of the one that must be.
+pub(super) fn choice(choice: &Value, named: impl FnOnce(&Value) -> Option<String>) -> Option<ToolChoice> {
+    match choice.as_str() {
+        Some("auto") => Some(ToolChoice::Auto),
+        Some("none") => Some(ToolChoice::Never),
+        Some("required") => Some(ToolChoice::Must),
+        Some(_) => None,
+        None => named(choice).map(ToolChoice::Tool),
+    }
+}
+
+/// What an answer is to look like. `schema` is what says so when it has a form of its own.
+pub(super) fn format(format: &Value, schema: &Value) -> Option<Format> {
+    match format["type"].as_str()? {
+        "json_object" => Some(Format::Json),
+        "json_schema" => Some(Format::Schema {
+            name: schema["name"].as_str().unwrap_or("answer").to_owned(),
+            schema: schema["schema"].clone(),
+            strict: schema["strict"].as_bool().unwrap_or(false),
+        }),
+        _ => None,
+    }
+}

@@ -1,0 +1,49 @@
+//! Thoughts of one service on their way through the API of another.
+//!
+//! A service wants its thoughts back as it gave them. Clients keep what their API lets a thought carry (`signature`,
+//! `encrypted_content`, `reasoning_details`) and send it again, so that is where they travel, sealed in a text that is
+//! known as ours.
+
+use longshore_model::service::{ModelApi, host_of};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// By what ours are known.
+const MARK: &str = "longshore:";
+
+/// Who answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Service {
+    /// What it speaks.
+    pub api: ModelApi,
+    /// Where it is.
+    pub place: String,
+}
+
+impl Service {
+    /// The service at an address.
+    pub fn new(api: ModelApi, url: &str) -> Self {
+        Self { api, place: host_of(url).to_owned() }
+    }
+}
+
+/// What was sealed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Sealed {
+    pub(super) api: ModelApi,
+    /// Where the service is that wants it back.
+    #[serde(default)]
+    pub(super) from: Option<String>,
+    pub(super) data: Value,
+}
+
+pub(super) fn seal(service: &Service, data: Value) -> String {
+    let sealed = Sealed { api: service.api, from: Some(service.place.clone()), data };
+    format!("{MARK}{}", serde_json::to_string(&sealed).unwrap_or_default())
+}
+
+/// None for what another service wrote, and for a thought that came with nothing: they are of no use to ours.
+pub(super) fn open(text: &str) -> Option<Sealed> {
+    let sealed: Sealed = serde_json::from_str(text.strip_prefix(MARK)?).ok()?;
+    (!sealed.data.is_null()).then_some(sealed)
+}

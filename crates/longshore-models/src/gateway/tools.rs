@@ -1,0 +1,193 @@
+//! The client's tools under names that every API takes, and the way back.
+//!
+//! Some APIs know groups of tools, tools that take free text, and tools of the client that are no functions. All of
+//! them are offered to the service as functions, and a call of such a function becomes a call of what it stands for.
+
+use std::collections::HashMap;
+
+use crate::api::name_of;
+use crate::tool::ToolDefinition;
+use serde_json::{Value, json};
+
+/// How long a name may be.
+const LONGEST: usize = 64;
+/// What stands between a group and a tool of it.
+const BETWEEN: &str = "__";
+
+/// What kind of tool the client has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A function: its arguments are JSON.
+    Function,
+    /// It takes a text as it is.
+    Custom,
+    /// The client looks for further tools.
+    Search,
+    /// The client runs a command.
+    Shell,
+}
+
+/// A tool as the client knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Tool {
+    pub(super) kind: Kind,
+    pub(super) group: Option<String>,
+    pub(super) name: String,
+}
+
+/// All tools of a request.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    offered: Vec<ToolDefinition>,
+    /// By the name under which they are offered.
+    known: HashMap<String, Tool>,
+    /// The names under which they are offered.
+    names: HashMap<(Option<String>, String), String>,
+}
+
+impl Tools {
+    /// Adds a tool. One that is there stays as it is.
+    pub(super) fn add(&mut self, tool: Tool, description: &str, parameters: Value) {
+        let key = (tool.group.clone(), tool.name.clone());
+        if tool.name.is_empty() || self.names.contains_key(&key) {
+            return;
+        }
+        let name = self.free(&joined(tool.group.as_deref(), &tool.name));
+        let parameters = match parameters {
+            Value::Object(schema) if !schema.is_empty() => Value::Object(schema),
+            _ => json!({ "type": "object", "properties": {} }),
+        };
+        let description = description.to_owned();
+        self.offered.push(ToolDefinition {
+            name: name.clone(),
+            description,
+            parameters,
+            side_by_side: false,
+        });
+        self.names.insert(key, name.clone());
+        self.known.insert(name, tool);
+    }
+
+    /// Adds a tool that takes free text, as a function whose only argument is that text.
+    pub(super) fn add_custom(&mut self, group: Option<&str>, name: &str, description: &str, grammar: &Value) {
+        let mut told = format!(
+            "{description}\n\nIt is called as a function here: its argument `input` holds the whole text, as a JSON string."
+        );
+        if let Some(definition) = grammar["definition"].as_str() {
+            let syntax = grammar["syntax"].as_str().unwrap_or("formal");
+            told.push_str(&format!(" The text must match this {syntax} grammar:\n{definition}"));
+        }
+        let parameters = json!({
+            "type": "object",
+            "properties": { "input": { "type": "string", "description": "The whole text." } },
+            "required": ["input"],
+            "additionalProperties": false,
+        });
+        let tool = Tool { kind: Kind::Custom, group: group.map(str::to_owned), name: name.to_owned() };
+        self.add(tool, told.trim_start(), parameters);
+    }
+
+    /// What the service is offered.
+    pub(super) fn offered(&self) -> Vec<ToolDefinition> {
+        self.offered.clone()
+    }
+
+    /// The name under which a tool is offered. One that is offered no longer has the name that it would have.
+    pub(super) fn name(&self, group: Option<&str>, name: &str) -> String {
+        let key = (group.map(str::to_owned), name.to_owned());
+        self.names.get(&key).cloned().unwrap_or_else(|| cut(&name_of(&joined(group, name)), LONGEST))
+    }
+
+    /// The tool that is offered under a name. A name that nobody offered is a function of that name: the client knows
+    /// best what to say of it.
+    pub(super) fn tool(&self, name: &str) -> Tool {
+        let unknown = || Tool { kind: Kind::Function, group: None, name: name.to_owned() };
+        self.known.get(name).cloned().unwrap_or_else(unknown)
+    }
+
+    fn free(&self, wished: &str) -> String {
+        let wished = name_of(wished);
+        let numbered = |number: usize| {
+            let suffix = format!("_{number}");
+            format!("{}{suffix}", cut(&wished, LONGEST - suffix.len()))
+        };
+        let mut names = std::iter::once(cut(&wished, LONGEST)).chain((2..).map(numbered));
+        names.find(|name| !self.known.contains_key(name)).unwrap_or(wished)
+    }
+}
+
+fn joined(group: Option<&str>, name: &str) -> String {
+    match group {
+        Some(group) => format!("{}{BETWEEN}{name}", group.trim_end_matches('_')),
+        None => name.to_owned(),
+    }
+}
+
+/// Names hold one byte a character.
+fn cut(name: &str, length: usize) -> String {
+    name.chars().take(length).collect()
+}
+
+/// The free text in the arguments of a function that stands for a tool that takes one.
+pub(super) fn free_text(arguments: &str) -> String {
+    match serde_json::from_str::<Value>(arguments) {
+        Ok(Value::Object(mut object)) => match object.remove("input") {
+            Some(Value::String(text)) => text,
+            // A model that calls it otherwise means the same.
+            Some(other) => other.to_string(),
+            None if object.len() == 1 => object
+                .into_iter()
+                .find_map(|(_, value)| value.as_str().map(str::to_owned))
+                .unwrap_or_default(),
+            None => arguments.to_owned(),
+        },
+        Ok(Value::String(text)) => text,
+        // It wrote the text itself.
+        Ok(_) | Err(_) => arguments.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(group: Option<&str>, name: &str) -> Tool {
+        Tool { kind: Kind::Function, group: group.map(str::to_owned), name: name.to_owned() }
+    }
+
+    #[test]
+    fn every_tool_has_a_name_of_its_own_and_is_found_again_by_it() {
+        let mut tools = Tools::default();
+        let long = "x".repeat(80);
+        let all = [
+            function(None, "mcp__demo__write"),
+            function(Some("mcp__demo"), "write"),
+            function(Some("mcp__demo__"), "write"),
+            function(None, "my.tool"),
+            function(None, &long),
+            function(None, &format!("{long}y")),
+        ];
+        for tool in &all {
+            tools.add(tool.clone(), "", Value::Null);
+            tools.add(tool.clone(), "again", Value::Null);
+        }
+        let names: Vec<String> = tools.offered().into_iter().map(|tool| tool.name).collect();
+        assert_eq!(names.len(), all.len());
+        assert_eq!(names[..4], ["mcp__demo__write", "mcp__demo__write_2", "mcp__demo__write_3", "my_tool"]);
+        for (tool, name) in all.iter().zip(&names) {
+            assert!(name.len() <= LONGEST, "{name}");
+            assert_eq!(tools.tool(name), *tool);
+            assert_eq!(tools.name(tool.group.as_deref(), &tool.name), *name);
+        }
+        assert_eq!(tools.tool("what"), function(None, "what"));
+        assert_eq!(tools.name(Some("gone"), "a.b"), "gone__a_b");
+    }
+
+    #[test]
+    fn free_text_is_found_however_a_model_wraps_it() {
+        for arguments in [r#"{"input":"a\nb"}"#, r#"{"patch":"a\nb"}"#, r#""a\nb""#, "a\nb"] {
+            assert_eq!(free_text(arguments), "a\nb", "{arguments}");
+        }
+        assert_eq!(free_text(r#"{"a":1,"b":2}"#), r#"{"a":1,"b":2}"#, "nothing is lost");
+    }
+}

@@ -1,0 +1,281 @@
+//! The service over HTTP: a request goes out, a stream of events comes in.
+
+use std::time::Duration;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, RETRY_AFTER};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
+use axum::response::Response;
+use longshore_model::service::ModelApi;
+use reqwest::Client;
+use tokio::time::Instant;
+
+use super::asked::Asked;
+use super::refusal::Refusal;
+use super::sealed::Service;
+use crate::api::{Event, Failure, FailureKind, Learnt, Stream, Strict};
+use crate::http::{self, NoAddress, Redirected};
+
+/// How long it may take to reach the service.
+const CONNECT_WITHIN: Duration = Duration::from_secs(20);
+/// How long the service may be silent. A large model on a small machine reads long before it says its first word.
+const PATIENCE: Duration = Duration::from_secs(600);
+/// Where the address of the service is set.
+const SETTING: &str = "--upstream";
+/// How much of a refusal is read.
+const REFUSAL_BYTES: usize = 1 << 20;
+/// What is between two neighbours on the wire, and not between the ends.
+const OF_THE_CONNECTION: [&str; 9] = [
+    "connection",
+    "keep-alive",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+const X_API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
+const ANTHROPIC_VERSION: HeaderName = HeaderName::from_static("anthropic-version");
+const VERSION: HeaderValue = HeaderValue::from_static("2023-06-01");
+
+/// Why there is no gateway to a service.
+#[derive(Debug, thiserror::Error)]
+pub enum GatewayError {
+    /// It is no address, or one with a query.
+    #[error(transparent)]
+    NoAddress(#[from] NoAddress),
+    /// The HTTP client cannot be made.
+    #[error("cannot speak HTTP: {0}")]
+    Http(#[source] reqwest::Error),
+    /// The system has no randomness.
+    #[error("the system gives no random number: {0}")]
+    NoRandomness(#[source] getrandom::Error),
+}
+
+/// A service, and how to speak with it.
+pub(super) struct Upstream {
+    client: Client,
+    pub(super) service: Service,
+    base: String,
+    key: Option<String>,
+    learnt: Learnt,
+}
+
+impl Upstream {
+    pub(super) fn new(url: &str, api: ModelApi, key: Option<String>) -> Result<Self, GatewayError> {
+        let base = http::service_address(url)?;
+        let client = http::client(CONNECT_WITHIN).build().map_err(GatewayError::Http)?;
+        let service = Service::new(api, url);
+        Ok(Self { client, service, base, key, learnt: Learnt::default() })
+    }
+
+    /// What it speaks.
+    pub(super) fn api(&self) -> ModelApi {
+        self.service.api
+    }
+
+    /// Asks, in the service's own API, on behalf of a client with these headers. The answer has begun.
+    pub(super) async fn ask(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
+        let mut strict = self.learnt.known();
+        loop {
+            match self.ask_once(client, asked, strict).await {
+                Ok(reading) => return Ok(reading),
+                Err(refusal) => {
+                    let Some(more) = strict.after(&refusal.failure) else { return Err(refusal) };
+                    self.learnt.learn(more);
+                    strict = more;
+                }
+            }
+        }
+    }
+
+    async fn ask_once(&self, client: &HeaderMap, asked: &Asked, strict: Strict) -> Result<Reading, Refusal> {
+        let url = format!("{}{}", self.base, self.api().path());
+        let body = asked.body_for(&self.service, strict);
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
+        self.sign(client, &mut headers);
+        let request = self.client.post(url).headers(headers).body(body);
+        let response = self.sent(request, self.api().path()).await?;
+        if !response.status().is_success() {
+            return Err(refused(response).await);
+        }
+        if let Some(told) = http::web_page(&response, SETTING) {
+            return Err(Failure::new(FailureKind::Refused, told).into());
+        }
+        let stream = Stream::offering(self.api(), &asked.request.tools);
+        let begun = Vec::new();
+        let mut reading = Reading { response, stream, begun, heard: Instant::now(), over: false };
+        reading.begun = reading.next().await;
+        // As long as nothing was said, what is wrong is a refusal.
+        let failed = |event: &Event<'static>| match event {
+            Event::Failed(failure) => Some(failure.clone()),
+            _ => None,
+        };
+        match reading.begun.iter().find_map(failed) {
+            Some(failure) => Err(failure.into()),
+            None => Ok(reading),
+        }
+    }
+
+    /// Passes a request on as it is, and the answer back.
+    pub(super) async fn pass(
+        &self,
+        method: Method,
+        path: &str,
+        client: &HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, Refusal> {
+        let mut headers = of_the_ends(client);
+        headers.remove(HOST);
+        headers.remove(CONTENT_LENGTH);
+        if self.key.is_some() {
+            headers.remove(AUTHORIZATION);
+            headers.remove(X_API_KEY);
+            self.sign(client, &mut headers);
+        }
+        let request = self.client.request(method, format!("{}{path}", self.base)).headers(headers).body(body);
+        let answered = self.sent(request, path).await?;
+        let (status, headers) = (answered.status(), of_the_ends(answered.headers()));
+        let mut response = Response::new(Body::from_stream(answered.bytes_stream()));
+        *response.status_mut() = status;
+        *response.headers_mut() = headers;
+        Ok(response)
+    }
+
+    async fn sent(&self, request: reqwest::RequestBuilder, path: &str) -> Result<reqwest::Response, Refusal> {
+        let sent = tokio::time::timeout(PATIENCE, request.send()).await.map_err(|_| silent())?;
+        let answer = sent.map_err(|error| self.unreachable(&error, path))?;
+        match Redirected::of_answer(&answer) {
+            Some(redirected) => Err(Failure::new(FailureKind::Refused, redirected.told(SETTING, "")).into()),
+            None => Ok(answer),
+        }
+    }
+
+    /// With our own key, or, where there is none, with the client's, in the header that the service wants.
+    fn sign(&self, client: &HeaderMap, headers: &mut HeaderMap) {
+        if self.api() == ModelApi::Messages {
+            headers.insert(ANTHROPIC_VERSION, client.get(ANTHROPIC_VERSION).cloned().unwrap_or(VERSION));
+        }
+        let key = self.key.clone().or_else(|| key_of(client));
+        let carried = key.and_then(|key| match self.api() {
+            ModelApi::Chat | ModelApi::Responses => {
+                Some((AUTHORIZATION, HeaderValue::try_from(format!("Bearer {key}")).ok()?))
+            }
+            ModelApi::Messages => Some((X_API_KEY, HeaderValue::try_from(key).ok()?)),
+        });
+        if let Some((name, mut value)) = carried {
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+    }
+
+    /// Why the service cannot be reached, down to the cause: the outermost error only says that it cannot.
+    fn unreachable(&self, error: &reqwest::Error, path: &str) -> Failure {
+        if let Some(redirected) = Redirected::of_error(error) {
+            return Failure::new(
+                FailureKind::Refused,
+                redirected.told(SETTING, path.split('?').next().unwrap_or(path)),
+            );
+        }
+        let mut words = vec![format!("the model's service at {} cannot be reached", self.base)];
+        let mut cause: Option<&dyn std::error::Error> = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            words.push(inner.to_string());
+            cause = inner.source();
+        }
+        words.dedup();
+        Failure::new(FailureKind::Network, words.join(": "))
+    }
+}
+
+/// The key that a client sends, in whichever header.
+fn key_of(client: &HeaderMap) -> Option<String> {
+    let text = |name: HeaderName| client.get(name).and_then(|value| value.to_str().ok());
+    let bearer = text(AUTHORIZATION).and_then(|value| value.strip_prefix("Bearer "));
+    text(X_API_KEY).or(bearer).map(|key| key.trim().to_owned()).filter(|key| !key.is_empty())
+}
+
+fn of_the_ends(headers: &HeaderMap) -> HeaderMap {
+    let mut headers = headers.clone();
+    OF_THE_CONNECTION.iter().for_each(|name| drop(headers.remove(*name)));
+    headers
+}
+
+fn silent() -> Failure {
+    let seconds = PATIENCE.as_secs();
+    Failure::new(FailureKind::Network, format!("the model's service has said nothing for {seconds} s"))
+}
+
+/// What the service answered instead.
+async fn refused(mut response: reqwest::Response) -> Refusal {
+    let status = response.status();
+    let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
+    let headers: Vec<_> = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
+    let mut body = Vec::new();
+    let reading = async {
+        while let Ok(Some(bytes)) = response.chunk().await {
+            body.extend_from_slice(&bytes);
+            if body.len() > REFUSAL_BYTES {
+                break;
+            }
+        }
+    };
+    // What came in time is told.
+    let _ = tokio::time::timeout(CONNECT_WITHIN, reading).await;
+    let failure = Failure::of_answer(status.as_u16(), &String::from_utf8_lossy(&body), None);
+    let headers = if headers.is_empty() { Refusal::in_header(&failure) } else { headers };
+    // Something that is neither an answer nor an error is an error to whoever asked.
+    let status = if status.as_u16() >= 400 { status } else { StatusCode::BAD_GATEWAY };
+    Refusal { status, failure, headers }
+}
+
+/// An answer that is being read. Whoever drops it hangs up.
+pub(super) struct Reading {
+    response: reqwest::Response,
+    stream: Stream,
+    /// What it began with, until it is asked for.
+    begun: Vec<Event<'static>>,
+    /// When something came last.
+    heard: Instant,
+    over: bool,
+}
+
+impl Reading {
+    /// What is said next; nothing once all is said. Nothing is lost by whoever stops waiting for it.
+    pub(super) async fn next(&mut self) -> Vec<Event<'static>> {
+        let mut events = std::mem::take(&mut self.begun);
+        while events.is_empty() && !self.over {
+            match tokio::time::timeout_at(self.heard + PATIENCE, self.response.chunk()).await {
+                Ok(Ok(Some(bytes))) => self.read(&bytes, &mut events),
+                Ok(Ok(None)) => self.end(&mut events),
+                Ok(Err(error)) => {
+                    tracing::debug!(%error, "a stream broke");
+                    self.end(&mut events);
+                }
+                Err(_) => self.fail(silent(), &mut events),
+            }
+            self.over |= self.stream.is_over();
+        }
+        events
+    }
+
+    fn read(&mut self, bytes: &Bytes, events: &mut Vec<Event<'static>>) {
+        self.heard = Instant::now();
+        self.stream.feed(bytes, |event| events.push(event.into_owned()));
+    }
+
+    fn end(&mut self, events: &mut Vec<Event<'static>>) {
+        self.stream.end(|event| events.push(event.into_owned()));
+        self.over = true;
+    }
+
+    fn fail(&mut self, failure: Failure, events: &mut Vec<Event<'static>>) {
+        events.push(Event::Failed(failure));
+        self.over = true;
+    }
+}

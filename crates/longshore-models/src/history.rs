@@ -1,0 +1,332 @@
+//! The conversation as the model must be told it: what was said, called and answered, the same for every API.
+//!
+//! Items stand in the order in which they happened; [`History::legal`] puts them in the order that every API takes: what
+//! one answer of the model says and calls, then the result of each call, then what people said meanwhile. A call
+//! that has no result gets one that says so.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use longshore_model::command::Attachment;
+use longshore_model::id::PromptId;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use longshore_model::service::ModelApi;
+
+/// What the model is told of a call that never came to its end.
+pub const INTERRUPTED: &str = "interrupted before it finished";
+
+/// Something that was said, called or answered.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Item {
+    /// Words.
+    Message {
+        /// Whose.
+        role: Role,
+        /// Which answer of the model they are part of; 0 for people's words.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        step: u64,
+        /// The prompt that they were. Its attachments stand with it in the log, and not here again.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        prompt: Option<PromptId>,
+        /// The words.
+        content: Vec<Part>,
+    },
+    /// A thought, with what the model's service needs to know it again.
+    Reasoning {
+        /// Which answer of the model it is part of.
+        step: u64,
+        /// Who can read the rest.
+        api: ModelApi,
+        /// Where the service is that gave it: nobody else wants it back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        /// The service's own data.
+        data: Value,
+    },
+    /// A call of a tool.
+    FunctionCall {
+        /// Which answer of the model it is part of.
+        step: u64,
+        /// Its name: no other call of the session has it.
+        call_id: String,
+        /// The tool.
+        name: String,
+        /// Its arguments, as the model wrote them: JSON, if all went well.
+        arguments: String,
+    },
+    /// What came of a call.
+    FunctionCallOutput {
+        /// Which call.
+        call_id: String,
+        /// What.
+        output: Output,
+    },
+    /// All that came before, in few words: it takes its place.
+    Summary {
+        /// The words.
+        text: String,
+    },
+    /// What a person allowed for the whole session. The model is not told.
+    Allowed {
+        /// The rules of the tools.
+        rules: Vec<String>,
+    },
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs)]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// A part of a message.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Part {
+    /// What a person wrote.
+    InputText {
+        /// The words.
+        text: String,
+    },
+    /// What the model wrote.
+    OutputText {
+        /// The words.
+        text: String,
+    },
+    /// What came with a person's words.
+    Attached(Attachment),
+}
+
+/// What came of a call.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Output {
+    /// What the model is told.
+    pub content: String,
+    /// Whether it went well.
+    pub success: bool,
+    /// What the model is to look at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Attachment>,
+}
+
+fn is_zero(step: &u64) -> bool {
+    *step == 0
+}
+
+impl Item {
+    /// What a person said.
+    pub fn user(prompt: Option<PromptId>, text: &str, attachments: &[Attachment]) -> Self {
+        let words = (!text.is_empty()).then(|| Part::InputText { text: text.to_owned() });
+        let content = words.into_iter().chain(attachments.iter().cloned().map(Part::Attached)).collect();
+        Item::Message { role: Role::User, step: 0, prompt, content }
+    }
+
+    /// What the model said.
+    pub fn assistant(step: u64, text: &str) -> Self {
+        let content = vec![Part::OutputText { text: text.to_owned() }];
+        Item::Message { role: Role::Assistant, step, prompt: None, content }
+    }
+
+    /// What came of a call.
+    pub fn result(call_id: &str, content: impl Into<String>, success: bool) -> Self {
+        let output = Output { content: content.into(), success, images: Vec::new() };
+        Item::FunctionCallOutput { call_id: call_id.to_owned(), output }
+    }
+
+    /// The answer of the model that it is part of.
+    fn step(&self) -> Option<u64> {
+        match self {
+            Item::Message { role: Role::Assistant, step, .. }
+            | Item::Reasoning { step, .. }
+            | Item::FunctionCall { step, .. } => Some(*step),
+            Item::Message { role: Role::User, .. }
+            | Item::FunctionCallOutput { .. }
+            | Item::Summary { .. }
+            | Item::Allowed { .. } => None,
+        }
+    }
+
+    /// Whether it is a thought that another service gave.
+    pub fn is_foreign_to(&self, place: &str) -> bool {
+        matches!(self, Item::Reasoning { from: Some(from), .. } if from != place)
+    }
+
+    /// About how many bytes of it the model reads.
+    pub fn size(&self) -> usize {
+        match self {
+            Item::Message { content, .. } => content.iter().map(Part::size).sum(),
+            Item::Reasoning { data, .. } => data.to_string().len(),
+            Item::FunctionCall { name, arguments, .. } => name.len() + arguments.len(),
+            Item::FunctionCallOutput { output, .. } => {
+                output.content.len() + output.images.len() * IMAGE_SIZE
+            }
+            Item::Summary { text } => text.len(),
+            Item::Allowed { .. } => 0,
+        }
+    }
+}
+
+/// What an image is worth in bytes of text: a thousand tokens or so.
+const IMAGE_SIZE: usize = 4_000;
+
+impl Part {
+    fn size(&self) -> usize {
+        match self {
+            Part::InputText { text } | Part::OutputText { text } => text.len(),
+            Part::Attached(_) => IMAGE_SIZE,
+        }
+    }
+}
+
+/// A conversation.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    items: Vec<Arc<Item>>,
+    /// The calls that were ever made, so that no name is used twice.
+    calls: HashSet<String>,
+    /// The last answer of the model.
+    step: u64,
+}
+
+impl History {
+    /// Adds something that happened.
+    pub fn push(&mut self, item: Item) {
+        match &item {
+            Item::Allowed { .. } => return,
+            Item::Summary { .. } => self.items.clear(),
+            Item::FunctionCall { call_id, .. } => drop(self.calls.insert(call_id.clone())),
+            Item::Message { .. } | Item::Reasoning { .. } | Item::FunctionCallOutput { .. } => {}
+        }
+        self.step = self.step.max(item.step().unwrap_or(0));
+        self.items.push(Arc::new(item));
+    }
+
+    /// The number of the model's next answer.
+    pub fn next_step(&self) -> u64 {
+        self.step + 1
+    }
+
+    /// Whether a call of that name was made before.
+    pub fn has_call(&self, id: &str) -> bool {
+        self.calls.contains(id)
+    }
+
+    /// Whether nothing was said yet.
+    pub fn is_empty(&self) -> bool {
+        self.items.is_empty()
+    }
+
+    /// About how many bytes of it the model reads.
+    pub fn size(&self) -> usize {
+        self.items.iter().map(|item| item.size()).sum()
+    }
+
+    /// What a person said last.
+    pub fn last_user(&self) -> Option<&Item> {
+        let is_user = |item: &&Arc<Item>| matches!(&***item, Item::Message { role: Role::User, .. });
+        self.items.iter().rev().find(is_user).map(|item| &**item)
+    }
+
+    /// All of it, in the order in which it happened.
+    pub fn into_items(self) -> Vec<Arc<Item>> {
+        self.items
+    }
+
+    /// In the order that every API takes.
+    pub fn legal(&self) -> Vec<Arc<Item>> {
+        let mut results: HashMap<&str, &Arc<Item>> = HashMap::new();
+        let mut last_of: HashMap<u64, usize> = HashMap::new();
+        for (at, item) in self.items.iter().enumerate() {
+            if let Item::FunctionCallOutput { call_id, .. } = &**item {
+                results.entry(call_id).or_insert(item);
+            }
+            if let Some(step) = item.step() {
+                last_of.insert(step, at);
+            }
+        }
+        let mut told = Telling { results, ..Telling::default() };
+        for (at, item) in self.items.iter().enumerate() {
+            match (&**item, item.step()) {
+                (_, Some(step)) => told.answer(step, item),
+                (Item::FunctionCallOutput { call_id, .. }, _) => drop(told.open.remove(call_id.as_str())),
+                (Item::Message { .. } | Item::Summary { .. }, None) => {
+                    let goes_on =
+                        told.step.is_some_and(|step| last_of.get(&step).is_some_and(|last| *last > at));
+                    told.said(item, goes_on);
+                }
+                (Item::Allowed { .. } | Item::Reasoning { .. } | Item::FunctionCall { .. }, None) => {}
+            }
+        }
+        told.close();
+        told.out
+    }
+}
+
+/// One answer of the model after the other, each with the results of its calls.
+#[derive(Default)]
+struct Telling<'a> {
+    results: HashMap<&'a str, &'a Arc<Item>>,
+    out: Vec<Arc<Item>>,
+    step: Option<u64>,
+    answer: Vec<&'a Arc<Item>>,
+    /// The calls of it whose results have not come by yet.
+    open: HashSet<&'a str>,
+    /// What people said before all results were there.
+    meanwhile: Vec<&'a Arc<Item>>,
+    called: HashSet<&'a str>,
+}
+
+impl<'a> Telling<'a> {
+    fn answer(&mut self, step: u64, item: &'a Arc<Item>) {
+        if self.step != Some(step) {
+            self.close();
+            self.step = Some(step);
+        }
+        if let Item::FunctionCall { call_id, .. } = &**item {
+            if !self.called.insert(call_id) {
+                return;
+            }
+            self.open.insert(call_id);
+        }
+        self.answer.push(item);
+    }
+
+    fn said(&mut self, item: &'a Arc<Item>, answer_goes_on: bool) {
+        if self.open.is_empty() && !answer_goes_on {
+            self.close();
+            self.out.push(Arc::clone(item));
+        } else {
+            self.meanwhile.push(item);
+        }
+    }
+
+    fn close(&mut self) {
+        // A thought that came to nothing is refused by those who thought it. What signs words may come after them.
+        let comes_to_something = |item: &&Arc<Item>| !matches!(&***item, Item::Reasoning { .. });
+        let belongs = |item: &&Arc<Item>| {
+            comes_to_something(item) || matches!(&***item, Item::Reasoning { api: ModelApi::Chat, .. })
+        };
+        let end = match self.answer.iter().any(comes_to_something) {
+            true => self.answer.iter().rposition(belongs),
+            false => None,
+        };
+        let answer = self.answer.drain(..).take(end.map_or(0, |end| end + 1)).collect::<Vec<_>>();
+        self.out.extend(answer.iter().map(|item| Arc::clone(item)));
+        for item in answer {
+            if let Item::FunctionCall { call_id, .. } = &**item {
+                let missing = || Arc::new(Item::result(call_id, INTERRUPTED, false));
+                self.out
+                    .push(self.results.get(call_id.as_str()).map_or_else(missing, |item| Arc::clone(item)));
+            }
+        }
+        self.out.extend(self.meanwhile.drain(..).map(Arc::clone));
+        self.open.clear();
+        self.step = None;
+    }
+}
