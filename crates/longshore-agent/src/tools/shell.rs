@@ -83,7 +83,7 @@ fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Rec
     process.process_group(0).stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
     // The process is dropped with our ends of the pipe that only the child may hold.
     let (child, holder) = leash::hold(move || process.spawn())?;
-    Ok((Group::new(child, mark, Some(holder))?, pipe::Receiver::from_owned_fd(reader.into())?))
+    Ok((Group::new(child, mark, holder)?, pipe::Receiver::from_owned_fd(reader.into())?))
 }
 
 async fn hear(

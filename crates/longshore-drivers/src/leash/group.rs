@@ -30,17 +30,18 @@ pub struct Group {
     left: Vec<String>,
     mark: Mark,
     /// Dropped last: the system ends the leader with it.
-    _holder: Option<Holder>,
+    _holder: Holder,
 }
 
 impl Group {
     /// Takes charge of a child that was spawned with `process_group(0)` and put on the leash with this mark, and of the
     /// thread that holds it.
-    pub fn new(child: Child, mark: Mark, holder: Option<Holder>) -> io::Result<Self> {
+    pub fn new(child: Child, mark: Mark, mut holder: Holder) -> io::Result<Self> {
         let pid = child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         let pid = pid.ok_or_else(|| io::Error::other("the process ended before it began"))?;
         #[cfg(target_os = "linux")]
         super::memory::begins(&mark, pid.as_raw_nonzero().get());
+        holder.started();
         Ok(Self {
             child,
             pid,

@@ -29,6 +29,8 @@ pub(super) struct LeashMemory {
     live: Vec<LeashEntry>,
     /// The marks of those that do not carry them.
     seen: Option<HashMap<ProcessKey, String>>,
+    /// When we began to start those that are not known as leaders yet, in ticks since the machine began.
+    starts: Vec<u64>,
     /// Those that we started, until they are gone: whoever started them waits for them.
     ours: Vec<ProcessKey>,
     /// Children of ours that have ended and that nobody has taken notice of, since when we know.
@@ -48,6 +50,38 @@ struct LeashEntry {
 
 pub(super) fn memory() -> MutexGuard<'static, LeashMemory> {
     MEMORY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A program that is being started, until its leader is known or its start failed.
+#[derive(Debug)]
+pub(super) struct ProgramStart {
+    /// In ticks since the machine began; the process itself cannot be older.
+    since: u64,
+}
+
+impl ProgramStart {
+    pub(super) fn begin() -> Self {
+        let mut memory = memory();
+        let since = now();
+        memory.starts.push(since);
+        Self { since }
+    }
+}
+
+impl Drop for ProgramStart {
+    fn drop(&mut self) {
+        let mut memory = memory();
+        if let Some(at) = memory.starts.iter().position(|since| *since == self.since) {
+            memory.starts.swap_remove(at);
+        }
+    }
+}
+
+/// The time in ticks, as the system writes when a process began: hundredths of a second since the machine did.
+fn now() -> u64 {
+    let uptime = fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let hundredths = uptime.split(' ').next().unwrap_or_default().replace('.', "");
+    hundredths.parse().unwrap_or_default()
 }
 
 /// Somebody is on a leash from now on.
@@ -92,6 +126,7 @@ impl LeashMemory {
         Self {
             live: Vec::new(),
             seen: None,
+            starts: Vec::new(),
             ours: Vec::new(),
             ended: Vec::new(),
             hurry: 0,
@@ -125,13 +160,16 @@ impl LeashMemory {
         known
     }
 
-    /// Children of ours that somebody else started, and nobody knows who. One that we are just starting still is this
-    /// program, and carries no mark before it becomes the other one.
+    /// Children of ours that somebody else started, and nobody knows who. One that we are just starting carries no mark
+    /// before it has become the other program, and may do so while we look: as long as we start somebody, nobody who is
+    /// that young is taken for a stray.
     fn strays<'a>(&'a self, all: &'a [ProcessEntry]) -> impl Iterator<Item = &'a ProcessEntry> {
         let own = own_group(all);
+        let being_started = self.starts.iter().min().copied().unwrap_or(u64::MAX);
         all.iter().filter(move |seen| {
             // Everybody's orphans become children of the first process of a container.
             own.is_some_and(|(pid, group)| pid != 1 && seen.parent == pid && seen.group != group)
+                && seen.who.start < being_started
                 && !self.leads(seen.who)
                 && self.seen.as_ref().is_none_or(|known| !known.contains_key(&seen.who))
                 && kin::carried(seen.who.pid).is_none()
@@ -273,5 +311,28 @@ mod tests {
             assert!(!memory.look_around(&kin::all()).contains(&who), "whoever started it may be about to");
         }
         assert!(child.wait().unwrap().success(), "it is still there to be waited for");
+    }
+
+    #[test]
+    fn nobody_is_taken_for_a_stray_who_may_be_the_one_that_is_being_started() {
+        let before = now();
+        // What other tests end at the same time is not this one.
+        let _start = ProgramStart::begin();
+        let mut child = std::process::Command::new("sleep").arg("60").process_group(0).spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        let who = kin::look(pid).unwrap().who;
+        assert!((before..=now()).contains(&who.start), "ticks are hundredths of a second");
+        while is_this_program(pid) {
+            std::thread::yield_now();
+        }
+        let mut memory = LeashMemory::new();
+        let is_stray = |memory: &LeashMemory| memory.strays(&kin::all()).any(|stray| stray.who == who);
+        assert!(is_stray(&memory));
+        memory.starts.push(before);
+        assert!(!is_stray(&memory), "it may be the one");
+        memory.starts = vec![who.start + 1];
+        assert!(is_stray(&memory), "it is older than that start");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

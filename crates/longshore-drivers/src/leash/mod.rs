@@ -42,12 +42,25 @@ pub use sweep::{end, end_at_last};
 #[derive(Debug)]
 pub struct Holder {
     _dropped: mpsc::Sender<()>,
+    /// Until the process is known as the leader of its group.
+    #[cfg(target_os = "linux")]
+    start: Option<memory::ProgramStart>,
+}
+
+impl Holder {
+    /// The process is known: nobody takes it for a stranger any more.
+    fn started(&mut self) {
+        #[cfg(target_os = "linux")]
+        drop(self.start.take());
+    }
 }
 
 /// Starts something from a thread of its own, which is there for as long as its holder is.
 pub fn hold<T: Send + 'static>(
     start: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<(T, Holder)> {
+    #[cfg(target_os = "linux")]
+    let program_start = memory::ProgramStart::begin();
     let runtime = tokio::runtime::Handle::current();
     let (dropped, held) = mpsc::channel();
     let (started, starting) = mpsc::sync_channel(1);
@@ -62,7 +75,12 @@ pub fn hold<T: Send + 'static>(
         }
     })?;
     let started = starting.recv().map_err(io::Error::other)?;
-    Ok((started?, Holder { _dropped: dropped }))
+    let holder = Holder {
+        _dropped: dropped,
+        #[cfg(target_os = "linux")]
+        start: Some(program_start),
+    };
+    Ok((started?, holder))
 }
 
 /// Puts a program on the leash: it carries the mark, it hears every signal, and the system sends it this one when the thread

@@ -1,8 +1,8 @@
 //! The warden: a shell that waits for the end of the hub, and ends what then still carries its mark, or is written down.
 //!
 //! When a hub is killed, the system asks its agents to end, and some do not care. Until a hub is started again nobody else
-//! would be there. It is no child of ours, so that nobody takes it for an agent; and the end of its input, which only we
-//! hold open, is the end of us, unless it heard a line before.
+//! would be there. It is no child of ours, and carries a mark of its own, so that nobody takes it for an agent's. The end of
+//! its input, which only we hold open, is the end of us, unless it heard a line before.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -78,7 +78,7 @@ fn warn(error: &io::Error) {
 /// Has whoever carries this name, or is in the record of that name in this folder, end after this process.
 fn start(name: &str, records: &Path) -> io::Result<Warden> {
     let mut command = keyless("/bin/sh");
-    command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/");
+    command.args(["-c", START, "sh", WATCH]).arg(records).current_dir("/").env(super::VARIABLE, "warden");
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     // A terminal that interrupts us does not mean it.
     std::os::unix::process::CommandExt::process_group(&mut command, 0);

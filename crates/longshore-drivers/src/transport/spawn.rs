@@ -98,7 +98,7 @@ impl Spawn {
         let started = leash::hold(move || command.spawn());
         let (mut child, holder) = started.map_err(|error| self.explain(error))?;
         let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
-        let group = Group::new(child, tie.mark.clone(), Some(holder)).map_err(|error| self.explain(error))?;
+        let group = Group::new(child, tie.mark.clone(), holder).map_err(|error| self.explain(error))?;
         match pipes {
             (Some(stdin), Some(stdout), Some(stderr)) => Ok(Spawned { group, stdin, stdout, stderr }),
             (_, _, _) => Err(self.explain(io::Error::other("it has no pipes"))),

@@ -105,7 +105,7 @@ fn start(command: &Command, cwd: PathBuf, mark: Mark) -> io::Result<(Group, pipe
     leash::put_on(&mut process, &mark, Signal::KILL);
     // The process is dropped with our ends of the pipe that only the child may hold.
     let (child, holder) = leash::hold(move || process.spawn())?;
-    let group = Group::new(child, mark, Some(holder))?;
+    let group = Group::new(child, mark, holder)?;
     Ok((group, pipe::Receiver::from_owned_fd(reader.into())?))
 }
 

@@ -83,7 +83,7 @@ impl Session {
         let process = pty_process::Command::from(script.process(&setting, surroundings, &mark)?);
         let (child, holder) = leash::hold(move || process.spawn(pts).map_err(other))?;
         // The leader of a session leads its first process group, too.
-        let group = Group::new(child, mark, Some(holder))?;
+        let group = Group::new(child, mark, holder)?;
         let (reader, writer) = pty.into_split();
         let shared = Arc::new(Shared {
             said: Mutex::new(UnreadOutput {

@@ -55,7 +55,7 @@ impl Process {
         };
         let (mut child, holder) = leash::hold(move || command.spawn()).map_err(failed)?;
         let pipes = (child.stdout.take(), child.stdin.take(), child.stderr.take());
-        let group = Group::new(child, mark, Some(holder)).map_err(failed)?;
+        let group = Group::new(child, mark, holder).map_err(failed)?;
         let (Some(stdout), Some(stdin), Some(stderr)) = pipes else {
             return Err("it has no pipes".to_owned());
         };
