@@ -307,6 +307,7 @@ impl From<HubError> for Problem {
                     .details(json!({ "efforts": efforts }))
             }
             HubError::Refused(refusal) => refused(&refusal, title),
+            HubError::SessionExists(_) => Self::new("session_exists", StatusCode::CONFLICT, title),
             HubError::CannotFork(_) => Self::new("cannot_fork", StatusCode::CONFLICT, title),
             HubError::Ahead { head, .. } => {
                 Self::new("after_ahead", StatusCode::CONFLICT, title).details(json!({ "head": head }))
@@ -375,6 +376,7 @@ fn log_failed(error: &LogError, title: String) -> Problem {
         LogError::NewerVersion { .. }
         | LogError::Corrupt { .. }
         | LogError::Lost { .. }
+        | LogError::NotAFile { .. }
         | LogError::Gap { .. }
         | LogError::Locked { .. }
         | LogError::Other { .. } => Problem::new("log_failed", StatusCode::INTERNAL_SERVER_ERROR, title)

@@ -45,6 +45,13 @@ pub enum LogError {
         mark: PathBuf,
     },
 
+    /// Something else stands in the place of a file of ours.
+    #[error("{path} is not a regular file: move it away, and start the hub again")]
+    NotAFile {
+        /// Where.
+        path: PathBuf,
+    },
+
     /// No room. What was acknowledged before is safe; what was refused can be appended again.
     #[error(
         "the disk is full, so the hub cannot write the log at {path}: free some space and try again; no \

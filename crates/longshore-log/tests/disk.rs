@@ -271,6 +271,25 @@ fn a_log_that_is_gone_or_empty_is_not_begun_anew_without_a_word() {
 }
 
 #[test]
+fn what_stands_in_the_place_of_a_file_is_named() {
+    for name in ["lock", "log.db"] {
+        for kind in ["pipe", "folder"] {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join(name);
+            match kind {
+                "pipe" => {
+                    assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success())
+                }
+                _ => fs::create_dir(&path).unwrap(),
+            }
+            let error = open(folder.path()).err().expect(name);
+            assert!(matches!(error, LogError::NotAFile { .. }), "{name}, {kind}: {error}");
+            assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_first_start_that_was_interrupted_is_no_loss() {
     let left: [&[(&str, &str)]; 5] = [
         &[("lock", "")],

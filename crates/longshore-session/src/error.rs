@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use longshore_log::LogError;
 use longshore_model::command::Refusal;
-use longshore_model::id::Seq;
+use longshore_model::id::{Seq, SessionId};
 
 /// Why the hub did not do something.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +47,9 @@ pub enum HubError {
     /// The session's machine said no.
     #[error(transparent)]
     Refused(#[from] Refusal),
+    /// A session of this id is here already, and an import changes none.
+    #[error("this hub already has this session; `longshore show {0}` shows it")]
+    SessionExists(SessionId),
     /// A fork needs a session at rest whose agent remembers it.
     #[error("cannot fork: {0}")]
     CannotFork(&'static str),

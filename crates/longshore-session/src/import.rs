@@ -68,7 +68,7 @@ impl Hub {
         let UnderWay { session, last, customs } = match importing.entry(id) {
             Entry::Occupied(under_way) => under_way.into_mut(),
             Entry::Vacant(_) if self.inner.log.head(id).await? > Seq::ZERO => {
-                return Err(invalid("this hub already has this session"));
+                return Err(HubError::SessionExists(id));
             }
             Entry::Vacant(free) => {
                 let (customs, opening) = self.open_import(events.next(), cwd).await?;

@@ -1,7 +1,7 @@
 //! The data folder: ours alone, and of one hub at a time.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ impl DataDir {
         if was_used(path) && !has_log(path) {
             return Err(LogError::Lost { path: file.to_path_buf(), mark: path.join(MARK) });
         }
-        private(&file).map_err(|error| LogError::other("opening the log", named(&file, error)))?;
+        private(&file).map_err(|error| failed("opening the log", &file, error))?;
         Ok(Self { file, lock })
     }
 
@@ -73,12 +73,25 @@ pub(super) fn has_log(folder: &Path) -> bool {
 /// Opens a file that only its owner can read, and makes it when it is missing. What SQLite puts beside a database
 /// gets the database's mode.
 pub(super) fn private(path: &Path) -> std::io::Result<File> {
-    OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
+    let mut options = OpenOptions::new();
+    let file = options.read(true).write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    match file.metadata()?.is_file() {
+        true => Ok(file),
+        false => Err(ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Why a file of ours cannot be had: because something else is in its place, or as the system says.
+fn failed(doing: &'static str, path: &Path, error: std::io::Error) -> LogError {
+    match error.kind() {
+        ErrorKind::InvalidInput | ErrorKind::IsADirectory => LogError::NotAFile { path: path.to_owned() },
+        _ => LogError::other(doing, named(path, error)),
+    }
 }
 
 fn lock(folder: &Path) -> Result<File, LogError> {
     let path = folder.join("lock");
-    let failed = |error| LogError::other("taking the data folder", named(&path, error));
+    let failed = |error| failed("taking the data folder", &path, error);
     let mut file = private(&path).map_err(failed)?;
     match file.try_lock() {
         Ok(()) => {

@@ -78,7 +78,7 @@ impl Session {
         }
         sleep.cause = meant;
         let reason = match meant {
-            SleepCause::Released => "handed back to the agent's own terminal".to_owned(),
+            SleepCause::Released => "released, and the hub ended the agent's process".to_owned(),
             SleepCause::Idle => "stopped, since nobody needed it for a while".to_owned(),
             SleepCause::Exited
             | SleepCause::FailedToStart

@@ -48,10 +48,13 @@ impl Running {
         serde_json::from_slice(&small_file::read(&places.running(), small_file::MOST).ok()?).ok()
     }
 
-    /// Whether the process that it names is there.
+    /// Whether the process that it names is there. One that has ended keeps its number until somebody takes notice of that,
+    /// which in a container may be nobody.
     pub(super) fn lives(&self) -> bool {
         let pid = i32::try_from(self.pid).ok().and_then(rustix::process::Pid::from_raw);
-        pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let has_ended = stat.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'));
+        !has_ended && pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
     }
 }
 
@@ -138,11 +141,18 @@ pub(super) async fn hub() -> Result<Client> {
 /// The same, without much patience for who listens in the place of a hub that is not up.
 async fn running_or_stranger() -> Result<Client> {
     let places = Places::find()?;
-    let may_be_up = named_url().is_some() || Running::read(&places).is_some() || home::is_held(&places);
+    let noted = Running::read(&places);
+    let may_be_up = named_url().is_some()
+        || home::is_held(&places)
+        || noted.as_ref().is_some_and(|running| running.lives());
     if may_be_up {
         return running().await;
     }
     let url = url(&places)?;
+    if noted.is_some() {
+        // That hub was killed. Whoever listens there now is another program, and keeps nobody from starting a hub.
+        return Err(Unreachable { url }.into());
+    }
     let asked = tokio::time::timeout(STRANGER_WITHIN, running()).await;
     asked.unwrap_or_else(|_| Err(NotOurHub::Stranger { url }.into()))
 }

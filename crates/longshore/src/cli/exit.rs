@@ -64,7 +64,7 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
     let (code, hint) = advice(error);
     let message = told(error);
     if as_json {
-        let stable = error.downcast_ref::<Refused>().map_or("failed", |refused| refused.code.as_str());
+        let stable = error.downcast_ref::<Refused>().map_or(word(code), |refused| refused.code.as_str());
         let told = json!({ "error": { "code": stable, "message": message, "hint": hint } });
         eprintln!("{}", Plain(told));
     } else {
@@ -76,6 +76,18 @@ pub(super) fn report(error: &anyhow::Error, as_json: bool) -> ExitCode {
         }
     }
     ExitCode::from(code)
+}
+
+/// What an exit code means in a word, for faults that have no code of the hub.
+fn word(code: u8) -> &'static str {
+    match code {
+        2 => "usage",
+        3 => "not_found",
+        4 => "not_allowed",
+        CONFLICT => "conflict",
+        6 => "no_hub",
+        _ => "failed",
+    }
 }
 
 /// The error and its causes. Some errors quote their cause themselves; it is not said twice.
@@ -103,9 +115,8 @@ pub(super) fn advice(error: &anyhow::Error) -> (u8, Option<String>) {
             "no_token" | "wrong_token" | "revoked_token" | "not_allowed" | "foreign_host"
             | "foreign_origin" | "too_many_attempts" => 4,
             "already_decided" | "already_answered" | "ask_expired" | "session_closed" | "no_turn"
-            | "queue_full" | "cannot_fork" | "token_fixed" | "busy" | "busy_turn" | "not_interrupted" => {
-                CONFLICT
-            }
+            | "queue_full" | "cannot_fork" | "token_fixed" | "busy" | "busy_turn" | "not_interrupted"
+            | "session_exists" => CONFLICT,
             _ => 1,
         };
         return (code, refused.hint.clone());

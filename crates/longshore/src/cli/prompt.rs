@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Args;
-use longshore_model::id::{PromptId, Seq, SessionId, TurnId};
+use longshore_model::id::{PromptId, Seq, TurnId};
 use longshore_model::info::{Activity, SessionInfo};
 use serde::Deserialize;
 use serde_json::json;
@@ -14,7 +14,6 @@ use super::live::{Live, Until};
 use super::said::said;
 use super::terminal::{note, put_line, say};
 use super::wish::called;
-use crate::client::Client;
 use crate::render::clean::clean;
 
 /// Send a prompt to a session and show the turn.
@@ -62,9 +61,13 @@ impl Prompt {
         let before = Seq(seq.0.saturating_sub(1));
         let queued = match self.now {
             true => None,
-            false => behind_a_turn(&mut client, session, prompt, self.steer).await?,
+            false => {
+                let now: SessionInfo = client.call("session", json!({ "session": session })).await?;
+                wait_of(&now, prompt, self.steer)
+            }
         };
         if self.detach {
+            let queued = queued.map(|(_, words)| words);
             let taken = queued.as_deref().unwrap_or("taken");
             match as_json {
                 true => put_line(json!({
@@ -76,29 +79,75 @@ impl Prompt {
             }
             return Ok(ExitCode::SUCCESS);
         }
-        if let Some(queued) = queued.filter(|_| !as_json) {
-            note(queued);
+        // Whoever watches sees the agent start.
+        if let Some((Wait::Turn, words)) = queued.filter(|_| !as_json) {
+            note(words);
         }
         Live::new(client, info, Until::Turn(turn), as_json).begun_by(prompt).watch(before).await
     }
 }
 
-/// What is said of a prompt that waits for the end of another turn. One that only waits for its agent to start is not queued.
-async fn behind_a_turn(
-    client: &mut Client,
-    session: SessionId,
-    prompt: PromptId,
-    steer: bool,
-) -> Result<Option<String>> {
-    let info: SessionInfo = client.call("session", json!({ "session": session })).await?;
-    let works = match info.activity {
-        Activity::Working | Activity::Waiting => true,
-        Activity::Starting | Activity::Idle | Activity::Sleeping | Activity::Closed => false,
-    };
-    let waits = works && info.queue.iter().any(|waiting| waiting.prompt == prompt);
-    let why = match steer {
-        true => format!("{} accepts no prompt while it works, so the prompt is ", clean(&info.provider)),
-        false => String::new(),
-    };
-    Ok(waits.then(|| format!("{why}queued: it runs when the running turn ends")))
+/// What a prompt waits for.
+enum Wait {
+    /// The end of the turn that runs.
+    Turn,
+    /// Its agent, which starts or wakes up.
+    Start,
+}
+
+/// What a prompt waits for, and what is said of that; nothing for one that the agent has.
+fn wait_of(session: &SessionInfo, prompt: PromptId, steer: bool) -> Option<(Wait, String)> {
+    session.queue.iter().find(|waiting| waiting.prompt == prompt)?;
+    match session.activity {
+        Activity::Working | Activity::Waiting => {
+            let why = match steer {
+                true => {
+                    format!(
+                        "{} accepts no prompt while it works, so the prompt is ",
+                        clean(&session.provider)
+                    )
+                }
+                false => String::new(),
+            };
+            Some((Wait::Turn, format!("{why}queued: it runs when the running turn ends")))
+        }
+        Activity::Starting | Activity::Idle | Activity::Sleeping | Activity::Closed => {
+            Some((Wait::Start, "queued: it runs when the agent has started".to_owned()))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prompt_that_waits_says_what_it_waits_for() {
+        let prompt = "01931f5e-7a2b-7c3d-8e4f-a1b200000002";
+        let session = |activity: &str, queue: serde_json::Value| -> SessionInfo {
+            serde_json::from_value(json!({
+                "provider": "codex", "sessionId": "01931f5e-7a2b-7c3d-8e4f-a1b200000001", "title": "t", "status": "idle",
+                "createdAt": "1970-01-01T00:00:00Z", "updatedAt": "1970-01-01T00:00:00Z", "activity": activity,
+                "cwd": "/w", "mode": "ask", "capabilities": {}, "head": 2, "usage": {}, "archived": false, "queue": queue,
+            }))
+            .unwrap()
+        };
+        let queued = json!([{ "prompt": prompt, "turn": prompt, "text": "x", "by": "owner" }]);
+        let said = |activity, queue, steer| {
+            wait_of(&session(activity, queue), prompt.parse().unwrap(), steer).map(|(_, words)| words)
+        };
+        assert_eq!(said("working", json!([]), false), None, "the agent has it");
+        for activity in ["starting", "sleeping"] {
+            assert_eq!(
+                said(activity, queued.clone(), false).as_deref(),
+                Some("queued: it runs when the agent has started")
+            );
+        }
+        assert_eq!(
+            said("working", queued.clone(), false).as_deref(),
+            Some("queued: it runs when the running turn ends")
+        );
+        let steered = said("waiting", queued, true).unwrap();
+        assert!(steered.starts_with("codex accepts no prompt while it works"), "{steered}");
+    }
 }

@@ -174,7 +174,7 @@ fn list(session: &SessionInfo, as_json: bool) -> Result<ExitCode> {
         let id = short_id(session.session_id);
         let (since, sends) = match session.cut_by_restart {
             true => ("a restart of the hub interrupted the turn", format!("longshore resume {id}")),
-            false => ("the turn was stopped", format!("longshore queue send {id} --all")),
+            false => ("a turn was stopped", format!("longshore queue send {id} --all")),
         };
         say(format_args!(
             "held since {since}; `{sends}` sends every held prompt, `longshore queue discard {id}` empties the queue"

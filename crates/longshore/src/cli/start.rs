@@ -30,7 +30,8 @@ pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Clien
     places.make_data()?;
     let words: Vec<OsString> = words.collect();
     let mut hub = Starting::begin(&places, &words)?;
-    let until = Instant::now() + UP_WITHIN;
+    let mut until = Instant::now() + UP_WITHIN;
+    let mut ended_at = None;
     let mut pace = tokio::time::interval(LOOK_EVERY);
     while Instant::now() < until {
         pace.tick().await;
@@ -43,8 +44,11 @@ pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Clien
             return Ok(client);
         }
         let Some(status) = ended else { continue };
-        // Then it is somebody else's hub that comes up, or that goes.
+        // Then it is somebody else's hub that comes up, or that goes. One that is up says at once where.
         if home::is_held(&places) {
+            if Running::read(&places).is_none() {
+                until = until.min(*ended_at.get_or_insert_with(Instant::now) + YIELDS_WITHIN);
+            }
             continue;
         }
         let why = hub.last_words(&places, status);
@@ -57,7 +61,13 @@ pub(super) async fn start(words: impl Iterator<Item = OsString>) -> Result<Clien
     let log = places.hub_log();
     Err(match home::is_held(&places) {
         true => Fault::no_hub(
-            format!("a hub uses the data folder {}, but it does not answer", places.data.display()),
+            match Running::read(&places) {
+                Some(_) => format!("a hub uses the data folder {}, but it does not answer", places.data.display()),
+                None => format!(
+                    "a hub uses the data folder {}, but its file hub.json, which says where it listens, is gone",
+                    places.data.display()
+                ),
+            },
             format!(
                 "stop it with `longshore down`; the next verb starts a new hub. The log of this hub is {}",
                 log.display()

@@ -158,7 +158,7 @@ async fn a_session_travels_to_another_hub() {
     let mode = std::fs::metadata(&file).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600, "it holds whatever the agent printed");
     let again = longshore(&rig, &["import", file.to_str().unwrap()]).await;
-    assert_eq!(again.status.code(), Some(1), "it is here already");
+    assert_eq!(again.status.code(), Some(5), "it is here already");
     assert!(err(&again).contains("already has this session"), "{}", err(&again));
 
     let other = Rig::with(json!([])).await;

@@ -215,3 +215,33 @@ async fn a_hub_that_is_told_to_stop_by_several_stops_as_for_one() {
     let note = rig.folder.path().join("longshore/data/hub.json");
     assert!(!note.exists(), "the hub ended before it was done");
 }
+
+#[tokio::test]
+async fn a_program_at_the_address_of_a_killed_hub_keeps_nobody_from_starting_one() {
+    let rig = at_rest().await;
+    assert!(longshore(&rig, &["up", "--detach", "--bind", "127.0.0.1:0"]).await.status.success());
+    let note = rig.folder.path().join("longshore/data/hub.json");
+    let text = std::fs::read_to_string(&note).unwrap();
+    assert!(longshore(&rig, &["down"]).await.status.success());
+    let stranger = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut left: serde_json::Value = serde_json::from_str(&text).unwrap();
+    left["url"] = format!("http://{}", stranger.local_addr().unwrap()).into();
+    std::fs::write(&note, left.to_string()).unwrap();
+    let listed = longshore(&rig, &["ls"]).await;
+    assert!(err(&listed).starts_with("started the hub in the background"), "{}", err(&listed));
+    assert!(longshore(&rig, &["down"]).await.status.success());
+}
+
+#[tokio::test]
+async fn a_hub_whose_note_is_deleted_is_named_and_can_be_stopped() {
+    let rig = at_rest().await;
+    assert!(longshore(&rig, &["up", "--detach", "--bind", "127.0.0.1:0"]).await.status.success());
+    std::fs::remove_file(rig.folder.path().join("longshore/data/hub.json")).unwrap();
+    let listed = longshore(&rig, &["ls", "--json"]).await;
+    assert_eq!(listed.status.code(), Some(6), "{}", err(&listed));
+    let error: serde_json::Value = serde_json::from_str(err(&listed).trim()).unwrap();
+    assert_eq!(error["error"]["code"], "no_hub", "{error}");
+    assert!(error["error"]["message"].as_str().unwrap().contains("hub.json"), "{error}");
+    assert!(error["error"]["hint"].as_str().unwrap().contains("longshore down"), "{error}");
+    assert!(longshore(&rig, &["down"]).await.status.success());
+}

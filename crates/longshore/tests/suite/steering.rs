@@ -50,7 +50,7 @@ async fn a_turn_is_stopped_and_what_waited_is_moved_sent_and_discarded() {
     refuses(&rig, &["queue", "send", "-", "--all"], 5, "no prompt is held").await;
     says(&rig, &["interrupt", "-"], "the agent was told to stop the turn").await;
     assert_eq!(talk.until_turn_ends(first).await, TurnOutcome::Interrupted, "{}", talk.story());
-    says(&rig, &["queue", "-"], "held since the turn was stopped; `longshore queue send ").await;
+    says(&rig, &["queue", "-"], "held since a turn was stopped; `longshore queue send ").await;
     let inbox = says(&rig, &["inbox"], "3 held: three; one; two").await;
     assert!(inbox.starts_with("send\t"), "{inbox}");
     let listed = says(&rig, &["ls", "--status", "interrupted"], "\tinterrupted\tcodex\t").await;
