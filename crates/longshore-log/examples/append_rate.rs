@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longshore_log::{Batch, Durability, Log, Settings, SqliteLog, WithRaw};
+use longshore_log::{Batch, Durability, Log, LogSettings, SqliteLog, WithRaw};
 use longshore_model::event::{Body, Event};
 use longshore_model::frame::Frame;
 use longshore_model::id::{ItemId, Seq, SessionId, TurnId};
@@ -33,7 +33,8 @@ async fn main() {
 }
 
 async fn measure(folder: &Path, time: Duration, durability: Durability, sessions: u128, batch: usize) {
-    let log = Arc::new(SqliteLog::open(folder, &Settings { durability, ..Settings::default() }).unwrap());
+    let log =
+        Arc::new(SqliteLog::open(folder, &LogSettings { durability, ..LogSettings::default() }).unwrap());
     let start = Instant::now();
     let tasks: Vec<_> = (0..sessions)
         .map(|session| tokio::spawn(append(log.clone(), SessionId(Uuid::from_u128(session)), time, batch)))

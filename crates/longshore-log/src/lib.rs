@@ -42,7 +42,7 @@ pub use error::LogError;
 pub use list::{SessionFilter, SessionPage};
 pub use memory::MemoryLog;
 pub use search::Hit;
-pub use sqlite::{Durability, Settings, SqliteLog, Unsound, quick_check};
+pub use sqlite::{Durability, LogSettings, SqliteLog, Unsound, quick_check};
 
 /// What every call returns. Boxed, so that a hub can hold `Arc<dyn Log>`.
 pub type LogFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, LogError>> + Send + 'a>>;

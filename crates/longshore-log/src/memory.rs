@@ -14,7 +14,7 @@ use longshore_model::usage::DayUsage;
 use uuid::Uuid;
 
 use crate::list::{Position, haystack, is_cut, is_put_away, is_unfinished};
-use crate::search::{MOST_HITS, Words, text_of};
+use crate::search::{MOST_HITS, QueryWords, text_of};
 use crate::snippet::plain;
 use crate::superseded::Finished;
 use crate::usage::UsageSum;
@@ -26,12 +26,12 @@ use crate::{
 /// A log without a file. Nothing of it waits, so its futures are ready at once.
 #[derive(Debug, Default)]
 pub struct MemoryLog {
-    held: Mutex<Held>,
+    state: Mutex<MemoryState>,
 }
 
 #[derive(Debug, Default)]
-struct Held {
-    sessions: HashMap<SessionId, Session>,
+struct MemoryState {
+    sessions: HashMap<SessionId, MemorySession>,
     asks: HashMap<Uuid, SessionId>,
     erased: HashSet<NativeId>,
     devices: BTreeMap<DeviceId, StoredDevice>,
@@ -41,12 +41,12 @@ struct Held {
 }
 
 #[derive(Debug, Default)]
-struct Session {
+struct MemorySession {
     frames: Vec<Frame>,
     info: Option<SessionInfo>,
 }
 
-impl Session {
+impl MemorySession {
     fn head(&self) -> Seq {
         self.frames.last().map(Frame::seq).unwrap_or_default()
     }
@@ -58,14 +58,14 @@ impl MemoryLog {
         Self::default()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Held {
+impl MemoryState {
     fn append(&mut self, batch: Batch) -> Result<(), LogError> {
-        let head = self.sessions.get(&batch.session).map(Session::head).unwrap_or_default();
+        let head = self.sessions.get(&batch.session).map(MemorySession::head).unwrap_or_default();
         batch.follows(head)?;
         let mut asks = Vec::new();
         for frame in batch.frames.iter() {
@@ -104,7 +104,7 @@ impl Held {
 
     /// Reads every event: there is no index here. The newest hits come first.
     fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, LogError> {
-        let words = Words::of(query);
+        let words = QueryWords::of(query);
         let mut hits = Vec::new();
         if words.is_empty() {
             return Ok(hits);
@@ -187,13 +187,13 @@ impl Held {
 
 impl Log for MemoryLog {
     fn append(&self, batch: Batch) -> LogFuture<'_, ()> {
-        Box::pin(async move { self.held().append(batch) })
+        Box::pin(async move { self.state().append(batch) })
     }
 
     fn read(&self, session: SessionId, after: Seq, limit: usize, raw: WithRaw) -> LogFuture<'_, Vec<Frame>> {
         Box::pin(async move {
-            let held = self.held();
-            let Some(session) = held.sessions.get(&session) else { return Ok(Vec::new()) };
+            let state = self.state();
+            let Some(session) = state.sessions.get(&session) else { return Ok(Vec::new()) };
             let start = session.frames.partition_point(|frame| frame.seq() <= after);
             let page = session.frames.iter().skip(start).take(limit);
             let mut frames = match raw {
@@ -206,51 +206,55 @@ impl Log for MemoryLog {
     }
 
     fn head(&self, session: SessionId) -> LogFuture<'_, Seq> {
-        Box::pin(async move { Ok(self.held().sessions.get(&session).map(Session::head).unwrap_or_default()) })
+        Box::pin(async move {
+            Ok(self.state().sessions.get(&session).map(MemorySession::head).unwrap_or_default())
+        })
     }
 
     fn session(&self, session: SessionId) -> LogFuture<'_, Option<SessionInfo>> {
         Box::pin(
-            async move { Ok(self.held().sessions.get(&session).and_then(|session| session.info.clone())) },
+            async move { Ok(self.state().sessions.get(&session).and_then(|session| session.info.clone())) },
         )
     }
 
     fn sessions(&self, filter: SessionFilter) -> LogFuture<'_, SessionPage> {
-        Box::pin(async move { self.held().list(&filter) })
+        Box::pin(async move { self.state().list(&filter) })
     }
 
     fn unfinished(&self) -> LogFuture<'_, Vec<SessionInfo>> {
-        Box::pin(async move { Ok(self.held().infos().filter(|info| is_unfinished(info)).cloned().collect()) })
+        Box::pin(
+            async move { Ok(self.state().infos().filter(|info| is_unfinished(info)).cloned().collect()) },
+        )
     }
 
     fn session_of(&self, ask: Uuid) -> LogFuture<'_, Option<SessionId>> {
-        Box::pin(async move { Ok(self.held().asks.get(&ask).copied()) })
+        Box::pin(async move { Ok(self.state().asks.get(&ask).copied()) })
     }
 
     fn native(&self, agent: AgentName, native: NativeId) -> LogFuture<'_, Option<SessionInfo>> {
         Box::pin(async move {
-            let held = self.held();
-            let infos = held.sessions.values().filter_map(|session| session.info.as_ref());
+            let state = self.state();
+            let infos = state.sessions.values().filter_map(|session| session.info.as_ref());
             let same = infos.filter(|info| info.native.as_ref() == Some(&native));
             Ok(same.max_by_key(|info| info.provider == agent).cloned())
         })
     }
 
     fn search(&self, query: String, limit: usize) -> LogFuture<'_, Vec<Hit>> {
-        Box::pin(async move { self.held().search(&query, limit) })
+        Box::pin(async move { self.state().search(&query, limit) })
     }
 
     fn compact(&self, ended_before: Timestamp) -> LogFuture<'_, Compacted> {
-        Box::pin(async move { self.held().compact(ended_before) })
+        Box::pin(async move { self.state().compact(ended_before) })
     }
 
     fn forget(&self, updated_before: Timestamp) -> LogFuture<'_, u64> {
-        Box::pin(async move { Ok(self.held().forget(updated_before)) })
+        Box::pin(async move { Ok(self.state().forget(updated_before)) })
     }
 
     fn cut(&self) -> LogFuture<'_, Vec<SessionInfo>> {
         Box::pin(async move {
-            let mut cut: Vec<_> = self.held().infos().filter(|info| is_cut(info)).cloned().collect();
+            let mut cut: Vec<_> = self.state().infos().filter(|info| is_cut(info)).cloned().collect();
             cut.sort_by_key(|info| Position::of(info).key());
             Ok(cut)
         })
@@ -258,60 +262,60 @@ impl Log for MemoryLog {
 
     fn erase(&self, session: SessionId) -> LogFuture<'_, bool> {
         Box::pin(async move {
-            let mut held = self.held();
-            let Some(gone) = held.sessions.remove(&session) else { return Ok(false) };
-            held.asks.retain(|_, of| *of != session);
-            held.erased.extend(gone.info.and_then(|info| info.native));
+            let mut state = self.state();
+            let Some(gone) = state.sessions.remove(&session) else { return Ok(false) };
+            state.asks.retain(|_, of| *of != session);
+            state.erased.extend(gone.info.and_then(|info| info.native));
             Ok(true)
         })
     }
 
     fn is_erased(&self, native: NativeId) -> LogFuture<'_, bool> {
-        Box::pin(async move { Ok(self.held().erased.contains(&native)) })
+        Box::pin(async move { Ok(self.state().erased.contains(&native)) })
     }
 
     fn usage(&self, since: Timestamp) -> LogFuture<'_, Vec<DayUsage>> {
-        Box::pin(async move { self.held().usage(since) })
+        Box::pin(async move { self.state().usage(since) })
     }
 
     fn devices(&self) -> LogFuture<'_, Vec<StoredDevice>> {
-        Box::pin(async move { Ok(self.held().devices.values().cloned().collect()) })
+        Box::pin(async move { Ok(self.state().devices.values().cloned().collect()) })
     }
 
     fn put_device(&self, device: StoredDevice) -> LogFuture<'_, ()> {
         Box::pin(async move {
-            self.held().devices.insert(device.device.id, device);
+            self.state().devices.insert(device.device.id, device);
             Ok(())
         })
     }
 
     fn pushes(&self) -> LogFuture<'_, Vec<StoredPush>> {
-        Box::pin(async move { Ok(self.held().pushes.values().cloned().collect()) })
+        Box::pin(async move { Ok(self.state().pushes.values().cloned().collect()) })
     }
 
     fn put_push(&self, push: StoredPush) -> LogFuture<'_, ()> {
         Box::pin(async move {
-            self.held().pushes.insert(push.subscription.endpoint.clone(), push);
+            self.state().pushes.insert(push.subscription.endpoint.clone(), push);
             Ok(())
         })
     }
 
     fn drop_push(&self, endpoint: String) -> LogFuture<'_, ()> {
         Box::pin(async move {
-            self.held().pushes.remove(&endpoint);
+            self.state().pushes.remove(&endpoint);
             Ok(())
         })
     }
 
     fn stats(&self) -> LogFuture<'_, Stats> {
         Box::pin(async move {
-            let held = self.held();
+            let state = self.state();
             Ok(Stats {
-                sessions: held.sessions.len() as u64,
-                events: held.sessions.values().map(|session| session.frames.len() as u64).sum(),
-                appended: held.appended,
-                batches: held.batches,
-                commits: held.batches,
+                sessions: state.sessions.len() as u64,
+                events: state.sessions.values().map(|session| session.frames.len() as u64).sum(),
+                appended: state.appended,
+                batches: state.batches,
+                commits: state.batches,
                 ..Stats::default()
             })
         })

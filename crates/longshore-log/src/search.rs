@@ -37,9 +37,9 @@ pub struct Hit {
 
 /// The words of a query. A word that joins several with punctuation (`foo_bar`, `src/main.rs`) finds them side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Words(Vec<String>);
+pub(crate) struct QueryWords(Vec<String>);
 
-impl Words {
+impl QueryWords {
     /// Splits at spaces; what has neither letter nor digit finds nothing and is left out.
     pub(crate) fn of(query: &str) -> Self {
         let words = query.split(|c: char| c.is_whitespace() || c.is_control());
@@ -91,20 +91,20 @@ pub(crate) fn text_of(event: &Event) -> String {
     }
 }
 
-struct Token {
+struct TextToken {
     start: usize,
     end: usize,
     folded: String,
 }
 
-fn tokens(text: &str) -> Vec<Token> {
+fn tokens(text: &str) -> Vec<TextToken> {
     let mut tokens = Vec::new();
     let mut start = None;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         match (start, c.is_alphanumeric()) {
             (None, true) => start = Some(at),
             (Some(begun), false) => {
-                tokens.push(Token { start: begun, end: at, folded: text[begun..at].to_lowercase() });
+                tokens.push(TextToken { start: begun, end: at, folded: text[begun..at].to_lowercase() });
                 start = None;
             }
             (None, false) | (Some(_), true) => {}
@@ -113,7 +113,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn begins(tokens: &[Token], wanted: &[String], prefix: bool) -> bool {
+fn begins(tokens: &[TextToken], wanted: &[String], prefix: bool) -> bool {
     let Some((last, whole)) = wanted.split_last() else { return false };
     tokens.len() >= wanted.len()
         && tokens.iter().zip(whole).all(|(token, wanted)| token.folded == *wanted)
@@ -123,7 +123,7 @@ fn begins(tokens: &[Token], wanted: &[String], prefix: bool) -> bool {
 }
 
 /// The text from a little before the first match on, with all matches in it marked.
-fn snippet(text: &str, tokens: &[Token], marked: &[bool]) -> String {
+fn snippet(text: &str, tokens: &[TextToken], marked: &[bool]) -> String {
     let first = marked.iter().position(|marked| *marked).unwrap_or(0).saturating_sub(SNIPPET_TOKENS / 4);
     let last = (first + SNIPPET_TOKENS).min(tokens.len());
     let mut snippet = String::from(if first > 0 { "…" } else { "" });
@@ -168,15 +168,15 @@ mod tests {
 
     #[test]
     fn every_word_is_quoted_and_the_last_may_be_unfinished() {
-        assert_eq!(Words::of("fix the \"bug\" NEAR(a").to_fts5(), r#""fix" "the" """bug""" "NEAR(a"*"#);
-        assert!(Words::of(" \0 * ( ) \" -- ' ").is_empty());
-        assert_eq!(Words::of("a\0b").to_fts5(), r#""a" "b"*"#);
+        assert_eq!(QueryWords::of("fix the \"bug\" NEAR(a").to_fts5(), r#""fix" "the" """bug""" "NEAR(a"*"#);
+        assert!(QueryWords::of(" \0 * ( ) \" -- ' ").is_empty());
+        assert_eq!(QueryWords::of("a\0b").to_fts5(), r#""a" "b"*"#);
     }
 
     #[test]
     fn without_an_index_the_same_is_found() {
         let marks = |query: &str, text: &str| {
-            let snippet = Words::of(query).find_in(text)?;
+            let snippet = QueryWords::of(query).find_in(text)?;
             Some(snippet.replace(MATCH_BEGIN, "<").replace(MATCH_END, ">"))
         };
         assert_eq!(marks("anchor lif", "Lift the Anchor."), Some("<Lift> the <Anchor>.".into()));

@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
 
-use longshore_log::{Log, Settings, SqliteLog, WithRaw};
+use longshore_log::{Log, LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 
@@ -25,7 +25,7 @@ fn batch(talk: &mut Talk) -> Vec<Frame> {
 #[ignore = "runs as the child of acknowledged_events_survive_kill"]
 async fn child() {
     let folder = std::env::var(FOLDER).expect("only the other test starts this one");
-    let log = SqliteLog::open(Path::new(&folder), &Settings::default()).unwrap();
+    let log = SqliteLog::open(Path::new(&folder), &LogSettings::default()).unwrap();
     let mut talk = Talk::new(1);
     talk.seq = log.head(talk.session).await.unwrap();
     for _ in 0..100_000 {
@@ -64,7 +64,7 @@ async fn acknowledged_events_survive_kill() {
         let heard = acked.last().unwrap_or(heard);
         assert!(heard > head, "round {round}: the child went on where the log ended");
 
-        let log = SqliteLog::open(folder.path(), &Settings::default()).unwrap();
+        let log = SqliteLog::open(folder.path(), &LogSettings::default()).unwrap();
         head = log.head(session(1)).await.unwrap().0;
         assert!(head >= heard, "round {round}: {heard} was acknowledged, the log ends at {head}");
         assert_eq!(head % EVENTS as u64, 0, "round {round}: a batch is written whole or not at all");

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use longshore_log::{Batch, Durability, Log, LogError, Settings, SqliteLog, WithRaw};
+use longshore_log::{Batch, Durability, Log, LogError, LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 use longshore_model::time::Timestamp;
@@ -12,7 +12,7 @@ use longshore_model::time::Timestamp;
 use crate::sample::{Talk, all, at, parts};
 
 fn open(folder: &Path) -> Result<SqliteLog, LogError> {
-    SqliteLog::open(folder, &Settings::default())
+    SqliteLog::open(folder, &LogSettings::default())
 }
 
 fn sql(folder: &Path, statement: &str) {
@@ -101,7 +101,7 @@ async fn damage_in_the_middle_shows_where_it_is_read_and_nowhere_else() {
 #[tokio::test]
 async fn a_full_disk_refuses_loses_nothing_and_goes_on_when_there_is_room() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { max_bytes: Some(400_000), ..Settings::default() };
+    let settings = LogSettings { max_bytes: Some(400_000), ..LogSettings::default() };
     let log = SqliteLog::open(folder.path(), &settings).unwrap();
 
     // An old session that retention can take away later.
@@ -177,7 +177,7 @@ async fn what_a_crash_left_half_forgotten_goes_with_the_next() {
 #[tokio::test]
 async fn the_write_ahead_log_stays_bounded_under_load() {
     let folder = tempfile::tempdir().unwrap();
-    let settings = Settings { durability: Durability::Normal, ..Settings::default() };
+    let settings = LogSettings { durability: Durability::Normal, ..LogSettings::default() };
     let log = SqliteLog::open(folder.path(), &settings).unwrap();
     let mut talk = Talk::new(1);
     let frames: Vec<Frame> = (0..48)
@@ -211,7 +211,7 @@ async fn one_hub_at_a_time() {
 async fn everything_is_for_its_owner_only() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("made/for/us");
-    let settings = Settings { durability: Durability::Normal, ..Settings::default() };
+    let settings = LogSettings { durability: Durability::Normal, ..LogSettings::default() };
     let log = SqliteLog::open(&data, &settings).unwrap();
     let mut talk = Talk::new(1);
     let turn = talk.turn_of(1, &["x"]);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use longshore_log::search::{MATCH_BEGIN, MATCH_END};
 use longshore_log::{
-    Batch, Log, LogError, MemoryLog, PAGE_BYTES, SessionFilter, Settings, SqliteLog, WithRaw,
+    Batch, Log, LogError, LogSettings, MemoryLog, PAGE_BYTES, SessionFilter, SqliteLog, WithRaw,
 };
 use longshore_model::approval::{ApprovalRequest, Decision, QuestionRequest, Subject};
 use longshore_model::device::{Device, DeviceMode, PushKeys, PushSubscription, StoredDevice, StoredPush};
@@ -31,7 +31,8 @@ async fn memory_tells_the_story() {
 #[tokio::test]
 async fn sqlite_tells_the_story() {
     let folder = tempfile::tempdir().unwrap();
-    let open = |path: &Path| Box::new(SqliteLog::open(path, &Settings::default()).unwrap()) as Box<dyn Log>;
+    let open =
+        |path: &Path| Box::new(SqliteLog::open(path, &LogSettings::default()).unwrap()) as Box<dyn Log>;
     let reopen = |log: Box<dyn Log>| {
         drop(log);
         open(folder.path())

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_log::{Batch, Log, Settings, SqliteLog, WithRaw};
+use longshore_log::{Batch, Log, LogSettings, SqliteLog, WithRaw};
 use longshore_model::frame::Frame;
 use longshore_model::id::Seq;
 
@@ -14,7 +14,7 @@ const TURNS: u128 = 15;
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn many_sessions_append_while_others_read_and_compact() {
     let folder = tempfile::tempdir().unwrap();
-    let log = Arc::new(SqliteLog::open(folder.path(), &Settings::default()).unwrap());
+    let log = Arc::new(SqliteLog::open(folder.path(), &LogSettings::default()).unwrap());
     let writers = (0..SESSIONS).map(|number| {
         let log = log.clone();
         tokio::spawn(async move {
@@ -68,7 +68,7 @@ fn is_delta(frame: &Frame) -> bool {
 #[tokio::test]
 async fn raw_frames_of_any_size_come_back_and_shrink() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SqliteLog::open(folder.path(), &Settings::default()).unwrap();
+    let log = SqliteLog::open(folder.path(), &LogSettings::default()).unwrap();
     let mut talk = Talk::new(1);
     let mut frames = Vec::new();
     let large = format!("{{\"output\":\"{}\"}}", "0123456789abcdef".repeat(200_000));
@@ -90,7 +90,7 @@ async fn raw_frames_of_any_size_come_back_and_shrink() {
 #[tokio::test]
 async fn compaction_merges_small_blocks() {
     let folder = tempfile::tempdir().unwrap();
-    let log = SqliteLog::open(folder.path(), &Settings::default()).unwrap();
+    let log = SqliteLog::open(folder.path(), &LogSettings::default()).unwrap();
     let mut talk = Talk::new(1);
     let mut kept = Vec::new();
     for number in 0..100 {

@@ -18,7 +18,7 @@ use tracing::{error, warn};
 use crate::changes::Change;
 use crate::children::Children;
 use crate::error::HubError;
-use crate::hub::Inner;
+use crate::hub::HubInner;
 use crate::message::{FromAgent, FromClient};
 use crate::tail::Tail;
 
@@ -34,13 +34,13 @@ const FOLD_PAGE: usize = 4_096;
 /// Why an agent was stopped whose words the log did not take.
 const UNRECORDED: &str = "the log could not be written, so the agent was stopped";
 
-/// Answers that wait until what they speak of is durable.
+/// Replies that wait until what they speak of is durable.
 type PendingReplies = Vec<PendingReply>;
 type PendingReply = Box<dyn FnOnce(Result<Option<&Session>, &Arc<LogError>>) + Send>;
 
 pub(crate) struct Actor {
     pub(crate) id: SessionId,
-    pub(crate) hub: Arc<Inner>,
+    pub(crate) hub: Arc<HubInner>,
     tail: Arc<Tail>,
     looked_at: watch::Sender<u64>,
     ids: Ids,
@@ -74,7 +74,7 @@ pub(crate) enum AgentHere {
 impl Actor {
     pub(crate) fn new(
         id: SessionId,
-        hub: Arc<Inner>,
+        hub: Arc<HubInner>,
         tail: Arc<Tail>,
         looked_at: watch::Sender<u64>,
     ) -> Self {
@@ -149,30 +149,30 @@ impl Actor {
         said: impl Iterator<Item = FromAgent>,
     ) -> After {
         let mut out = Outcome::default();
-        let mut owed: PendingReplies = Vec::new();
+        let mut pending: PendingReplies = Vec::new();
         let mut erase = None;
         for wish in wishes {
             match wish {
                 // Whoever wished something after that finds nobody.
                 FromClient::Erase { reply } => erase = erase.or(Some(reply)),
                 _ if erase.is_some() => {}
-                wish => self.on_client(wish, &mut out, &mut owed).await,
+                wish => self.on_client(wish, &mut out, &mut pending).await,
             }
         }
         for message in said {
-            self.on_agent(message, &mut out, &mut owed).await;
+            self.on_agent(message, &mut out, &mut pending).await;
         }
         let Outcome { events, effects } = out;
         if let Err(error) = self.commit(events).await {
             error!(session = %self.id, %error, "cannot record; the agent is stopped");
             let error = Arc::new(error);
-            for answer in owed {
-                answer(Err(&error));
+            for reply in pending {
+                reply(Err(&error));
             }
-            self.fail().await;
+            self.stop_unrecorded().await;
         } else {
-            for answer in owed {
-                answer(Ok(self.session.as_ref()));
+            for reply in pending {
+                reply(Ok(self.session.as_ref()));
             }
             for effect in effects {
                 self.carry_out(effect).await;
@@ -202,7 +202,7 @@ impl Actor {
         after
     }
 
-    async fn on_client(&mut self, message: FromClient, out: &mut Outcome, owed: &mut PendingReplies) {
+    async fn on_client(&mut self, message: FromClient, out: &mut Outcome, pending: &mut PendingReplies) {
         match message {
             FromClient::Open { opened, copied, reply } => {
                 let mut cx = Context { now: crate::hub::now(), ids: &mut self.ids };
@@ -213,7 +213,7 @@ impl Actor {
                 // Open with the agent under way: whoever opens a session is about to speak.
                 let _ = session.handle(revive(), &mut cx, out);
                 self.session = Some(session);
-                owed.push(info_to(reply));
+                pending.push(info_to(reply));
             }
             FromClient::OpenPast { opened, native, at, reply } => {
                 if self.session.is_none() && self.tail.head() == Seq::ZERO {
@@ -221,7 +221,7 @@ impl Actor {
                     self.session = Some(Session::open_past(self.id, *opened, native, &mut cx, out));
                 }
                 match self.awaken(out).await {
-                    Ok(()) => owed.push(info_to(reply)),
+                    Ok(()) => pending.push(info_to(reply)),
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
@@ -235,14 +235,14 @@ impl Actor {
             }
             FromClient::Info { reply } => match self.look(out).await {
                 // Looking needs no room on the disk: what cannot be set right is shown as the log has it.
-                Ok(as_recorded) => owed.push(Box::new(move |done| {
+                Ok(as_recorded) => pending.push(Box::new(move |done| {
                     let info = done.ok().flatten().map_or(as_recorded, Session::info);
                     drop(reply.send(Ok(info)));
                 })),
                 Err(error) => drop(reply.send(Err(error))),
             },
             FromClient::RecordPlace { reply } => match self.awaken(out).await {
-                Ok(()) => owed.push(Box::new(move |done| {
+                Ok(()) => pending.push(Box::new(move |done| {
                     answer(reply, done.map(|session| session.and_then(Session::record_place)));
                 })),
                 Err(error) => drop(reply.send(Err(error))),
@@ -253,16 +253,16 @@ impl Actor {
                     return;
                 }
                 match self.handle(Input::Command { command, by }, out) {
-                    Ok(made) => owed.push(Box::new(move |done| answer(reply, done.map(|_| made)))),
+                    Ok(made) => pending.push(Box::new(move |done| answer(reply, done.map(|_| made)))),
                     Err(error) => drop(reply.send(Err(error))),
                 }
             }
         }
     }
 
-    async fn on_agent(&mut self, message: FromAgent, out: &mut Outcome, owed: &mut PendingReplies) {
+    async fn on_agent(&mut self, message: FromAgent, out: &mut Outcome, pending: &mut PendingReplies) {
         if let FromAgent::Mark(reached) = message {
-            owed.push(Box::new(move |_| {
+            pending.push(Box::new(move |_| {
                 let _ = reached.send(());
             }));
             return;
@@ -325,7 +325,7 @@ impl Actor {
                 // An agent that has to end first is read on for when it is gone.
                 if !self.session.as_ref().is_some_and(Session::is_ending) {
                     let looked_at = self.looked_at.clone();
-                    owed.push(Box::new(move |_| {
+                    pending.push(Box::new(move |_| {
                         looked_at
                             .send_if_modified(|place| std::mem::replace(place, until.max(*place)) < until);
                     }));
@@ -351,7 +351,7 @@ impl Actor {
     /// down with an earlier hub, and the session is told so before anything else.
     async fn awaken(&mut self, out: &mut Outcome) -> Result<(), HubError> {
         if self.session.is_none() {
-            let session = self.fold().await?;
+            let session = self.rebuild().await?;
             self.set_right(session, out);
         }
         Ok(())
@@ -362,7 +362,7 @@ impl Actor {
         if let Some(session) = &self.session {
             return Ok(session.info());
         }
-        let session = self.fold().await?;
+        let session = self.rebuild().await?;
         let as_recorded = session.info();
         self.set_right(session, out);
         Ok(as_recorded)
@@ -392,7 +392,7 @@ impl Actor {
         }
     }
 
-    async fn fold(&self) -> Result<Session, HubError> {
+    async fn rebuild(&self) -> Result<Session, HubError> {
         let mut session: Option<Session> = None;
         let mut cursor = Seq::ZERO;
         loop {
@@ -444,7 +444,7 @@ impl Actor {
 
     /// The log did not take what happened. Going on unrecorded would lose it, so the agent is stopped, and what the
     /// machine believes is thrown away: the log decides where the session stands when it is next looked at.
-    async fn fail(&mut self) {
+    async fn stop_unrecorded(&mut self) {
         self.session = None;
         self.unrecorded = true;
         if self.agent == AgentHere::Yes {

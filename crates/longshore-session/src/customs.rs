@@ -31,7 +31,7 @@ const TITLE_BYTES: usize = 1_000;
 const WAITING: usize = 1_000;
 
 /// An event with the agent's own frame.
-pub(crate) type Told = (Event, Option<Raw>);
+pub(crate) type ImportedEvent = (Event, Option<Raw>);
 
 /// Looks through the events of one file.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) struct Customs {
     remembers_lines: bool,
     now: Timestamp,
     /// Approvals and questions of which it is not known yet how they ended.
-    waiting: HashMap<uuid::Uuid, Told>,
+    waiting: HashMap<uuid::Uuid, ImportedEvent>,
     /// The agent's name for the conversation, as the file says. Nothing is done by it; people are told of a namesake.
     native: Option<NativeId>,
     /// That name was looked for.
@@ -53,12 +53,12 @@ impl Customs {
     /// Looks through the opening of a session: what is let in of it, with what is to be said about that, and whoever looks
     /// through the rest.
     pub(crate) fn open(
-        first: Told,
+        first: ImportedEvent,
         opened: Opened,
         capabilities: Capabilities,
         cwd: String,
         now: Timestamp,
-    ) -> (Self, Vec<Told>) {
+    ) -> (Self, Vec<ImportedEvent>) {
         let (mut event, _) = first;
         let (agent, remembers_lines) = (opened.agent.clone(), capabilities.memory_in_log);
         let servers: Vec<&str> = opened.mcp_servers.iter().map(|server| server.name.as_str()).collect();
@@ -94,13 +94,13 @@ impl Customs {
         (event.turn, event.item, event.parent) = (None, None, None);
         let at = event.at;
         let said = |(level, text): (NoticeLevel, String)| customs.remark(level, text, at);
-        let mut told: Vec<Told> = notices.into_iter().map(said).collect();
+        let mut told: Vec<ImportedEvent> = notices.into_iter().map(said).collect();
         told.insert(0, (customs.dated(event), None));
         (customs, told)
     }
 
     /// What is let in of an event, in this order.
-    pub(crate) fn pass(&mut self, (event, raw): Told) -> Vec<Told> {
+    pub(crate) fn pass(&mut self, (event, raw): ImportedEvent) -> Vec<ImportedEvent> {
         let mut event = self.dated(event);
         let raw = raw.filter(|_| !self.remembers_lines);
         match &mut event.body {
@@ -185,7 +185,7 @@ impl Customs {
     /// Tells people that the conversation is here already, as a session that knows it from the agent itself.
     ///
     /// The two stay apart: whoever wrote the file could name any conversation of this machine, and would speak in it.
-    pub(crate) fn namesake(&self, known: SessionId) -> Told {
+    pub(crate) fn namesake(&self, known: SessionId) -> ImportedEvent {
         let text = format!(
             "the file names a conversation that is here already: {known}. The two stay apart, since a file could name any \
              conversation; what the agent itself remembers goes on in {known}, what the file says goes on here"
@@ -193,7 +193,7 @@ impl Customs {
         self.remark(NoticeLevel::Warning, text, self.now)
     }
 
-    fn remark(&self, level: NoticeLevel, text: String, at: Timestamp) -> Told {
+    fn remark(&self, level: NoticeLevel, text: String, at: Timestamp) -> ImportedEvent {
         let notice = Event {
             seq: Seq::ZERO,
             session: self.session,
@@ -216,7 +216,7 @@ impl Customs {
         event
     }
 
-    fn waits(&mut self, name: uuid::Uuid, told: Told) -> Vec<Told> {
+    fn waits(&mut self, name: uuid::Uuid, told: ImportedEvent) -> Vec<ImportedEvent> {
         if self.waiting.len() < WAITING {
             self.waiting.insert(name, told);
         }
@@ -224,7 +224,7 @@ impl Customs {
     }
 
     /// Something has come to its end: now it is told, how it began first.
-    fn ends(&mut self, name: uuid::Uuid, told: Told) -> Vec<Told> {
+    fn ends(&mut self, name: uuid::Uuid, told: ImportedEvent) -> Vec<ImportedEvent> {
         self.waiting.remove(&name).map(|began| vec![began, told]).unwrap_or_default()
     }
 

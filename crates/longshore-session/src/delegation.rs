@@ -19,7 +19,7 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout_at};
 
 use crate::error::HubError;
-use crate::hub::{Hub, Inner, OpenRequest};
+use crate::hub::{Hub, HubInner, OpenRequest};
 use crate::subscription::Subscription;
 
 /// How deep delegation may go: the child of a child of a child delegates no further.
@@ -143,7 +143,7 @@ impl Hub {
     }
 }
 
-impl Inner {
+impl HubInner {
     /// Whether a session of this parent stands as deep as delegation goes. One that cannot be told is told it when it
     /// delegates.
     pub(crate) async fn is_deepest(&self, parent: Option<SessionId>) -> bool {

@@ -10,9 +10,9 @@ impl Hub {
     /// Erases a session. Its agent is stopped first; whoever follows it is told that there is no such session; an
     /// agent's own record of it stays where it is, and is not taken in again.
     pub async fn erase(&self, session: SessionId) -> Result<(), HubError> {
-        let entry = self.wake_existing(session).await?;
+        let handle = self.wake_existing(session).await?;
         self.orphan_children(session);
         self.inner.importing.lock().await.remove(&session);
-        self.request(&entry, |reply| FromClient::Erase { reply }).await
+        self.request(&handle, |reply| FromClient::Erase { reply }).await
     }
 }

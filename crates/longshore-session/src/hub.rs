@@ -25,7 +25,7 @@ use crate::changes::Change;
 use crate::counters::Counters;
 use crate::error::HubError;
 use crate::message::{FromAgent, FromClient};
-use crate::registry::{Entry, Registry, SAID, WISHES};
+use crate::registry::{Registry, SAID, SessionHandle, WISHES};
 use crate::subscription::Subscription;
 use crate::tail::Tail;
 
@@ -35,11 +35,11 @@ const CHANGES: usize = 256;
 /// The handle that facades hold. Cheap to clone.
 #[derive(Clone)]
 pub struct Hub {
-    pub(crate) inner: Arc<Inner>,
+    pub(crate) inner: Arc<HubInner>,
 }
 
 /// What is behind the handle.
-pub(crate) struct Inner {
+pub(crate) struct HubInner {
     pub(crate) log: Arc<dyn Log>,
     pub(crate) registry: Registry,
     pub(crate) counters: Counters,
@@ -80,7 +80,7 @@ pub struct OpenRequest {
 impl Hub {
     /// A hub over a log. It runs no agents until an anchor is attached.
     pub fn new(log: Arc<dyn Log>) -> Self {
-        let inner = Inner {
+        let inner = HubInner {
             log,
             registry: Registry::default(),
             counters: Counters::default(),
@@ -118,9 +118,9 @@ impl Hub {
 
     /// Waits until every session has taken down what it was told so far.
     pub async fn settle(&self) {
-        for entry in self.inner.registry.all() {
+        for handle in self.inner.registry.all() {
             let (reach, reached) = oneshot::channel();
-            if entry.agent.send(FromAgent::Mark(reach)).await.is_ok() {
+            if handle.agent.send(FromAgent::Mark(reach)).await.is_ok() {
                 let _ = reached.await;
             }
         }
@@ -152,7 +152,7 @@ impl Hub {
 
     pub(crate) async fn agent_did(&self, session: SessionId, message: FromAgent) {
         let head = match self.inner.registry.find(session) {
-            Some(entry) => entry.tail.head(),
+            Some(handle) => handle.tail.head(),
             None => match self.inner.log.head(session).await {
                 Ok(head) => head,
                 Err(error) => return warn!(%session, %error, "cannot take down what the agent said"),
@@ -216,9 +216,9 @@ impl Hub {
 
     pub(crate) async fn begin(&self, opened: Opened, copied: Vec<Draft>) -> Result<SessionInfo, HubError> {
         let session = SessionId::mint(&mut Context { now: now(), ids: &mut lock(&self.inner.ids) });
-        let entry = self.wake(session, Seq::ZERO);
+        let handle = self.wake(session, Seq::ZERO);
         let opened = Box::new(opened);
-        self.request(&entry, |reply| FromClient::Open { opened, copied, reply }).await
+        self.request(&handle, |reply| FromClient::Open { opened, copied, reply }).await
     }
 
     /// A copy of a session that goes its own way from here.
@@ -267,13 +267,13 @@ impl Hub {
 
     /// A wish of a client.
     pub async fn command(&self, session: SessionId, command: Command, by: Author) -> Result<Reply, HubError> {
-        let entry = self.wake_existing(session).await?;
+        let handle = self.wake_existing(session).await?;
         // Whatever has the agent go on here goes on after what was said elsewhere.
         if matches!(
             command,
             Command::Prompt(_) | Command::Revive { .. } | Command::Resume | Command::SendQueued { .. }
         ) {
-            self.catch_up(session, &entry).await;
+            self.catch_up(session, &handle).await;
         }
         if let Command::SetEffort(effort) = &command {
             let info = self.session(session).await?;
@@ -281,21 +281,21 @@ impl Hub {
                 self.check_effort(&info.provider, info.model.as_deref(), effort).await?;
             }
         }
-        self.request(&entry, |reply| FromClient::Command { command, by, reply }).await
+        self.request(&handle, |reply| FromClient::Command { command, by, reply }).await
     }
 
     /// A session as it stands.
     pub async fn session(&self, session: SessionId) -> Result<SessionInfo, HubError> {
-        if let Some(entry) = self.inner.registry.find(session) {
-            return self.request(&entry, |reply| FromClient::Info { reply }).await;
+        if let Some(handle) = self.inner.registry.find(session) {
+            return self.request(&handle, |reply| FromClient::Info { reply }).await;
         }
         let row = self.inner.log.session(session).await?.ok_or(HubError::UnknownSession)?;
         // In its row long texts that wait are cut.
         if row.queue.is_empty() && row.approvals.is_empty() && row.questions.is_empty() {
             return Ok(row);
         }
-        let entry = self.wake(session, row.head);
-        self.request(&entry, |reply| FromClient::Info { reply }).await
+        let handle = self.wake(session, row.head);
+        self.request(&handle, |reply| FromClient::Info { reply }).await
     }
 
     /// Sessions, newest first.
@@ -324,16 +324,16 @@ impl Hub {
         raw: WithRaw,
     ) -> Result<Subscription, HubError> {
         loop {
-            let entry = self.wake_existing(session).await?;
-            let head = entry.tail.head();
+            let handle = self.wake_existing(session).await?;
+            let head = handle.tail.head();
             if after > head {
                 return Err(HubError::Ahead { after, head });
             }
-            let tail = Arc::clone(&entry.tail);
+            let tail = Arc::clone(&handle.tail);
             let subscription = Subscription::new(session, after, tail, Arc::clone(&self.inner.log), raw);
             // The session may have gone to rest just before it was followed; its tail would stay silent for ever.
             let found = self.inner.registry.find(session);
-            if found.is_some_and(|found| Arc::ptr_eq(&found.tail, &entry.tail)) {
+            if found.is_some_and(|found| Arc::ptr_eq(&found.tail, &handle.tail)) {
                 return Ok(subscription);
             }
         }
@@ -393,8 +393,8 @@ impl Hub {
     }
 
     async fn head(&self, session: SessionId) -> Result<Seq, HubError> {
-        if let Some(entry) = self.inner.registry.find(session) {
-            return Ok(entry.tail.head());
+        if let Some(handle) = self.inner.registry.find(session) {
+            return Ok(handle.tail.head());
         }
         match self.inner.log.head(session).await? {
             Seq::ZERO => Err(HubError::UnknownSession),
@@ -403,36 +403,36 @@ impl Hub {
     }
 
     /// The way to a session that exists, waking it if need be.
-    pub(crate) async fn wake_existing(&self, session: SessionId) -> Result<Entry, HubError> {
+    pub(crate) async fn wake_existing(&self, session: SessionId) -> Result<SessionHandle, HubError> {
         let head = self.head(session).await?;
         Ok(self.wake(session, head))
     }
 
-    pub(crate) fn wake(&self, session: SessionId, head: Seq) -> Entry {
-        if let Some(entry) = self.inner.registry.find(session) {
-            return entry;
+    pub(crate) fn wake(&self, session: SessionId, head: Seq) -> SessionHandle {
+        if let Some(handle) = self.inner.registry.find(session) {
+            return handle;
         }
         let (clients, from_clients) = mpsc::channel(WISHES);
         let (agent, from_agent) = mpsc::channel(SAID);
         let tail = Arc::new(Tail::starting_at(head));
         let looked_at = watch::Sender::new(0);
-        let fresh = Entry { clients, agent, tail: Arc::clone(&tail), looked_at: looked_at.clone() };
-        let (entry, is_fresh) = self.inner.registry.insert(session, fresh);
+        let fresh = SessionHandle { clients, agent, tail: Arc::clone(&tail), looked_at: looked_at.clone() };
+        let (handle, is_fresh) = self.inner.registry.insert(session, fresh);
         if is_fresh {
             let actor = Actor::new(session, Arc::clone(&self.inner), tail, looked_at);
             tokio::spawn(actor.run(from_clients, from_agent));
         }
-        entry
+        handle
     }
 
     /// Asks an actor. A full queue is an answer too: busy.
     pub(crate) async fn request<T>(
         &self,
-        entry: &Entry,
+        handle: &SessionHandle,
         message: impl FnOnce(oneshot::Sender<Result<T, HubError>>) -> FromClient,
     ) -> Result<T, HubError> {
         let (reply, answer) = oneshot::channel();
-        entry.clients.try_send(message(reply)).map_err(|_| HubError::Busy)?;
+        handle.clients.try_send(message(reply)).map_err(|_| HubError::Busy)?;
         answer.await.map_err(|_| HubError::Busy)?
     }
 }

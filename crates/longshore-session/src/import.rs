@@ -14,7 +14,7 @@ use longshore_model::session::Session;
 use tokio::sync::Mutex;
 
 use crate::changes::Change;
-use crate::customs::{Customs, Told};
+use crate::customs::{Customs, ImportedEvent};
 use crate::error::HubError;
 use crate::hub::Hub;
 use crate::message::FromClient;
@@ -112,9 +112,9 @@ impl Hub {
             return Err(error.into());
         }
         // Somebody may follow it already: what they hold is behind the log now.
-        if let Some(entry) = self.inner.registry.find(id) {
-            entry.tail.push(frames);
-            let _ = entry.clients.send(FromClient::Reread).await;
+        if let Some(handle) = self.inner.registry.find(id) {
+            handle.tail.push(frames);
+            let _ = handle.clients.send(FromClient::Reread).await;
         }
         self.inner.told(Change::Row(Arc::clone(&info)));
         while importing.len() > AT_ONCE {
@@ -127,16 +127,16 @@ impl Hub {
         importing.remove(&id);
         drop(importing);
         // What the file leaves open comes to its end when the session is next looked at: that is now.
-        let entry = self.wake_existing(id).await?;
-        self.request(&entry, |reply| FromClient::Info { reply }).await
+        let handle = self.wake_existing(id).await?;
+        self.request(&handle, |reply| FromClient::Info { reply }).await
     }
 
     /// Looks through the opening of a session, with what this hub knows of its agent and of its folder.
     async fn open_import(
         &self,
-        first: Option<Told>,
+        first: Option<ImportedEvent>,
         cwd: Option<String>,
-    ) -> Result<(Customs, Vec<Told>), HubError> {
+    ) -> Result<(Customs, Vec<ImportedEvent>), HubError> {
         let no_opening = || invalid("the first event does not open a session");
         let first = first.ok_or_else(no_opening)?;
         let Body::SessionOpened(opened) = &first.0.body else { return Err(no_opening()) };

@@ -11,24 +11,26 @@ use tokio::sync::oneshot;
 
 use crate::changes::Change;
 use crate::error::HubError;
-use crate::hub::{Hub, Inner, lock, now};
+use crate::hub::{Hub, HubInner, lock, now};
 use crate::message::FromAgent;
 
 /// How long an anchor may take to answer.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
-impl Inner {
+impl HubInner {
     pub(crate) fn idle(&self) -> Option<Duration> {
         self.idle.get().copied()
     }
 
     /// Tells the session that this one works for whether it waits for a person.
     pub(crate) fn child_waits(self: &Arc<Self>, info: &SessionInfo) {
-        if let Some(entry) = info.parent.and_then(|parent| self.registry.find(parent)) {
+        if let Some(handle) = info.parent.and_then(|parent| self.registry.find(parent)) {
             let (child, at) = (info.session_id, info.head);
             let waiting = info.activity == Activity::Waiting;
             // On a task of its own: a child that waited for its parent could keep its own agent from being heard.
-            tokio::spawn(async move { entry.agent.send(FromAgent::ChildWaits { child, waiting, at }).await });
+            tokio::spawn(
+                async move { handle.agent.send(FromAgent::ChildWaits { child, waiting, at }).await },
+            );
         }
     }
 
@@ -83,9 +85,9 @@ impl Inner {
         let inner = Arc::clone(self);
         tokio::spawn(async move {
             if let Ok(Answer::Git { git: Some(state) }) = inner.ask(Query::Git { cwd }).await
-                && let Some(entry) = inner.registry.find(session)
+                && let Some(handle) = inner.registry.find(session)
             {
-                let _ = entry.agent.send(FromAgent::Git(state)).await;
+                let _ = handle.agent.send(FromAgent::Git(state)).await;
             }
         });
     }

@@ -18,7 +18,7 @@ use tracing::warn;
 use crate::error::HubError;
 use crate::hub::{Hub, mismatch};
 use crate::message::FromClient;
-use crate::registry::Entry;
+use crate::registry::SessionHandle;
 use crate::subscription::Subscription;
 
 /// How long a prompt may wait for what was said in the agent's own terminal.
@@ -173,12 +173,12 @@ impl Hub {
 
     /// Waits until what was said in the agent's own terminal has been taken in, before anything more is said here. A
     /// record that cannot be read in time holds nobody back for longer.
-    pub(crate) async fn catch_up(&self, session: SessionId, entry: &Entry) {
-        let mut looked_at = entry.looked_at.subscribe();
+    pub(crate) async fn catch_up(&self, session: SessionId, handle: &SessionHandle) {
+        let mut looked_at = handle.looked_at.subscribe();
         let caught_up = async {
             // An agent that has to be started before it can be asked may be late, and is there when it is asked again.
             for _ in 0..LOOKS {
-                match self.read_record(session, entry).await {
+                match self.read_record(session, handle).await {
                     Ok(Some(size)) => return drop(looked_at.wait_for(|place| *place >= size).await),
                     Ok(None) => return,
                     Err(error) => {
@@ -194,8 +194,8 @@ impl Hub {
 
     /// Has the anchor read on in the agent's own record: how far it will have been looked at then. None when there is
     /// nothing to read.
-    async fn read_record(&self, session: SessionId, entry: &Entry) -> Result<Option<u64>, HubError> {
-        let place = self.request(entry, |reply| FromClient::RecordPlace { reply }).await?;
+    async fn read_record(&self, session: SessionId, handle: &SessionHandle) -> Result<Option<u64>, HubError> {
+        let place = self.request(handle, |reply| FromClient::RecordPlace { reply }).await?;
         let Some(RecordPlace { agent, native, taken, told }) = place else { return Ok(None) };
         let query = Query::RecordSize { agent: Arc::clone(&agent), native: native.clone() };
         let size = match self.ask(query).await? {
@@ -209,7 +209,7 @@ impl Hub {
             | Answer::Past { .. }
             | Answer::Folders(_) => return Err(mismatch()),
         };
-        let after = taken.unwrap_or(*entry.looked_at.borrow());
+        let after = taken.unwrap_or(*handle.looked_at.borrow());
         let Some(size) = size.filter(|size| *size > after) else { return Ok(None) };
         self.inner.to_anchor(ToAnchor::ReadPast { session, agent, native, after, told }).await;
         Ok(Some(size))
@@ -237,9 +237,10 @@ impl Hub {
             forked_from: None,
             from_file: false,
         };
-        let entry = self.wake(session, Seq::ZERO);
+        let handle = self.wake(session, Seq::ZERO);
         let (opened, native, at) = (Box::new(opened), past.native, past.created_at);
-        let opened = self.request(&entry, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
+        let opened =
+            self.request(&handle, |reply| FromClient::OpenPast { opened, native, at, reply }).await?;
         self.inner.counters.took_in_past();
         Ok(opened)
     }

@@ -17,8 +17,8 @@ impl Hub {
         let unfinished = self.inner.log.unfinished().await?;
         self.inner.recovered.send_replace(unfinished.is_empty());
         for info in &unfinished {
-            let entry = self.wake(info.session_id, info.head);
-            let _ = entry.clients.send(FromClient::Wake).await;
+            let handle = self.wake(info.session_id, info.head);
+            let _ = handle.clients.send(FromClient::Wake).await;
         }
         let (hub, sessions) =
             (self.clone(), unfinished.iter().map(|info| info.session_id).collect::<Vec<_>>());

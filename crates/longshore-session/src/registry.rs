@@ -16,7 +16,7 @@ pub(crate) const SAID: usize = 8;
 
 /// How to reach a session that is awake.
 #[derive(Clone)]
-pub(crate) struct Entry {
+pub(crate) struct SessionHandle {
     pub(crate) clients: mpsc::Sender<FromClient>,
     pub(crate) agent: mpsc::Sender<FromAgent>,
     pub(crate) tail: Arc<Tail>,
@@ -26,21 +26,21 @@ pub(crate) struct Entry {
 
 #[derive(Default)]
 pub(crate) struct Registry {
-    wake_existing: Mutex<HashMap<SessionId, Entry>>,
+    awake: Mutex<HashMap<SessionId, SessionHandle>>,
 }
 
 impl Registry {
-    pub(crate) fn find(&self, session: SessionId) -> Option<Entry> {
-        self.lock().get(&session).filter(|entry| !entry.clients.is_closed()).cloned()
+    pub(crate) fn find(&self, session: SessionId) -> Option<SessionHandle> {
+        self.lock().get(&session).filter(|handle| !handle.clients.is_closed()).cloned()
     }
 
-    /// Puts in an entry unless somebody was first: the entry that counts, and whether it is the new one.
-    pub(crate) fn insert(&self, session: SessionId, fresh: Entry) -> (Entry, bool) {
-        let mut wake_existing = self.lock();
-        match wake_existing.get(&session).filter(|entry| !entry.clients.is_closed()) {
-            Some(entry) => (entry.clone(), false),
+    /// Puts in a handle unless somebody was first: the handle that counts, and whether it is the new one.
+    pub(crate) fn insert(&self, session: SessionId, fresh: SessionHandle) -> (SessionHandle, bool) {
+        let mut awake = self.lock();
+        match awake.get(&session).filter(|handle| !handle.clients.is_closed()) {
+            Some(handle) => (handle.clone(), false),
             None => {
-                wake_existing.insert(session, fresh.clone());
+                awake.insert(session, fresh.clone());
                 (fresh, true)
             }
         }
@@ -48,10 +48,10 @@ impl Registry {
 
     /// Takes a session out if nobody has reached for it meanwhile. `quiet` is asked under the lock.
     pub(crate) fn remove_if(&self, session: SessionId, quiet: impl FnOnce() -> bool) -> bool {
-        let mut wake_existing = self.lock();
+        let mut awake = self.lock();
         let removed = quiet();
         if removed {
-            wake_existing.remove(&session);
+            awake.remove(&session);
         }
         removed
     }
@@ -60,7 +60,7 @@ impl Registry {
         self.lock().remove(&session);
     }
 
-    pub(crate) fn all(&self) -> Vec<Entry> {
+    pub(crate) fn all(&self) -> Vec<SessionHandle> {
         self.lock().values().cloned().collect()
     }
 
@@ -68,7 +68,7 @@ impl Registry {
         self.lock().len()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Entry>> {
-        self.wake_existing.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, SessionHandle>> {
+        self.awake.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

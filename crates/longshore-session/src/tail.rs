@@ -37,20 +37,20 @@ impl Deref for Frames {
 }
 
 pub(crate) struct Tail {
-    held: Mutex<Held>,
+    recent: Mutex<RecentFrames>,
     head: watch::Sender<Seq>,
     erased: AtomicBool,
 }
 
 #[derive(Default)]
-struct Held {
+struct RecentFrames {
     batches: VecDeque<Arc<[Frame]>>,
     bytes: usize,
 }
 
 impl Tail {
     pub(crate) fn starting_at(head: Seq) -> Self {
-        Self { held: Mutex::default(), head: watch::Sender::new(head), erased: AtomicBool::new(false) }
+        Self { recent: Mutex::default(), head: watch::Sender::new(head), erased: AtomicBool::new(false) }
     }
 
     /// Frames that are durable now. Called by the session's actor only, in order.
@@ -58,16 +58,16 @@ impl Tail {
         let Some(last) = frames.last() else { return };
         let head = last.seq();
         {
-            let mut held = self.lock();
+            let mut recent = self.lock();
             if self.head.receiver_count() == 0 {
                 // Nobody follows: whoever comes later reads from the log.
-                *held = Held::default();
+                *recent = RecentFrames::default();
             }
-            held.bytes += bytes_of(&frames);
-            held.batches.push_back(frames);
-            while held.bytes > TAIL_BYTES && held.batches.len() > 1 {
-                if let Some(oldest) = held.batches.pop_front() {
-                    held.bytes -= bytes_of(&oldest);
+            recent.bytes += bytes_of(&frames);
+            recent.batches.push_back(frames);
+            while recent.bytes > TAIL_BYTES && recent.batches.len() > 1 {
+                if let Some(oldest) = recent.batches.pop_front() {
+                    recent.bytes -= bytes_of(&oldest);
                 }
             }
         }
@@ -77,7 +77,7 @@ impl Tail {
     /// The session is gone for good: whoever follows it hears of it.
     pub(crate) fn erase(&self) {
         self.erased.store(true, Ordering::Release);
-        *self.lock() = Held::default();
+        *self.lock() = RecentFrames::default();
         self.head.send_modify(|_| {});
     }
 
@@ -95,17 +95,18 @@ impl Tail {
 
     /// The frames right after the cursor, if they are still here: one batch at a time.
     pub(crate) fn after(&self, cursor: Seq) -> Option<Frames> {
-        let held = self.lock();
-        let first = held.batches.front()?.first()?.seq();
+        let recent = self.lock();
+        let first = recent.batches.front()?.first()?.seq();
         if first > cursor.next() {
             return None;
         }
-        let at = held.batches.partition_point(|batch| batch.last().is_some_and(|last| last.seq() <= cursor));
-        Some(Frames::after(Arc::clone(held.batches.get(at)?), cursor))
+        let at =
+            recent.batches.partition_point(|batch| batch.last().is_some_and(|last| last.seq() <= cursor));
+        Some(Frames::after(Arc::clone(recent.batches.get(at)?), cursor))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, RecentFrames> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -17,17 +17,17 @@ const KEPT: usize = 8;
 /// How much text they may hold together. A timeline that is larger by itself is folded anew each time.
 const KEPT_BYTES: usize = 32 << 20;
 
-type Shared = Arc<AsyncMutex<Arc<Timeline>>>;
+type SharedTimeline = Arc<AsyncMutex<Arc<Timeline>>>;
 
 /// The timelines, the last one looked at first.
 #[derive(Default)]
 pub(crate) struct TimelineCache {
-    kept: Mutex<Vec<Kept>>,
+    cached: Mutex<Vec<CachedTimeline>>,
 }
 
-struct Kept {
+struct CachedTimeline {
     session: SessionId,
-    timeline: Shared,
+    timeline: SharedTimeline,
     bytes: usize,
 }
 
@@ -54,36 +54,36 @@ impl TimelineCache {
 
     /// Lets go of all of them: sessions were forgotten.
     pub(crate) fn clear(&self) {
-        lock(&self.kept).clear();
+        lock(&self.cached).clear();
     }
 
     /// Lets go of one that is gone for good.
     pub(crate) fn remove(&self, session: SessionId) {
-        lock(&self.kept).retain(|kept| kept.session != session);
+        lock(&self.cached).retain(|one| one.session != session);
     }
 
-    fn find(&self, session: SessionId) -> Shared {
-        let mut kept = lock(&self.kept);
-        let found = match kept.iter().position(|kept| kept.session == session) {
-            Some(at) => kept.remove(at),
-            None => Kept { session, timeline: Shared::default(), bytes: 0 },
+    fn find(&self, session: SessionId) -> SharedTimeline {
+        let mut cached = lock(&self.cached);
+        let found = match cached.iter().position(|one| one.session == session) {
+            Some(at) => cached.remove(at),
+            None => CachedTimeline { session, timeline: SharedTimeline::default(), bytes: 0 },
         };
         let timeline = Arc::clone(&found.timeline);
-        kept.insert(0, found);
-        kept.truncate(KEPT);
+        cached.insert(0, found);
+        cached.truncate(KEPT);
         timeline
     }
 
     /// Notes how large a timeline has become, and lets go of those for which there is no room.
     fn weigh(&self, session: SessionId, bytes: usize) {
-        let mut kept = lock(&self.kept);
-        if let Some(found) = kept.iter_mut().find(|kept| kept.session == session) {
+        let mut cached = lock(&self.cached);
+        if let Some(found) = cached.iter_mut().find(|one| one.session == session) {
             found.bytes = bytes;
         }
         let mut all = 0;
-        kept.retain(|kept| {
-            let fits = all + kept.bytes <= KEPT_BYTES;
-            all += if fits { kept.bytes } else { 0 };
+        cached.retain(|one| {
+            let fits = all + one.bytes <= KEPT_BYTES;
+            all += if fits { one.bytes } else { 0 };
             fits
         });
     }

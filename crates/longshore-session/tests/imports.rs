@@ -20,9 +20,9 @@ use longshore_session::{HubError, ImportRequest, OpenRequest};
 use crate::copies::with_a_turn;
 use crate::rig::{Rig, agent};
 
-type Told = (Event, Option<Raw>);
+type ImportedEvent = (Event, Option<Raw>);
 
-fn request(events: Vec<Told>) -> ImportRequest {
+fn request(events: Vec<ImportedEvent>) -> ImportRequest {
     ImportRequest { events, cwd: Some("/mine".to_owned()), done: true }
 }
 
@@ -30,7 +30,7 @@ fn request(events: Vec<Told>) -> ImportRequest {
 struct Forgery {
     session: SessionId,
     agent: &'static str,
-    events: Vec<Told>,
+    events: Vec<ImportedEvent>,
 }
 
 impl Forgery {
@@ -121,7 +121,7 @@ async fn an_export_can_be_imported_elsewhere_once() {
     let session = with_a_turn(&mut rig).await;
     let frames = rig.hub.events(session, Seq(0), 1_000, WithRaw::Yes).await.unwrap();
     // As after a compaction: the deltas are gone, and their seqs with them.
-    let events: Vec<Told> = frames
+    let events: Vec<ImportedEvent> = frames
         .iter()
         .map(|frame| (Event::clone(frame.event().unwrap()), frame.raw().cloned()))
         .filter(|(event, _)| !matches!(event.body, Body::MessageDelta))

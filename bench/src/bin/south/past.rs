@@ -11,7 +11,7 @@ use longshore_drivers::discover::Surroundings;
 use longshore_drivers::past::claude::Transcripts;
 use longshore_drivers::past::codex::Rollouts;
 use longshore_drivers::past::{Records, Told, WatchPast};
-use longshore_log::{Settings, SqliteLog};
+use longshore_log::{LogSettings, SqliteLog};
 use longshore_model::event::Raw;
 use longshore_session::Hub;
 use tokio::time::interval;
@@ -66,7 +66,7 @@ pub(crate) async fn import(megabytes: usize) -> Result<Imported> {
     let conversations = (megabytes << 20).div_ceil(CONVERSATION);
     let bytes = write_rollouts(&home, conversations)?;
 
-    let hub = Hub::new(Arc::new(SqliteLog::open(&place.path().join("data"), &Settings::default())?));
+    let hub = Hub::new(Arc::new(SqliteLog::open(&place.path().join("data"), &LogSettings::default())?));
     let deliver_to = hub.clone();
     let config = AnchorConfig {
         surroundings: Surroundings::of([("CODEX_HOME", home), ("HOME", place.path().to_owned())]),

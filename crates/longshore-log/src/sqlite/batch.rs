@@ -11,7 +11,7 @@ use rusqlite::{Connection, params};
 use uuid::Uuid;
 
 use super::place::place;
-use super::raw_block::{self, Block};
+use super::raw_block::{self, RawBlock};
 use super::{search, sum};
 use crate::list::{haystack, is_cut, is_unfinished};
 use crate::{Batch, LogError, asked, unreadable};
@@ -25,8 +25,8 @@ const EVENT_COST: usize = 64;
 pub(super) struct Prepared {
     pub(super) session: SessionId,
     pub(super) frames: Arc<[Frame]>,
-    pub(super) row: Option<Row>,
-    blocks: Vec<Block>,
+    pub(super) row: Option<SessionRow>,
+    blocks: Vec<RawBlock>,
     asks: Vec<Uuid>,
     turns: Vec<(TurnId, Seq, Timestamp)>,
     findable: Vec<Seq>,
@@ -36,7 +36,7 @@ pub(super) struct Prepared {
 
 /// A session's row.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct SessionRow {
     info: Arc<SessionInfo>,
     haystack: String,
     json: String,
@@ -61,7 +61,7 @@ impl Prepared {
         }
         let raws = batch.frames.iter().filter_map(|frame| Some((frame.seq(), frame.raw()?)));
         let blocks = raw_block::pack(raws);
-        let row = batch.info.map(Row::new).transpose()?;
+        let row = batch.info.map(SessionRow::new).transpose()?;
         let bytes = batch.frames.iter().map(|frame| frame.json().len() + EVENT_COST).sum::<usize>()
             + blocks.iter().map(|block| block.bytes.len()).sum::<usize>()
             + row.as_ref().map_or(0, |row| row.json.len());
@@ -111,14 +111,14 @@ impl Prepared {
 }
 
 /// Writes a block of raw frames.
-pub(super) fn write_block(connection: &Connection, key: i64, block: &Block) -> rusqlite::Result<()> {
+pub(super) fn write_block(connection: &Connection, key: i64, block: &RawBlock) -> rusqlite::Result<()> {
     connection
         .prepare_cached("INSERT INTO raw_blocks (first, last, size, block) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![place(key, block.first), place(key, block.last), block.size as i64, block.bytes])?;
     Ok(())
 }
 
-impl Row {
+impl SessionRow {
     fn new(info: Arc<SessionInfo>) -> Result<Self, LogError> {
         let json = serde_json::to_string(&*info)
             .map_err(|error| LogError::other("writing a session's row", error))?;

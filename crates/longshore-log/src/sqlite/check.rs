@@ -85,7 +85,7 @@ mod tests {
     fn a_damaged_log_is_told_from_a_sound_one() {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(quick_check(folder.path()), Ok(()));
-        drop(crate::SqliteLog::open(folder.path(), &crate::Settings::default()).unwrap());
+        drop(crate::SqliteLog::open(folder.path(), &crate::LogSettings::default()).unwrap());
         assert_eq!(quick_check(folder.path()), Ok(()));
         let file = folder.path().join("log.db");
         let connection = Connection::open(&file).unwrap();
@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_log_that_is_lost_is_told_from_one_that_never_was() {
         let folder = tempfile::tempdir().unwrap();
-        drop(crate::SqliteLog::open(folder.path(), &crate::Settings::default()).unwrap());
+        drop(crate::SqliteLog::open(folder.path(), &crate::LogSettings::default()).unwrap());
         let file = folder.path().join("log.db");
         std::fs::write(&file, "").unwrap();
         assert_eq!(quick_check(folder.path()), Err(Unsound::Lost));

@@ -77,7 +77,7 @@ fn drop_deltas(tidy: &Tidy, ripe: &Ripe, ended_before: Timestamp) -> Result<(u64
         let Some(last) = deltas.last() else { break };
         from = last.place;
         let mut going = Vec::new();
-        for Delta { place, item, turn } in deltas {
+        for DeltaRow { place, item, turn } in deltas {
             let seq = place::seq(place);
             if finished.supersedes(seq, item, turn, ended_before) {
                 going.push(place);
@@ -125,20 +125,20 @@ fn finished(reader: &Connection, ripe: &Ripe) -> rusqlite::Result<Finished> {
     Ok(finished)
 }
 
-struct Delta {
+struct DeltaRow {
     place: i64,
     item: Option<ItemId>,
     turn: Option<TurnId>,
 }
 
-fn deltas(reader: &Connection, after: i64, upto: i64) -> rusqlite::Result<Vec<Delta>> {
+fn deltas(reader: &Connection, after: i64, upto: i64) -> rusqlite::Result<Vec<DeltaRow>> {
     let mut statement = reader.prepare_cached(
         "SELECT place, item, turn FROM events WHERE place > ?1 AND place <= ?2 AND growth = ?3 \
          ORDER BY place LIMIT ?4",
     )?;
     let deltas = statement.query_map([after, upto, DELTA, PIECE], |row| {
         let (item, turn): (Option<[u8; 16]>, Option<[u8; 16]>) = (row.get(1)?, row.get(2)?);
-        Ok(Delta {
+        Ok(DeltaRow {
             place: row.get(0)?,
             item: item.map(|item| ItemId(Uuid::from_bytes(item))),
             turn: turn.map(|turn| TurnId(Uuid::from_bytes(turn))),

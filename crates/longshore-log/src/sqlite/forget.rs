@@ -9,7 +9,7 @@ use rusqlite::{Connection, params};
 
 use super::sqlite_error::SqliteError;
 use super::tidy::Tidy;
-use super::{Settings, place, schema, search};
+use super::{LogSettings, place, schema, search};
 use crate::LogError;
 
 /// How often the write-ahead log is tried to be emptied, and the pause between.
@@ -39,7 +39,7 @@ pub(super) fn erase(tidy: &Tidy, file: &Path, session: SessionId) -> Result<bool
     if found {
         drop_copies(file, None)?;
     }
-    let beside = schema::open_beside(file, &Settings::default())?;
+    let beside = schema::open_beside(file, &LogSettings::default())?;
     // Somebody who reads right now keeps it from being emptied. Whoever reads for longer than we wait leaves it to the next
     // checkpoint.
     for _ in 0..EMPTIED_TRIES {

@@ -41,7 +41,7 @@ use data_dir::DataDir;
 use reader::Readers;
 use sqlite_error::SqliteError;
 use tidy::Tidy;
-use writer::{Counters, Job, Writer};
+use writer::{Counters, LogWriter, WriterJob};
 
 mod batch;
 mod check;
@@ -67,7 +67,7 @@ const PREPARE_INLINE: usize = 1024 * 1024;
 
 /// How the log is kept.
 #[derive(Clone, Debug, Default)]
-pub struct Settings {
+pub struct LogSettings {
     /// What an acknowledged event survives.
     pub durability: Durability,
     /// The database refuses to grow past this, as if the disk were full. None: the disk is the limit.
@@ -87,7 +87,7 @@ pub enum Durability {
 /// A log in a folder. Dropping it writes what was given to it, then lets the folder go.
 pub struct SqliteLog {
     file: Arc<Path>,
-    jobs: Option<mpsc::Sender<Job>>,
+    jobs: Option<mpsc::Sender<WriterJob>>,
     writer: Option<JoinHandle<()>>,
     readers: Readers,
     counters: Arc<Counters>,
@@ -98,7 +98,7 @@ pub struct SqliteLog {
 
 impl SqliteLog {
     /// Opens the log of a folder, and makes both when they are missing. Blocks.
-    pub fn open(folder: &Path, settings: &Settings) -> Result<Self, LogError> {
+    pub fn open(folder: &Path, settings: &LogSettings) -> Result<Self, LogError> {
         let folder = DataDir::take(folder)?;
         let file = folder.file.clone();
         let connection = schema::open(&file, settings)?;
@@ -106,7 +106,7 @@ impl SqliteLog {
         let beside =
             schema::open_beside(&file, settings).map_err(|fault| fault.at(&file, "opening the log"))?;
         let counters = Arc::<Counters>::default();
-        let writer = Writer::new(connection, file.clone(), counters.clone(), Checkpointer::start(beside)?);
+        let writer = LogWriter::new(connection, file.clone(), counters.clone(), Checkpointer::start(beside)?);
         let (jobs, waiting) = mpsc::channel(writer::QUEUE);
         let thread = std::thread::Builder::new()
             .name("log-writer".into())
@@ -153,7 +153,7 @@ impl SqliteLog {
         let gone = || LogError::other("appending to the log", "the log's writer is gone");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job::Append(prepared, ack)).await.map_err(|_| gone())?;
+        jobs.send(WriterJob::Append(prepared, ack)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
     }
 
@@ -165,7 +165,7 @@ impl SqliteLog {
         let gone = || LogError::other("changing the log", "the log's writer is gone");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or_else(gone)?;
-        jobs.send(Job::Change(Box::new(change), ack)).await.map_err(|_| gone())?;
+        jobs.send(WriterJob::Change(Box::new(change), ack)).await.map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?.map(drop)
     }
 

@@ -14,7 +14,7 @@ const ENTRY: usize = 8;
 
 /// Frames of neighbouring events, compressed.
 #[derive(Debug, PartialEq)]
-pub(super) struct Block {
+pub(super) struct RawBlock {
     pub(super) first: Seq,
     pub(super) last: Seq,
     /// Bytes before compression.
@@ -23,7 +23,7 @@ pub(super) struct Block {
 }
 
 /// Packs frames in the order of their seq into as few blocks as [`BLOCK_BYTES`] allows.
-pub(super) fn pack<'a>(frames: impl IntoIterator<Item = (Seq, &'a Raw)>) -> Vec<Block> {
+pub(super) fn pack<'a>(frames: impl IntoIterator<Item = (Seq, &'a Raw)>) -> Vec<RawBlock> {
     let mut blocks = Vec::new();
     let mut open: Option<Packing<'a>> = None;
     for (seq, raw) in frames {
@@ -77,14 +77,14 @@ impl<'a> Packing<'a> {
         self.entries.extend_from_slice(&length.to_le_bytes());
     }
 
-    fn close(self) -> Block {
+    fn close(self) -> RawBlock {
         let count = (self.entries.len() / ENTRY) as u32;
         let mut plain = Vec::with_capacity(4 + self.entries.len() + self.frames.len());
         plain.extend_from_slice(&count.to_le_bytes());
         plain.extend_from_slice(&self.entries);
         plain.extend_from_slice(&self.frames);
         let bytes = lz4_flex::block::compress(&plain);
-        Block { first: self.first, last: self.last, size: plain.len(), bytes }
+        RawBlock { first: self.first, last: self.last, size: plain.len(), bytes }
     }
 }
 
@@ -123,7 +123,7 @@ fn read(first: Seq, plain: &[u8]) -> Option<Vec<(Seq, Raw)>> {
 mod tests {
     use super::*;
 
-    fn unpacked(blocks: &[Block]) -> Vec<(Seq, Raw)> {
+    fn unpacked(blocks: &[RawBlock]) -> Vec<(Seq, Raw)> {
         blocks.iter().flat_map(|block| unpack(block.first, block.size, &block.bytes).unwrap()).collect()
     }
 

@@ -7,7 +7,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use super::data_dir::private;
 use super::sqlite_error::SqliteError;
-use super::{Durability, Settings};
+use super::{Durability, LogSettings};
 use crate::LogError;
 
 /// One step per format; the format's number is how many steps made it. Steps are never edited once released.
@@ -21,7 +21,7 @@ const STEPS: &[&str] = &[
 const APPLICATION_ID: i64 = 0x4C4F_4E47;
 
 /// Opens the database for writing and brings it to the format of this program.
-pub(super) fn open(file: &Path, settings: &Settings) -> Result<Connection, LogError> {
+pub(super) fn open(file: &Path, settings: &LogSettings) -> Result<Connection, LogError> {
     let opened = || -> Result<Connection, SqliteError> {
         let mut connection = connect(file)?;
         // Before anything is set: a file that is not ours, or newer than us, is left as it is.
@@ -34,7 +34,7 @@ pub(super) fn open(file: &Path, settings: &Settings) -> Result<Connection, LogEr
 }
 
 /// A second connection that may write, for checkpoints.
-pub(super) fn open_beside(file: &Path, settings: &Settings) -> Result<Connection, SqliteError> {
+pub(super) fn open_beside(file: &Path, settings: &LogSettings) -> Result<Connection, SqliteError> {
     let connection = connect(file)?;
     set_up_writing(&connection, settings)?;
     Ok(connection)
@@ -57,7 +57,7 @@ pub(super) fn open_reading(file: &Path) -> Result<Connection, SqliteError> {
     Ok(connection)
 }
 
-fn set_up_writing(connection: &Connection, settings: &Settings) -> Result<(), SqliteError> {
+fn set_up_writing(connection: &Connection, settings: &LogSettings) -> Result<(), SqliteError> {
     connection.pragma_update_and_check(None, "journal_mode", "wal", |_| Ok(()))?;
     connection.pragma_update(
         None,

@@ -7,7 +7,7 @@ use uuid::Uuid;
 
 use super::place;
 use super::sqlite_error::SqliteError;
-use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, SNIPPET_TOKENS, Words};
+use crate::search::{Hit, MATCH_BEGIN, MATCH_END, MOST_HITS, QueryWords, SNIPPET_TOKENS};
 use crate::snippet::plain;
 
 /// Puts an event that was just written into the index. The text comes through the view, so that what goes in is what
@@ -33,7 +33,7 @@ pub(super) fn unindex(connection: &Connection, first: i64, last: i64) -> rusqlit
 }
 
 pub(super) fn find(connection: &Connection, query: &str, limit: usize) -> Result<Vec<Hit>, SqliteError> {
-    let words = Words::of(query);
+    let words = QueryWords::of(query);
     if words.is_empty() {
         return Ok(Vec::new());
     }

@@ -4,7 +4,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use super::sqlite_error::SqliteError;
-use super::writer::Job;
+use super::writer::WriterJob;
 use crate::LogError;
 
 /// What compaction and forgetting work with. Lives on a thread that may block.
@@ -12,7 +12,7 @@ pub(super) struct Tidy {
     /// For looking.
     pub(super) reader: Connection,
     /// For changing. Weak: maintenance does not keep a log open that everybody else is done with.
-    pub(super) jobs: mpsc::WeakSender<Job>,
+    pub(super) jobs: mpsc::WeakSender<WriterJob>,
 }
 
 impl Tidy {
@@ -24,7 +24,7 @@ impl Tidy {
         let closed = || LogError::other("tidying the log", "the log was closed");
         let (ack, answer) = oneshot::channel();
         let jobs = self.jobs.upgrade().ok_or_else(closed)?;
-        jobs.blocking_send(Job::Change(Box::new(change), ack)).map_err(|_| closed())?;
+        jobs.blocking_send(WriterJob::Change(Box::new(change), ack)).map_err(|_| closed())?;
         drop(jobs);
         Ok(answer.blocking_recv().map_err(|_| closed())??)
     }

@@ -9,7 +9,7 @@ use longshore_model::id::{Seq, SessionId};
 use rusqlite::{Connection, TransactionBehavior};
 use tokio::sync::{mpsc, oneshot};
 
-use super::batch::{Prepared, Row};
+use super::batch::{Prepared, SessionRow};
 use super::checkpoint::Checkpointer;
 use super::reader;
 use super::sqlite_error::SqliteError;
@@ -21,7 +21,7 @@ pub(super) const QUEUE: usize = 256;
 const GROUP_BYTES: usize = 4 * 1024 * 1024;
 
 /// What the writer is asked to do.
-pub(super) enum Job {
+pub(super) enum WriterJob {
     Append(Prepared, Ack<()>),
     /// What is no event, in a transaction of its own: maintenance, devices.
     Change(Change, Ack<u64>),
@@ -39,7 +39,7 @@ pub(super) struct Counters {
 }
 
 /// Runs on a thread of its own until nobody can give it jobs any more.
-pub(super) struct Writer {
+pub(super) struct LogWriter {
     connection: Connection,
     file: Arc<Path>,
     counters: Arc<Counters>,
@@ -54,9 +54,9 @@ struct End {
     head: Seq,
 }
 
-type Waiting = (Prepared, Ack<()>);
+type WaitingBatch = (Prepared, Ack<()>);
 
-impl Writer {
+impl LogWriter {
     pub(super) fn new(
         connection: Connection,
         file: Arc<Path>,
@@ -66,13 +66,13 @@ impl Writer {
         Self { connection, file, counters, checkpointer, ends: HashMap::new() }
     }
 
-    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<Job>) {
+    pub(super) fn run(mut self, mut jobs: mpsc::Receiver<WriterJob>) {
         let mut waiting = Vec::with_capacity(QUEUE);
         while jobs.blocking_recv_many(&mut waiting, QUEUE) > 0 {
             let (mut group, mut bytes) = (Vec::new(), 0);
             for job in waiting.drain(..) {
                 match job {
-                    Job::Append(batch, ack) => {
+                    WriterJob::Append(batch, ack) => {
                         bytes += batch.bytes;
                         group.push((batch, ack));
                         if bytes > GROUP_BYTES {
@@ -80,7 +80,7 @@ impl Writer {
                             bytes = 0;
                         }
                     }
-                    Job::Change(change, ack) => {
+                    WriterJob::Change(change, ack) => {
                         self.commit_group(std::mem::take(&mut group));
                         bytes = 0;
                         let _ = ack.send(self.change(change));
@@ -92,7 +92,7 @@ impl Writer {
     }
 
     /// One transaction for all; when that fails, one for each, so that a bad batch harms its own session only.
-    fn commit_group(&mut self, mut group: Vec<Waiting>) {
+    fn commit_group(&mut self, mut group: Vec<WaitingBatch>) {
         if group.is_empty() {
             return;
         }
@@ -113,10 +113,10 @@ impl Writer {
         }
     }
 
-    fn transact(&mut self, group: &[Waiting]) -> rusqlite::Result<Vec<Result<(), LogError>>> {
+    fn transact(&mut self, group: &[WaitingBatch]) -> rusqlite::Result<Vec<Result<(), LogError>>> {
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut ends: HashMap<SessionId, End> = HashMap::new();
-        let mut rows: HashMap<i64, &Row> = HashMap::new();
+        let mut rows: HashMap<i64, &SessionRow> = HashMap::new();
         let mut answers = Vec::with_capacity(group.len());
         let (mut events, mut bytes) = (0, 0);
         for (batch, _) in group {
@@ -203,7 +203,7 @@ mod tests {
     use longshore_model::time::Timestamp;
     use uuid::Uuid;
 
-    use super::super::{Settings, data_dir, schema};
+    use super::super::{LogSettings, data_dir, schema};
     use super::*;
     use crate::Batch;
 
@@ -230,18 +230,18 @@ mod tests {
     fn write(trigger: &str, batches: Vec<Prepared>) -> (Vec<Result<(), LogError>>, u64, i64) {
         let folder = tempfile::tempdir().unwrap();
         let folder = data_dir::DataDir::take(folder.path()).unwrap();
-        let connection = schema::open(&folder.file, &Settings::default()).unwrap();
+        let connection = schema::open(&folder.file, &LogSettings::default()).unwrap();
         connection.execute_batch(trigger).unwrap();
-        let beside = schema::open_beside(&folder.file, &Settings::default()).unwrap();
+        let beside = schema::open_beside(&folder.file, &LogSettings::default()).unwrap();
         let counters = Arc::<Counters>::default();
         let checkpointer = Checkpointer::start(beside).unwrap();
-        let writer = Writer::new(connection, folder.file.clone(), counters.clone(), checkpointer);
+        let writer = LogWriter::new(connection, folder.file.clone(), counters.clone(), checkpointer);
         let (jobs, waiting) = mpsc::channel(QUEUE);
         let answers: Vec<_> = batches
             .into_iter()
             .map(|batch| {
                 let (ack, answer) = oneshot::channel();
-                jobs.try_send(Job::Append(batch, ack)).ok().unwrap();
+                jobs.try_send(WriterJob::Append(batch, ack)).ok().unwrap();
                 answer
             })
             .collect();

@@ -18,7 +18,7 @@ mod tools;
 use serde_json::Value;
 
 use crate::item::{FileChange, ToolCall, ToolOutcome, ToolStatus};
-use tools::Tool;
+use tools::ToolWording;
 
 pub use markdown::{fenced, head_and_tail};
 pub use reveal::{is_commanding, reveal};
@@ -31,8 +31,8 @@ const OUTPUT_CHARS: usize = 4_000;
 
 /// What a call does, in a line.
 pub fn running(call: &ToolCall) -> String {
-    let tool = Tool::of(call);
-    line(&said(&tool, &tool.doing, call))
+    let tool = ToolWording::of(call);
+    line(&summary(&tool, &tool.doing, call))
 }
 
 /// How a call ended, in a line.
@@ -41,17 +41,17 @@ pub fn finished(call: &ToolCall, outcome: &ToolOutcome) -> String {
 }
 
 /// Of a line: what is done, and to what.
-type Said = (String, String);
+type CallSummary = (String, String);
 
-fn ended(call: &ToolCall, outcome: &ToolOutcome) -> Said {
-    let tool = Tool::of(call);
+fn ended(call: &ToolCall, outcome: &ToolOutcome) -> CallSummary {
+    let tool = ToolWording::of(call);
     let subject = subject(call, &tool);
     let about = if subject.is_empty() { tool.noun.to_string() } else { subject };
     match outcome.status {
-        ToolStatus::Running => said(&tool, &tool.doing, call),
+        ToolStatus::Running => summary(&tool, &tool.doing, call),
         ToolStatus::Completed => match outcome.exit_code.filter(|code| *code != 0) {
             Some(code) => (format!("Ended with exit code {code}"), about),
-            None => said(&tool, &tool.did, call),
+            None => summary(&tool, &tool.did, call),
         },
         ToolStatus::Failed => match outcome.exit_code {
             Some(code) => (format!("Failed with exit code {code}"), about),
@@ -63,7 +63,7 @@ fn ended(call: &ToolCall, outcome: &ToolOutcome) -> Said {
 }
 
 /// With nothing to say what it is about, a verb alone takes what such a tool is always about.
-fn said(tool: &Tool, verb: &str, call: &ToolCall) -> Said {
+fn summary(tool: &ToolWording, verb: &str, call: &ToolCall) -> CallSummary {
     let subject = subject(call, tool);
     match subject.is_empty() && !verb.contains(' ') && !tool.noun.is_empty() {
         true => (format!("{verb} {}", tool.noun), subject),
@@ -80,8 +80,8 @@ pub fn before(call: &ToolCall) -> String {
         }
         return text;
     }
-    let tool = Tool::of(call);
-    let mut text = heading(&said(&tool, &tool.doing, call));
+    let tool = ToolWording::of(call);
+    let mut text = heading(&summary(&tool, &tool.doing, call));
     match &call.input {
         Value::Object(fields) => {
             for (name, value) in fields.iter().filter(|(_, value)| !value.is_null()) {
@@ -113,14 +113,14 @@ pub fn after(call: &ToolCall, outcome: &ToolOutcome, output: &str, changes: &[Fi
     parts.join("\n\n")
 }
 
-fn line((verb, subject): &Said) -> String {
+fn line((verb, subject): &CallSummary) -> String {
     match subject.is_empty() {
         true => verb.clone(),
         false => format!("{verb}: {subject}"),
     }
 }
 
-fn heading((verb, subject): &Said) -> String {
+fn heading((verb, subject): &CallSummary) -> String {
     match subject.is_empty() {
         true => format!("**{verb}**"),
         false => format!("**{verb}** {}", markdown::code(subject)),
@@ -128,7 +128,7 @@ fn heading((verb, subject): &Said) -> String {
 }
 
 /// What a call is about: a command, a file, a question.
-fn subject(call: &ToolCall, tool: &Tool) -> String {
+fn subject(call: &ToolCall, tool: &ToolWording) -> String {
     let command = command_of(call).filter(|_| tool.of.is_empty());
     let found = command.or_else(|| tool.of.iter().find_map(|key| words_of(&call.input[*key])));
     let text = found.unwrap_or_default();

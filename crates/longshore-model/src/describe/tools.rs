@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use crate::item::{ToolCall, ToolKind};
 
 /// How a tool is spoken of.
-pub(super) struct Tool {
+pub(super) struct ToolWording {
     /// While it runs.
     pub(super) doing: Cow<'static, str>,
     /// When it has ended well.
@@ -19,7 +19,7 @@ pub(super) struct Tool {
 }
 
 /// Names without their underscores and capitals, how they are spoken of, and the arguments that say what a call is about.
-type Row = (&'static [&'static str], &'static str, &'static str, &'static str, &'static [&'static str]);
+type ToolEntry = (&'static [&'static str], &'static str, &'static str, &'static str, &'static [&'static str]);
 
 const PATH: &[&str] =
     &["path", "file_path", "filePath", "absolute_path", "filename", "file", "notebook_path"];
@@ -31,7 +31,7 @@ const PLAN: &[&str] = &["title", "content", "text", "explanation"];
 /// The tools that put a question to a person.
 const ASKING: &[&str] = &["askuser", "askuserquestion", "question", "requestuserinput"];
 
-const TOOLS: &[Row] = &[
+const TOOLS: &[ToolEntry] = &[
     (
         &[
             "bash",
@@ -131,7 +131,7 @@ pub fn asks(call: &ToolCall) -> bool {
     ASKING.contains(&plain(&call.name).as_str())
 }
 
-impl Tool {
+impl ToolWording {
     pub(super) fn of(call: &ToolCall) -> Self {
         let name = call.name.as_str();
         if let Some(agent) = name.strip_prefix("delegate_to_").filter(|agent| *agent != "think_execute") {

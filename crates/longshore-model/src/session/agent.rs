@@ -3,7 +3,7 @@
 // Most of what an agent says is simply recorded; only what needs more is named here.
 #![allow(clippy::wildcard_enum_match_arm)]
 
-use super::{Effect, Link, Outcome, Session, TOOL_OUTPUT_LIMIT};
+use super::{AgentState, Effect, Outcome, Session, TOOL_OUTPUT_LIMIT};
 use crate::describe;
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId};
@@ -56,8 +56,8 @@ impl Session {
         let (finishes, readies) =
             (matches!(draft.body, Body::TurnFinished(_)), matches!(draft.body, Body::SessionReady(_)));
         let from_log = self.forgotten || self.opened.capabilities.memory_in_log;
-        let revives = self.woken && self.link != Link::Ready;
-        let again = readies && matches!(self.link, Link::Starting { .. });
+        let revives = self.woken && self.agent_state != AgentState::Ready;
+        let again = readies && matches!(self.agent_state, AgentState::Starting { .. });
         let printed = draft.item.filter(|_| matches!(draft.body, Body::ToolOutputDelta));
         let turn = draft.turn;
         self.record(draft, cx, out);

@@ -3,8 +3,8 @@
 use super::past::is_told_by_agent;
 use super::row::{PREVIEW_CHARS, tail};
 use super::{
-    Asked, Link, OPEN_TEXT_LIMIT, OPEN_TEXTS_LIMIT, OpenDelegation, OpenItem, OpenKind, Session, Taken, Turn,
-    brief, title_of,
+    AgentState, OPEN_TEXT_LIMIT, OPEN_TEXTS_LIMIT, OpenDelegation, OpenItem, OpenKind, PromptReceipt,
+    Resolution, RunningTurn, Session, brief, title_of,
 };
 use crate::event::{Body, Event};
 use crate::id::ItemId;
@@ -79,11 +79,11 @@ impl Session {
                 {
                     open.waited_ms += event.at.millis_since(asked);
                 }
-                self.approvals_past.insert(*approval, Asked::Answered(decision.clone()));
+                self.approvals_past.insert(*approval, Resolution::Answered(decision.clone()));
             }
             Body::ApprovalExpired { approval } => {
                 self.approvals.remove(approval);
-                self.approvals_past.insert(*approval, Asked::Expired(event.text().to_owned()));
+                self.approvals_past.insert(*approval, Resolution::Expired(event.text().to_owned()));
             }
             Body::QuestionAsked(request) => {
                 let open = OpenQuestion {
@@ -99,11 +99,11 @@ impl Session {
             }
             Body::QuestionAnswered { question, answer } => {
                 self.questions.remove(question);
-                self.questions_past.insert(*question, Asked::Answered(answer.clone()));
+                self.questions_past.insert(*question, Resolution::Answered(answer.clone()));
             }
             Body::QuestionExpired { question } => {
                 self.questions.remove(question);
-                self.questions_past.insert(*question, Asked::Expired(event.text().to_owned()));
+                self.questions_past.insert(*question, Resolution::Expired(event.text().to_owned()));
             }
             Body::DelegationStarted(delegation) => {
                 let open = OpenDelegation { turn: event.turn, item: event.item, waiting: false };
@@ -121,7 +121,7 @@ impl Session {
 
             Body::TurnStarted { .. } => {
                 self.spoken |= self.native.is_some();
-                self.turn = event.turn.map(|id| Turn { id, started: event.at });
+                self.turn = event.turn.map(|id| RunningTurn { id, started: event.at });
                 self.usage_before = self.usage;
                 self.cut = false;
                 self.unheard.clear();
@@ -149,7 +149,7 @@ impl Session {
 
             Body::SessionOpened(opened) => self.opened = (**opened).clone(),
             Body::SessionReady(ready) => {
-                self.link = Link::Ready;
+                self.agent_state = AgentState::Ready;
                 self.woken = true;
                 self.forgotten = false;
                 self.native = ready.native.clone().or(self.native.take());
@@ -159,15 +159,17 @@ impl Session {
                 self.transcript = ready.transcript.clone().or(self.transcript.take());
                 self.model = ready.model.clone().or(self.model.take());
             }
-            Body::SessionSleeping(_) => self.link = Link::Asleep,
+            Body::SessionSleeping(_) => self.agent_state = AgentState::Asleep,
             Body::SessionRevived { .. } => {}
-            Body::SessionHandedOff => match self.link {
-                Link::Starting { .. } | Link::Ready => self.link = Link::Ending(SleepCause::Released),
-                Link::Asleep | Link::Ending(_) => {}
+            Body::SessionHandedOff => match self.agent_state {
+                AgentState::Starting { .. } | AgentState::Ready => {
+                    self.agent_state = AgentState::Ending(SleepCause::Released);
+                }
+                AgentState::Asleep | AgentState::Ending(_) => {}
             },
             Body::SessionClosed => {
                 self.closed = true;
-                self.link = Link::Asleep;
+                self.agent_state = AgentState::Asleep;
             }
             Body::SessionError(fault) => match fault.code {
                 FaultCode::ResumeFailed => self.forgotten = true,
@@ -190,8 +192,8 @@ impl Session {
                 };
                 self.cut = false;
                 if let Some(key) = key {
-                    let taken = Taken { prompt: *prompt, turn: *turn_id, seq: event.seq };
-                    self.keys.insert(key.clone(), taken);
+                    let receipt = PromptReceipt { prompt: *prompt, turn: *turn_id, seq: event.seq };
+                    self.keys.insert(key.clone(), receipt);
                 }
                 self.enqueue(queued, *first);
             }

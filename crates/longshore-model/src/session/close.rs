@@ -1,6 +1,6 @@
 //! Endings: what is still open when a turn ends or an agent goes, and how it is brought to an end.
 
-use super::{Effect, Link, OPEN_ITEMS_LIMIT, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
+use super::{AgentState, Effect, OPEN_ITEMS_LIMIT, OpenDelegation, OpenItem, OpenKind, Outcome, Session};
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, TurnId};
 use crate::info::QueuedPrompt;
@@ -14,8 +14,8 @@ impl Session {
             return;
         }
         // An agent that was to remember, and has forgotten, is told what the log holds, for the same prompt.
-        let forgot = self.link == Link::Starting { from_log: false } && self.forgotten;
-        let was_starting = matches!(self.link, Link::Starting { .. }) && self.turn.is_none();
+        let forgot = self.agent_state == AgentState::Starting { from_log: false } && self.forgotten;
+        let was_starting = matches!(self.agent_state, AgentState::Starting { .. }) && self.turn.is_none();
         let again = self.noticed_too_late(&sleep);
         let (sleep, reason) = self.as_it_was_meant(sleep, reason);
         let cuts = self.turn.is_some() && sleep.cause == SleepCause::HubRestarted;
@@ -51,7 +51,7 @@ impl Session {
             | SleepCause::Idle => false,
         };
         let unheard = self.turn.is_some() && !self.reacted && !self.unheard.is_empty();
-        by_itself && unheard && self.forgotten && self.link == Link::Ready
+        by_itself && unheard && self.forgotten && self.agent_state == AgentState::Ready
     }
 
     /// What happened could not be recorded, and the agent was told to stop: nothing more is told it, and what is said
@@ -59,20 +59,20 @@ impl Session {
     pub(super) fn silenced(&mut self, reason: &str, cx: &mut Context<'_>, out: &mut Outcome) {
         let sleep = Sleep { cause: SleepCause::LogFailed, ..Sleep::default() };
         self.rest(&sleep, reason, cx, out);
-        self.link = Link::Ending(SleepCause::LogFailed);
+        self.agent_state = AgentState::Ending(SleepCause::LogFailed);
     }
 
     /// An agent that nobody needs gives its process back.
     pub(super) fn idle(&mut self, out: &mut Outcome) {
         if self.is_idle() && !self.closed {
-            self.link = Link::Ending(SleepCause::Idle);
+            self.agent_state = AgentState::Ending(SleepCause::Idle);
             out.effects.push(super::Effect::Stop);
         }
     }
 
     /// An agent that was told to end did so for the reason that it was told to.
     fn as_it_was_meant(&self, mut sleep: Sleep, reason: String) -> (Sleep, String) {
-        let Link::Ending(meant) = self.link else { return (sleep, reason) };
+        let AgentState::Ending(meant) = self.agent_state else { return (sleep, reason) };
         if sleep.cause != SleepCause::Stopped {
             return (sleep, reason);
         }
@@ -107,7 +107,7 @@ impl Session {
         self.close_items(|_| true, cx, out);
         self.expire(reason, |_| true, cx, out);
         self.end_delegations(reason, |_| true, cx, out);
-        if self.link == Link::Ready {
+        if self.agent_state == AgentState::Ready {
             out.effects.push(Effect::LookAtGit);
         }
     }

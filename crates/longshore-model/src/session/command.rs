@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{Asked, Effect, Link, Outcome, QUEUE_BYTES, QUEUE_LIMIT, Session};
+use super::{AgentState, Effect, Outcome, QUEUE_BYTES, QUEUE_LIMIT, Resolution, Session};
 use crate::approval::{AnswerAction, ApprovalDecision, Decision, Field, FieldKind, QuestionAnswer};
 use crate::command::{AgentCommand, Attachment, Command, Prompt, Refusal, Reply, When};
 use crate::event::{Author, Body, Draft};
@@ -86,7 +86,7 @@ impl Session {
                 }
             }
             Command::Revive { from_log } => {
-                if self.link == Link::Asleep {
+                if self.agent_state == AgentState::Asleep {
                     self.forgotten |= from_log;
                     self.launch(out);
                 }
@@ -115,9 +115,9 @@ impl Session {
         out: &mut Outcome,
     ) -> Result<Reply, Refusal> {
         let Prompt { text, attachments, key, when } = prompt;
-        let taken = key.as_ref().and_then(|key| self.keys.get(key));
-        if let Some(taken) = taken.filter(|taken| !self.lost.contains(&taken.prompt)) {
-            return Ok(Reply::Prompted { prompt: taken.prompt, turn: taken.turn, seq: taken.seq });
+        let receipt = key.as_ref().and_then(|key| self.keys.get(key));
+        if let Some(receipt) = receipt.filter(|receipt| !self.lost.contains(&receipt.prompt)) {
+            return Ok(Reply::Prompted { prompt: receipt.prompt, turn: receipt.turn, seq: receipt.seq });
         }
         if text.trim().is_empty() && attachments.is_empty() {
             return Err(Refusal::EmptyPrompt);
@@ -167,7 +167,7 @@ impl Session {
 
     fn interrupt(&mut self, cx: &mut Context<'_>, out: &mut Outcome) -> Result<(), Refusal> {
         let turn = self.turn.ok_or(Refusal::NoTurn)?;
-        if let Link::Starting { .. } = self.link {
+        if let AgentState::Starting { .. } = self.agent_state {
             // It waits for an agent that starts anew, and that one has not heard of it.
             self.finish_unsaid(turn.id, TurnOutcome::Interrupted, None, cx, out);
             return Ok(());
@@ -185,8 +185,8 @@ impl Session {
     ) -> Result<Reply, Refusal> {
         let Some(open) = self.approvals.get(&approval).map(|ask| &ask.whole) else {
             return Err(match self.approvals_past.get(&approval) {
-                Some(Asked::Answered(first)) => Refusal::AlreadyDecided(first.clone()),
-                Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),
+                Some(Resolution::Answered(first)) => Refusal::AlreadyDecided(first.clone()),
+                Some(Resolution::Expired(reason)) => Refusal::Expired(reason.clone()),
                 None => Refusal::UnknownApproval,
             });
         };
@@ -214,8 +214,8 @@ impl Session {
     ) -> Result<Reply, Refusal> {
         let Some(open) = self.questions.get(&question).map(|ask| &ask.whole) else {
             return Err(match self.questions_past.get(&question) {
-                Some(Asked::Answered(first)) => Refusal::AlreadyAnswered(first.clone()),
-                Some(Asked::Expired(reason)) => Refusal::Expired(reason.clone()),
+                Some(Resolution::Answered(first)) => Refusal::AlreadyAnswered(first.clone()),
+                Some(Resolution::Expired(reason)) => Refusal::Expired(reason.clone()),
                 None => Refusal::UnknownQuestion,
             });
         };
@@ -239,7 +239,7 @@ impl Session {
 
     /// Tells the agent, if there is one: what it should know later it learns when it is started.
     fn tell(&self, command: AgentCommand, out: &mut Outcome) {
-        if self.link == Link::Ready {
+        if self.agent_state == AgentState::Ready {
             out.effects.push(Effect::Tell(command));
         }
     }

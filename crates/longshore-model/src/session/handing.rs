@@ -11,7 +11,7 @@
 //! 3. A person who resumes the session has the agent go on; if it had not reacted, it is told the same words again, and
 //!    they keep their `key`.
 
-use super::{Input, Link, Outcome, Session, Unheard};
+use super::{AgentState, Input, Outcome, Session, Unheard};
 use crate::command::{AgentCommand, Prompt, Refusal, Reply, When};
 use crate::event::{Author, Body, Category, Draft, Event};
 use crate::id::{Context, TurnId};
@@ -65,7 +65,7 @@ impl Session {
             prompt.text = texts.join("\n\n");
             prompt.attachments = self.unheard.iter().flat_map(|said| said.attachments.clone()).collect();
             if let ([only], false) = (self.unheard.as_slice(), self.reacted) {
-                let key = self.keys.iter().find(|(_, taken)| taken.prompt == only.prompt);
+                let key = self.keys.iter().find(|(_, receipt)| receipt.prompt == only.prompt);
                 prompt.key = key.map(|(key, _)| key.clone());
             }
         }
@@ -93,7 +93,7 @@ impl Session {
         if self.turn.is_some() || self.next().is_some() {
             return Err(Refusal::BusyTurn);
         }
-        let ends = matches!(self.link, Link::Starting { .. } | Link::Ready);
+        let ends = matches!(self.agent_state, AgentState::Starting { .. } | AgentState::Ready);
         let mut draft = Draft::new(Body::SessionHandedOff);
         draft.text = hand_back;
         self.record(draft, cx, out);

@@ -38,7 +38,9 @@ use crate::time::Timestamp;
 use crate::usage::Usage;
 
 use acts::Acts;
-use parts::{AskEntry, Asked, Link, OpenDelegation, OpenItem, OpenKind, Taken, Turn, Unheard};
+use parts::{
+    AgentState, AskEntry, OpenDelegation, OpenItem, OpenKind, PromptReceipt, Resolution, RunningTurn, Unheard,
+};
 use past::RecordPiece;
 
 pub use asks::{ASKS_BYTES, ASKS_LIMIT};
@@ -159,7 +161,7 @@ pub struct Session {
     archived: bool,
     closed: bool,
 
-    link: Link,
+    agent_state: AgentState,
     /// The agent was here before, so that its next coming is a revival.
     woken: bool,
     /// Something was said to the agent, so that it has something to remember.
@@ -171,7 +173,7 @@ pub struct Session {
     /// When the agent's own record was last taken in, and what was said here since.
     taken_in_at: Timestamp,
     prompts_here: Vec<PromptId>,
-    turn: Option<Turn>,
+    turn: Option<RunningTurn>,
     last_outcome: Option<TurnOutcome>,
     /// A restart of the hub cut the last turn, and nobody has said anything since.
     cut: bool,
@@ -185,17 +187,17 @@ pub struct Session {
     /// All sessions that work was ever handed to.
     delegated: HashSet<SessionId>,
     queue: VecDeque<QueuedPrompt>,
-    keys: HashMap<String, Taken>,
+    keys: HashMap<String, PromptReceipt>,
     open: BTreeMap<ItemId, OpenItem>,
     /// How many bytes of text those have.
     open_bytes: usize,
     ended: HashSet<ItemId>,
     approvals: BTreeMap<ApprovalId, AskEntry<OpenApproval>>,
-    approvals_past: HashMap<ApprovalId, Asked<ApprovalDecision>>,
+    approvals_past: HashMap<ApprovalId, Resolution<ApprovalDecision>>,
     /// Asks are being refused because too many wait, and that was said.
     refusing: bool,
     questions: BTreeMap<QuestionId, AskEntry<OpenQuestion>>,
-    questions_past: HashMap<QuestionId, Asked<QuestionAnswer>>,
+    questions_past: HashMap<QuestionId, Resolution<QuestionAnswer>>,
 
     usage: Usage,
     /// What had been used when the last turn began.
@@ -245,7 +247,7 @@ impl Session {
             commands: Vec::new(),
             archived: false,
             closed: false,
-            link: Link::Asleep,
+            agent_state: AgentState::Asleep,
             woken: false,
             spoken: false,
             forgotten: false,
@@ -359,7 +361,7 @@ impl Session {
         let from_log = self.forgotten || self.is_only_read() || (start == Start::New && origin.is_some());
         let launch = self.launch_from(start);
         let in_log = self.opened.capabilities.memory_in_log;
-        self.link = Link::Starting { from_log: from_log || in_log };
+        self.agent_state = AgentState::Starting { from_log: from_log || in_log };
         out.effects.push(match (in_log, from_log) {
             // The lines of a file are nobody's memory.
             (_, _) if self.is_only_read() => Effect::LaunchFromLog(launch),
@@ -417,7 +419,7 @@ impl Session {
 
     /// Whether prompts that are not held wait for an agent that sleeps.
     pub fn is_waiting(&self) -> bool {
-        self.link == Link::Asleep && !self.closed && self.next().is_some()
+        self.agent_state == AgentState::Asleep && !self.closed && self.next().is_some()
     }
 
     /// Whether it is held elsewhere, and only read here.
@@ -435,20 +437,20 @@ impl Session {
         let follows = self.opened.capabilities.own_record && !self.closed;
         let native = self.native.as_ref().filter(|_| follows)?;
         let (agent, native) = (Arc::clone(&self.opened.agent), native.clone());
-        match (self.imported, self.turn, self.link) {
+        match (self.imported, self.turn, self.agent_state) {
             (Some(taken), _, _) => Some(RecordPlace { agent, native, taken: Some(taken), told: None }),
-            (None, None, Link::Asleep | Link::Ready | Link::Ending(_)) => {
+            (None, None, AgentState::Asleep | AgentState::Ready | AgentState::Ending(_)) => {
                 let (until, since) = (self.heard_at, self.taken_in_at);
                 let told = ToldHere { until, since, prompts: self.prompts_here.clone() };
                 Some(RecordPlace { agent, native, taken: None, told: Some(told) })
             }
-            (None, Some(_), _) | (None, None, Link::Starting { .. }) => None,
+            (None, Some(_), _) | (None, None, AgentState::Starting { .. }) => None,
         }
     }
 
     /// Whether its agent was told to end and has not ended yet.
     pub fn is_ending(&self) -> bool {
-        matches!(self.link, Link::Ending(_))
+        matches!(self.agent_state, AgentState::Ending(_))
     }
 
     /// Its agent.
@@ -463,7 +465,7 @@ impl Session {
 
     /// Whether its agent listens and has nothing to do.
     pub fn is_idle(&self) -> bool {
-        self.link == Link::Ready && self.turn.is_none() && self.next().is_none()
+        self.agent_state == AgentState::Ready && self.turn.is_none() && self.next().is_none()
     }
 
     /// The turn that runs.
@@ -478,6 +480,6 @@ impl Session {
 
     /// Whether its agent runs or starts, as far as the log tells.
     pub fn has_agent(&self) -> bool {
-        self.link != Link::Asleep
+        self.agent_state != AgentState::Asleep
     }
 }

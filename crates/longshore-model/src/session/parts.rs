@@ -7,7 +7,7 @@ use crate::time::Timestamp;
 
 /// Where the agent's process stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Link {
+pub(super) enum AgentState {
     Asleep,
     Starting {
         /// It is told what the log holds, and not left to remember by itself.
@@ -31,7 +31,7 @@ pub(super) struct AskEntry<T> {
 
 /// The turn that runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Turn {
+pub(super) struct RunningTurn {
     pub(super) id: TurnId,
     pub(super) started: Timestamp,
 }
@@ -74,16 +74,16 @@ pub(super) enum OpenKind {
     Diff,
 }
 
-/// What became of an approval.
+/// What became of an approval or a question.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Asked<T> {
+pub(super) enum Resolution<T> {
     Answered(T),
     Expired(String),
 }
 
-/// What a key that a client chose stands for.
+/// The prompt that a key of a client stands for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Taken {
+pub(super) struct PromptReceipt {
     pub(super) prompt: PromptId,
     pub(super) turn: TurnId,
     pub(super) seq: Seq,

@@ -13,7 +13,7 @@
 #![allow(clippy::wildcard_enum_match_arm)]
 
 use super::agent::kept_raw;
-use super::{Effect, Link, Outcome, Session};
+use super::{AgentState, Effect, Outcome, Session};
 use crate::anchor::ToldHere;
 use crate::event::{AgentName, Body, Draft, Event, Growth, NoticeLevel};
 use crate::id::{Context, SessionId};
@@ -72,10 +72,10 @@ impl Session {
                 if drafts.is_empty() {
                     return;
                 }
-                match self.link {
-                    Link::Asleep => {}
-                    Link::Ready => return self.leave(cx, out),
-                    Link::Starting { .. } | Link::Ending(_) => return,
+                match self.agent_state {
+                    AgentState::Asleep => {}
+                    AgentState::Ready => return self.leave(cx, out),
+                    AgentState::Starting { .. } | AgentState::Ending(_) => return,
                 }
             }
         }
@@ -116,7 +116,7 @@ impl Session {
     fn leave(&mut self, cx: &mut Context<'_>, out: &mut Outcome) {
         let notice = Body::Notice { level: NoticeLevel::Info };
         self.record(Draft::new(notice).text(WENT_ON_ELSEWHERE), cx, out);
-        self.link = Link::Ending(SleepCause::Released);
+        self.agent_state = AgentState::Ending(SleepCause::Released);
         out.effects.push(Effect::Stop);
     }
 

@@ -4,7 +4,7 @@
 //! that wait when a person stops the turn, when the account's usage limit is reached, and when a restart of the hub cuts a
 //! turn: what was meant to follow on that turn is not said before somebody has looked.
 
-use super::{Effect, Link, Outcome, Session};
+use super::{AgentState, Effect, Outcome, Session};
 use crate::command::AgentCommand;
 use crate::event::{Body, Draft};
 use crate::id::{Context, ItemId, PromptId};
@@ -26,11 +26,11 @@ impl Session {
             return;
         }
         let Some(next) = self.next() else { return };
-        match self.link {
+        match self.agent_state {
             // Once the agent is here, or gone, there is another go.
-            Link::Starting { .. } | Link::Ending(_) => {}
-            Link::Asleep => self.launch(out),
-            Link::Ready => {
+            AgentState::Starting { .. } | AgentState::Ending(_) => {}
+            AgentState::Asleep => self.launch(out),
+            AgentState::Ready => {
                 let QueuedPrompt { prompt, turn, text, attachments, by, held: _, cut: _ } = next.clone();
                 self.record(Draft::new(Body::TurnStarted { prompt: Some(prompt) }).turn(turn), cx, out);
                 let said = Body::UserMessage {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Link, OpenItem, OpenKind, Session, brief};
+use super::{AgentState, OpenItem, OpenKind, Session, brief};
 use crate::info::{Activity, QueuedPrompt, SessionInfo, Status};
 use crate::lifecycle::TurnOutcome;
 
@@ -32,13 +32,13 @@ impl Session {
     fn without_asks(&self) -> SessionInfo {
         let child_waits = self.delegations.values().any(|open| open.waiting);
         let asks = !self.approvals.is_empty() || !self.questions.is_empty();
-        let activity = match (self.closed, self.link, self.turn) {
+        let activity = match (self.closed, self.agent_state, self.turn) {
             (true, _, _) => Activity::Closed,
-            (_, Link::Starting { .. }, _) => Activity::Starting,
+            (_, AgentState::Starting { .. }, _) => Activity::Starting,
             (_, _, Some(_)) if asks || child_waits => Activity::Waiting,
             (_, _, Some(_)) => Activity::Working,
-            (_, Link::Ready, None) => Activity::Idle,
-            (_, Link::Asleep | Link::Ending(_), None) => Activity::Sleeping,
+            (_, AgentState::Ready, None) => Activity::Idle,
+            (_, AgentState::Asleep | AgentState::Ending(_), None) => Activity::Sleeping,
         };
         let status = match (activity, self.last_outcome) {
             (Activity::Closed, _) => Status::Completed,

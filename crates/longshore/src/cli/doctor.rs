@@ -489,7 +489,7 @@ mod tests {
     fn a_log_that_is_gone_is_a_fault_as_it_is_for_a_hub() {
         let folder = tempfile::tempdir().unwrap();
         let places = Places { config: folder.path().join("config.toml"), data: folder.path().to_owned() };
-        drop(longshore_log::SqliteLog::open(folder.path(), &longshore_log::Settings::default()).unwrap());
+        drop(longshore_log::SqliteLog::open(folder.path(), &longshore_log::LogSettings::default()).unwrap());
         assert_eq!(log(&places).what, "log: sound");
         std::fs::remove_file(folder.path().join("log.db")).unwrap();
         let lost = log(&places);

@@ -144,7 +144,7 @@ fn open_log(places: &Places, config: &Config) -> Result<SqliteLog> {
         crate::config::Durability::Full => longshore_log::Durability::Full,
         crate::config::Durability::Normal => longshore_log::Durability::Normal,
     };
-    let settings = longshore_log::Settings { durability, ..longshore_log::Settings::default() };
+    let settings = longshore_log::LogSettings { durability, ..longshore_log::LogSettings::default() };
     SqliteLog::open(&places.data, &settings).map_err(|error| match error {
         LogError::Locked { .. } => home::is_taken(places).into(),
         error => error.into(),
