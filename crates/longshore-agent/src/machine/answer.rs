@@ -10,7 +10,7 @@ use super::turn::State;
 use super::{Effect, Effects, Machine};
 use crate::AgentLine;
 use longshore_models::api::{Event, Failure, FailureKind, Finish};
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 
 /// How often in a row the model is asked to go on after an answer that was too long for the service.
 const MOST_CUTS: u32 = 3;
@@ -148,7 +148,7 @@ impl Machine {
         let body = Body::MessageDone { phase: None, partial: false };
         let said = AgentLine::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
         self.say(
-            if text.trim().is_empty() { said } else { said.remember(Item::assistant(step, &text)) },
+            if text.trim().is_empty() { said } else { said.remember(HistoryItem::assistant(step, &text)) },
             out,
         );
     }
@@ -158,7 +158,7 @@ impl Machine {
         let (api, from) = (self.settings.api(), self.settings.place().to_owned());
         let Some(answer) = self.asking() else { return };
         let grown = answer.thought.take();
-        let item = Item::Reasoning { step: answer.step, api, from: Some(from), data };
+        let item = HistoryItem::Reasoning { step: answer.step, api, from: Some(from), data };
         let shown = match (&grown, text) {
             (Some(grown), "") => grown.text.clone(),
             (_, text) => text.to_owned(),
@@ -263,7 +263,7 @@ impl Machine {
         if let Some(turn) = &mut self.turn {
             turn.owes = true;
         }
-        self.say(AgentLine::history(Item::user(None, words, &[])), out);
+        self.say(AgentLine::history(HistoryItem::user(None, words, &[])), out);
     }
 
     fn answer_failed(&mut self, failure: Failure, cx: &mut Context<'_>, out: &mut Effects) {
@@ -286,7 +286,7 @@ impl Machine {
             return self.compact(cx, out);
         }
         if kept && failure.kind.may_pass() {
-            self.say(AgentLine::history(Item::user(None, CUT_OFF, &[])), out);
+            self.say(AgentLine::history(HistoryItem::user(None, CUT_OFF, &[])), out);
         }
         self.failed(failure, false, cx, out);
     }
@@ -316,7 +316,7 @@ impl Machine {
             let body = Body::MessageDone { phase: None, partial: true };
             let said = AgentLine::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
             let remembered = keep && !text.trim().is_empty();
-            self.say(if remembered { said.remember(Item::assistant(step, &text)) } else { said }, out);
+            self.say(if remembered { said.remember(HistoryItem::assistant(step, &text)) } else { said }, out);
         }
     }
 }

@@ -16,7 +16,7 @@ use super::turn::State;
 use super::{Effect, Effects, Machine, session_tools};
 use crate::AgentLine;
 use crate::tools::{Ask, Call, Permit, ToolResult, UNKNOWN, Verdict};
-use longshore_models::history::{Item, Output};
+use longshore_models::history::{HistoryItem, Output};
 
 /// The longest name of a call that is taken from a model.
 const LONGEST_ID: usize = 16 << 10;
@@ -105,7 +105,10 @@ impl Machine {
         });
         turn.owes = true;
         let mode = home.mode;
-        self.say(AgentLine::history(Item::FunctionCall { step, call_id: id.clone(), name, arguments }), out);
+        self.say(
+            AgentLine::history(HistoryItem::FunctionCall { step, call_id: id.clone(), name, arguments }),
+            out,
+        );
         match read {
             Ok(_) if session_tools::is_own(&call.name) => {
                 // What is delegated may have to wait, and is shown when it begins.
@@ -285,7 +288,7 @@ impl Machine {
         }
         let output = Output { content, success, images };
         let finished = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text(whole);
-        let remembered = Item::FunctionCallOutput { call_id: id.to_owned(), output };
+        let remembered = HistoryItem::FunctionCallOutput { call_id: id.to_owned(), output };
         self.say(AgentLine::draft(finished).remember(remembered), out);
     }
 }

@@ -13,7 +13,7 @@ use super::turn::Turn;
 use super::{Effect, Effects, Machine, compact, session_tools};
 use crate::AgentLine;
 use crate::tools::{Permit, ToolResult};
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 
 /// Something that a person said, on its way into the history.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,8 +84,8 @@ impl Machine {
     /// Takes what a person said into the history. What came with it stands in the log already.
     pub(super) fn hear(&mut self, words: Words, out: &mut Effects) {
         let Words { prompt, text, attachments } = words;
-        self.history.push(Item::user(Some(prompt), &text, &attachments));
-        out.push(Effect::Say(Box::new(AgentLine::history(Item::user(Some(prompt), &text, &[])))));
+        self.history.push(HistoryItem::user(Some(prompt), &text, &attachments));
+        out.push(Effect::Say(Box::new(AgentLine::history(HistoryItem::user(Some(prompt), &text, &[])))));
     }
 
     fn decided(
@@ -122,7 +122,7 @@ impl Machine {
         };
         call.stage = Stage::Ready(Permit { mode, approved: true });
         if !always.is_empty() {
-            self.say(AgentLine::history(Item::Allowed { rules: always.clone() }), out);
+            self.say(AgentLine::history(HistoryItem::Allowed { rules: always.clone() }), out);
             out.push(Effect::Allow(always));
         }
         self.schedule(cx, out);

@@ -13,8 +13,8 @@ use super::answer::Answer;
 use super::turn::State;
 use super::{Effect, Effects, Machine};
 use crate::AgentLine;
-use longshore_models::api::{Event, FailureKind, Request};
-use longshore_models::history::{Item, Part, Role};
+use longshore_models::api::{Event, FailureKind, NeutralRequest};
+use longshore_models::history::{HistoryItem, HistoryPart, Role};
 
 /// The prompt that asks for it.
 pub(super) const COMMAND: &str = "compact";
@@ -66,10 +66,10 @@ impl Machine {
         };
         let room = usize::try_from(self.settings.context_window * BYTES_A_TOKEN / 2).unwrap_or(usize::MAX);
         let story = ends(&self.story(), room);
-        let request = Request {
+        let request = NeutralRequest {
             model,
             instructions: INSTRUCTIONS.into(),
-            history: vec![Item::user(None, &story, &[]).into()],
+            history: vec![HistoryItem::user(None, &story, &[]).into()],
             tools: [].into(),
             max_output: self.settings.max_output,
             effort: None,
@@ -141,7 +141,7 @@ impl Machine {
         let after = text.len() as u64 / BYTES_A_TOKEN;
         let words = format!("the conversation was summed up: about {before} tokens became {after}");
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(id).text(words);
-        self.say(AgentLine::draft(notice).remember(Item::Summary { text }), out);
+        self.say(AgentLine::draft(notice).remember(HistoryItem::Summary { text }), out);
         self.usage.context_used = Some(after);
         self.measured = self.history.size();
         match only {
@@ -155,17 +155,17 @@ impl Machine {
         let mut story = "Sum up this conversation.\n".to_owned();
         for item in self.history.legal() {
             let line = match &*item {
-                Item::Message { role: Role::User, .. } => format!("Person: {}", told(&item)),
-                Item::Message { role: Role::Assistant, .. } => format!("Agent: {}", told(&item)),
-                Item::FunctionCall { name, arguments, .. } => {
+                HistoryItem::Message { role: Role::User, .. } => format!("Person: {}", told(&item)),
+                HistoryItem::Message { role: Role::Assistant, .. } => format!("Agent: {}", told(&item)),
+                HistoryItem::FunctionCall { name, arguments, .. } => {
                     format!("Agent called {name} with {}", ends(arguments, OUTPUT))
                 }
-                Item::FunctionCallOutput { output, .. } => {
+                HistoryItem::FunctionCallOutput { output, .. } => {
                     let word = if output.success { "Result" } else { "Error" };
                     format!("{word}: {}", ends(&output.content, OUTPUT))
                 }
-                Item::Summary { text } => format!("What came before: {text}"),
-                Item::Reasoning { .. } | Item::Allowed { .. } => continue,
+                HistoryItem::Summary { text } => format!("What came before: {text}"),
+                HistoryItem::Reasoning { .. } | HistoryItem::Allowed { .. } => continue,
             };
             let _ = write!(story, "\n{line}\n");
         }
@@ -174,11 +174,11 @@ impl Machine {
 }
 
 /// The words of a message.
-fn told(item: &Item) -> String {
-    let Item::Message { content, .. } = item else { return String::new() };
+fn told(item: &HistoryItem) -> String {
+    let HistoryItem::Message { content, .. } = item else { return String::new() };
     let words = content.iter().map(|part| match part {
-        Part::InputText { text } | Part::OutputText { text } => text.as_str(),
-        Part::Attached(_) => "(an attachment)",
+        HistoryPart::InputText { text } | HistoryPart::OutputText { text } => text.as_str(),
+        HistoryPart::Attached(_) => "(an attachment)",
     });
     words.collect::<Vec<_>>().join("\n")
 }

@@ -42,8 +42,8 @@ use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
-use longshore_models::api::{Event, Request};
-use longshore_models::history::{History, Item};
+use longshore_models::api::{Event, NeutralRequest};
+use longshore_models::history::{History, HistoryItem};
 
 use super::tools::{Call, Permit, ToolResult, Verdict};
 use crate::AgentLine;
@@ -149,7 +149,7 @@ pub enum Effect {
         /// The request's number; what comes of it carries it.
         number: u64,
         /// The request.
-        request: Box<Request>,
+        request: Box<NeutralRequest>,
     },
     /// Nobody waits for the answer any more.
     Hush {
@@ -322,7 +322,7 @@ impl Machine {
         let Memory { history, rules, plan, usage, cost_usd } = memory;
         (self.history, self.plan, self.usage, self.cost_usd) = (history, plan, usage, cost_usd);
         if let Start::Told { story } = launch.start {
-            self.say(AgentLine::history(Item::Summary { text: story }), out);
+            self.say(AgentLine::history(HistoryItem::Summary { text: story }), out);
         }
         if !rules.is_empty() {
             out.push(Effect::Allow(rules));

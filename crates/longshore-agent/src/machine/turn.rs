@@ -13,7 +13,7 @@ use super::commands::Words;
 use super::{Effect, Effects, Machine, system_prompt};
 use crate::AgentLine;
 use crate::tools::ToolResult;
-use longshore_models::api::{Failure, Request};
+use longshore_models::api::{Failure, NeutralRequest};
 
 /// The longest wait between two tries that nobody asked for.
 const LONGEST_WAIT_MS: u64 = 60_000;
@@ -172,7 +172,7 @@ impl Machine {
         };
         let mut history = self.history.legal();
         history.retain(|item| !item.is_foreign_to(self.settings.place()));
-        let request = Request {
+        let request = NeutralRequest {
             model,
             instructions: system_prompt::instructions(home, &self.settings).into(),
             history,

@@ -14,7 +14,7 @@ use longshore_drivers::clock;
 use longshore_drivers::react::settings::Settings;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{
-    self, Event, Failure, FailureKind, Learnt, Request, Stream, Strict, Wishes, retry_after,
+    self, Event, Failure, FailureKind, Learnt, NeutralRequest, RequestOptions, Stream, Strict, retry_after,
 };
 use longshore_models::http;
 use longshore_models::http::Redirected;
@@ -79,7 +79,7 @@ impl Service {
     pub(super) fn ask(
         &self,
         number: u64,
-        request: Box<Request>,
+        request: Box<NeutralRequest>,
         tell: mpsc::Sender<Happened>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let service = self.clone();
@@ -101,12 +101,12 @@ impl Service {
     async fn stream(
         &self,
         number: u64,
-        request: &Request,
+        request: &NeutralRequest,
         strict: Strict,
         tell: &mpsc::Sender<Happened>,
     ) -> Result<(), Failure> {
-        let wishes = Wishes { strict, ..Wishes::default() };
-        let body = api::body_with(self.api, request, &wishes);
+        let options = RequestOptions { strict, ..RequestOptions::default() };
+        let body = api::body_with(self.api, request, &options);
         let mut stream = Stream::offering(self.api, &request.tools);
         let url = format!("{}{}", self.base, self.api.path());
         let asking = self.client.post(&url).header("content-type", "application/json").body(body);
@@ -285,7 +285,7 @@ mod tests {
     /// How it fails to answer.
     async fn failed(service: &Service) -> Failure {
         let (tell, mut heard) = mpsc::channel(8);
-        let request = Request {
+        let request = NeutralRequest {
             model: "m".to_owned(),
             instructions: "".into(),
             history: Vec::new(),

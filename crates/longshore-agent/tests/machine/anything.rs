@@ -108,9 +108,9 @@ struct Thrower {
 impl Thrower {
     /// The last calls that were made, the newest first.
     fn call(&self, back: usize) -> String {
-        use longshore_models::history::Item;
+        use longshore_models::history::HistoryItem;
         let calls = self.desk.said.iter().rev().filter_map(|said| match &said.history {
-            Some(Item::FunctionCall { call_id, .. }) => Some(call_id.clone()),
+            Some(HistoryItem::FunctionCall { call_id, .. }) => Some(call_id.clone()),
             _ => None,
         });
         calls.into_iter().nth(back).unwrap_or_else(|| "none".to_owned())

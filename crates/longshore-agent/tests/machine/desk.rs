@@ -16,8 +16,8 @@ use longshore_model::id::{Context, Ids, PromptId, SessionId, TurnId};
 use longshore_model::item::{ToolCall, ToolKind};
 use longshore_model::lifecycle::{TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
-use longshore_models::api::{Event, Finish, Request};
-use longshore_models::history::Item;
+use longshore_models::api::{Event, Finish, NeutralRequest};
+use longshore_models::history::HistoryItem;
 use longshore_models::tool::ToolDefinition;
 use serde_json::json;
 
@@ -144,7 +144,7 @@ impl Desk {
     }
 
     /// The last request, when the last input led to one.
-    pub(super) fn asked(&self) -> Option<(u64, &Request)> {
+    pub(super) fn asked(&self) -> Option<(u64, &NeutralRequest)> {
         self.effects.iter().rev().find_map(|effect| match effect {
             Effect::Ask { number, request } => Some((*number, &**request)),
             _ => None,
@@ -152,9 +152,9 @@ impl Desk {
     }
 
     /// What the model was told last.
-    pub(super) fn heard(&self) -> Vec<Item> {
+    pub(super) fn heard(&self) -> Vec<HistoryItem> {
         let (_, request) = self.asked().expect("the model was not asked");
-        request.history.iter().map(|item| Item::clone(item)).collect()
+        request.history.iter().map(|item| HistoryItem::clone(item)).collect()
     }
 
     /// The model answers the last request.
