@@ -259,7 +259,7 @@ impl History {
             match (&**item, item.step()) {
                 (_, Some(step)) => told.answer(step, item),
                 (HistoryItem::FunctionCallOutput { call_id, .. }, _) => {
-                    drop(told.open.remove(call_id.as_str()))
+                    told.open.remove(call_id.as_str());
                 }
                 (HistoryItem::Message { .. } | HistoryItem::Summary { .. }, None) => {
                     let goes_on =
