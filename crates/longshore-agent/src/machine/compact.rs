@@ -9,8 +9,8 @@ use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::Context;
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 
-use super::answer::Answer;
-use super::turn::State;
+use super::answer::ModelAnswer;
+use super::turn::TurnPhase;
 use super::{Effect, Effects, Machine};
 use crate::AgentLine;
 use longshore_models::api::{Event, FailureKind, NeutralRequest};
@@ -61,7 +61,7 @@ impl Machine {
 
     /// Has the model sum up the conversation.
     pub(super) fn compact(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
-        let Some(model) = self.home.as_ref().and_then(|home| home.model.clone()) else {
+        let Some(model) = self.setup.as_ref().and_then(|setup| setup.model.clone()) else {
             return self.fail(TurnErrorCode::Other, "no model is set".to_owned(), cx, out);
         };
         let room = usize::try_from(self.settings.context_window * BYTES_A_TOKEN / 2).unwrap_or(usize::MAX);
@@ -78,7 +78,7 @@ impl Machine {
         let (number, step) = (self.requests, self.history.next_step());
         if let Some(turn) = &mut self.turn {
             turn.iterations += 1;
-            turn.state = State::Compacting(Answer::new(number, step));
+            turn.state = TurnPhase::Compacting(ModelAnswer::new(number, step));
         }
         out.push(Effect::Ask { number, request: Box::new(request) });
     }
@@ -86,7 +86,7 @@ impl Machine {
     /// What the model says while it sums up.
     pub(super) fn summed_up(&mut self, event: Event<'static>, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
-        let State::Compacting(answer) = &mut turn.state else { return };
+        let TurnPhase::Compacting(answer) = &mut turn.state else { return };
         answer.gather(&event, cx);
         match event {
             Event::Failed(failure) if failure.kind == FailureKind::TooLong => {
@@ -94,7 +94,8 @@ impl Machine {
             }
             Event::Failed(failure) => self.failed(failure, true, cx, out),
             Event::Ended(_) => {
-                let State::Compacting(answer) = std::mem::replace(&mut turn.state, State::Acting) else {
+                let TurnPhase::Compacting(answer) = std::mem::replace(&mut turn.state, TurnPhase::Acting)
+                else {
                     return;
                 };
                 let (text, usage) = answer.gathered();

@@ -9,7 +9,7 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::{Happened, RunError, seconds};
-use crate::machine::Input;
+use crate::machine::MachineInput;
 use longshore_drivers::clock;
 use longshore_drivers::react::settings::Settings;
 use longshore_model::service::ModelApi;
@@ -88,7 +88,7 @@ impl Service {
             while let Err(failure) = service.stream(number, &request, strict, &tell).await {
                 let Some(more) = strict.after(&failure) else {
                     let event = Event::Failed(failure);
-                    let _ = tell.send(Happened::To(Input::Model { number, event })).await;
+                    let _ = tell.send(Happened::To(MachineInput::Model { number, event })).await;
                     return;
                 };
                 service.learnt.learn(more);
@@ -196,7 +196,7 @@ async fn pass_on(
     tell: &mpsc::Sender<Happened>,
 ) -> Result<(), Failure> {
     for event in events.drain(..) {
-        let told = tell.send(Happened::To(Input::Model { number, event })).await;
+        let told = tell.send(Happened::To(MachineInput::Model { number, event })).await;
         told.map_err(|_| Failure::cut())?;
     }
     Ok(())
@@ -295,7 +295,7 @@ mod tests {
         };
         service.ask(1, Box::new(request), tell).await;
         match heard.recv().await {
-            Some(Happened::To(Input::Model { event: Event::Failed(failure), .. })) => failure,
+            Some(Happened::To(MachineInput::Model { event: Event::Failed(failure), .. })) => failure,
             _ => panic!("it did not fail"),
         }
     }

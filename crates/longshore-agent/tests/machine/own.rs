@@ -1,6 +1,6 @@
 //! Tools of the machine's own: questions, plans, delegation.
 
-use longshore_agent::machine::{Effect, Input};
+use longshore_agent::machine::{Effect, MachineInput};
 use longshore_drivers::react::wire::Delegate;
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::command::AgentCommand;
@@ -59,7 +59,7 @@ fn what_a_server_wants_to_know_is_asked_and_told() {
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
     desk.let_go();
-    let wonders = Input::Wonders {
+    let wonders = MachineInput::Wonders {
         call: "a".to_owned(),
         asker: 7,
         source: "everything".to_owned(),
@@ -215,7 +215,7 @@ fn tools_that_a_server_gets_later_are_offered_from_then_on() {
         parameters: json!({ "type": "object" }),
         side_by_side: true,
     };
-    desk.handle(Input::Tools(vec![late]));
+    desk.handle(MachineInput::Tools(vec![late]));
     desk.prompt("once more");
     let after = offered(&desk);
     assert!(after.contains(&"files.read".to_owned()) && !before.contains(&"files.read".to_owned()));

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use longshore_agent::machine::{Effect, Input};
+use longshore_agent::machine::{Effect, MachineInput};
 use longshore_agent::memory::Memory;
-use longshore_agent::tools::{Ask, Risk, ToolResult, Verdict};
+use longshore_agent::tools::{CallApproval, CallVerdict, Risk, ToolResult};
 use longshore_drivers::react::settings::Settings;
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::command::AgentCommand;
@@ -34,8 +34,8 @@ fn statuses(desk: &Desk) -> Vec<ToolStatus> {
     desk.drafts().filter_map(status).collect()
 }
 
-fn ask(always: &[&str]) -> Verdict {
-    Verdict::Ask(Ask {
+fn ask(always: &[&str]) -> CallVerdict {
+    CallVerdict::Ask(CallApproval {
         reason: "it writes".to_owned(),
         risks: vec![Risk::Deletes],
         subject: Subject::Tool { name: "shell".to_owned(), input: json!({}) },
@@ -134,7 +134,7 @@ fn a_tool_that_fails_is_an_answer_too() {
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
     desk.let_go();
     let broken = Box::new(ToolResult::failed("exit code 1"));
-    desk.handle(Input::Ran { call: "a".to_owned(), result: broken });
+    desk.handle(MachineInput::Ran { call: "a".to_owned(), result: broken });
     assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "exit code 1", false)));
 }
 
@@ -167,7 +167,7 @@ fn a_person_is_asked_and_says_yes_no_or_stop() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
     assert!(desk.runs().is_empty());
     let reason = desk.texts(|body| matches!(body, Body::ApprovalRequested(_)));
     assert_eq!(reason, ["it writes (deletes)"]);
@@ -178,12 +178,12 @@ fn a_person_is_asked_and_says_yes_no_or_stop() {
     desk.ran("a", "A");
 
     desk.answer(vec![call("b", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
     desk.decide(Decision::Deny);
     assert_eq!(desk.heard().last(), Some(&HistoryItem::result("b", "the user declined this", false)));
 
     desk.answer(vec![call("c", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
     desk.decide(Decision::Cancel);
     assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
     assert_eq!(statuses(&desk), [ToolStatus::Completed, ToolStatus::Declined, ToolStatus::Declined]);
@@ -195,8 +195,8 @@ fn what_the_mode_forbids_goes_back_to_the_model() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    let refused = Verdict::Refuse("only reading is allowed".to_owned());
-    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
+    let refused = CallVerdict::Refuse("only reading is allowed".to_owned());
+    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
     assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "only reading is allowed", false)));
 }
 
@@ -263,10 +263,10 @@ fn what_may_pass_is_tried_again_later_and_later() {
         desk.answer(vec![text("Half"), failure(FailureKind::Cut)]);
         let until = desk.machine.deadline().unwrap();
         waits.push((until.micros() - desk.now) / 1_000);
-        desk.handle(Input::Tick);
+        desk.handle(MachineInput::Tick);
         assert!(desk.asked().is_none(), "not before its time");
         desk.now = until.micros();
-        desk.handle(Input::Tick);
+        desk.handle(MachineInput::Tick);
     }
     assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
     assert_eq!(desk.notices()[0], "it broke; trying again in 1 s (1 of 5)");
@@ -288,7 +288,7 @@ fn a_service_that_says_when_is_asked_then() {
     desk.answer(vec![Event::Failed(wait(7))]);
     assert_eq!(desk.machine.deadline().unwrap().micros() - desk.now, 7_000_000);
     desk.now += 7_000_000;
-    desk.handle(Input::Tick);
+    desk.handle(MachineInput::Tick);
     desk.answer(vec![Event::Failed(wait(7_200))]);
     let error = desk.end().unwrap().error.clone().unwrap();
     assert_eq!(
@@ -331,7 +331,7 @@ fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
     desk.prompt("go");
     desk.answer(vec![text("One."), Event::TextDone("One.".into()), text("Tw"), failure(FailureKind::Cut)]);
     desk.now = desk.machine.deadline().unwrap().micros();
-    desk.handle(Input::Tick);
+    desk.handle(MachineInput::Tick);
     let heard = desk.heard();
     assert_eq!(heard[1], HistoryItem::assistant(1, "One."));
     assert!(format!("{:?}", heard[2]).contains("cut off"), "{heard:?}");
