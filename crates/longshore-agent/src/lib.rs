@@ -21,4 +21,4 @@ mod sandbox;
 pub mod tools;
 
 /// A line of the agent, with what it remembers.
-pub type AgentLine = longshore_drivers::react::wire::AgentLine<longshore_models::history::Item>;
+pub type AgentLine = longshore_drivers::react::wire::AgentLine<longshore_models::history::HistoryItem>;

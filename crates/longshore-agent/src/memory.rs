@@ -7,7 +7,7 @@ use longshore_model::event::{Body, Raw};
 use longshore_model::id::PromptId;
 use longshore_model::item::PlanStep;
 use longshore_model::usage::Usage;
-use longshore_models::history::{History, Item, Part};
+use longshore_models::history::{History, HistoryItem, HistoryPart};
 
 use crate::AgentLine;
 
@@ -31,7 +31,7 @@ impl Memory {
     pub fn of_lines(lines: &[Raw]) -> Self {
         let said: Vec<AgentLine> = lines.iter().filter_map(|line| AgentLine::of_line(line).ok()).collect();
         let heard = |said: &AgentLine| match &said.history {
-            Some(Item::Message { prompt, .. }) => *prompt,
+            Some(HistoryItem::Message { prompt, .. }) => *prompt,
             Some(_) | None => None,
         };
         let heard: HashSet<PromptId> = said.iter().filter_map(heard).collect();
@@ -46,7 +46,7 @@ impl Memory {
                             // It was said to an agent that died before it could say that it heard it.
                             None => {
                                 let text = draft.text.unwrap_or_default();
-                                memory.history.push(Item::user(prompt, &text, &attachments));
+                                memory.history.push(HistoryItem::user(prompt, &text, &attachments));
                             }
                         }
                     }
@@ -57,11 +57,11 @@ impl Memory {
                 }
             }
             match history {
-                Some(Item::Allowed { rules }) => memory.rules.extend(rules),
-                Some(Item::Message { role, step, prompt, mut content }) => {
+                Some(HistoryItem::Allowed { rules }) => memory.rules.extend(rules),
+                Some(HistoryItem::Message { role, step, prompt, mut content }) => {
                     let with = prompt.and_then(|prompt| attached.remove(&prompt)).unwrap_or_default();
-                    content.extend(with.into_iter().map(Part::Attached));
-                    memory.history.push(Item::Message { role, step, prompt, content });
+                    content.extend(with.into_iter().map(HistoryPart::Attached));
+                    memory.history.push(HistoryItem::Message { role, step, prompt, content });
                 }
                 Some(item) => memory.history.push(item),
                 None => {}

@@ -20,7 +20,7 @@ pub const INTERRUPTED: &str = "interrupted before it finished";
 /// Something that was said, called or answered.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Item {
+pub enum HistoryItem {
     /// Words.
     Message {
         /// Whose.
@@ -32,7 +32,7 @@ pub enum Item {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptId>,
         /// The words.
-        content: Vec<Part>,
+        content: Vec<HistoryPart>,
     },
     /// A thought, with what the model's service needs to know it again.
     Reasoning {
@@ -88,7 +88,7 @@ pub enum Role {
 /// A part of a message.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Part {
+pub enum HistoryPart {
     /// What a person wrote.
     InputText {
         /// The words.
@@ -119,55 +119,56 @@ fn is_zero(step: &u64) -> bool {
     *step == 0
 }
 
-impl Item {
+impl HistoryItem {
     /// What a person said.
     pub fn user(prompt: Option<PromptId>, text: &str, attachments: &[Attachment]) -> Self {
-        let words = (!text.is_empty()).then(|| Part::InputText { text: text.to_owned() });
-        let content = words.into_iter().chain(attachments.iter().cloned().map(Part::Attached)).collect();
-        Item::Message { role: Role::User, step: 0, prompt, content }
+        let words = (!text.is_empty()).then(|| HistoryPart::InputText { text: text.to_owned() });
+        let content =
+            words.into_iter().chain(attachments.iter().cloned().map(HistoryPart::Attached)).collect();
+        HistoryItem::Message { role: Role::User, step: 0, prompt, content }
     }
 
     /// What the model said.
     pub fn assistant(step: u64, text: &str) -> Self {
-        let content = vec![Part::OutputText { text: text.to_owned() }];
-        Item::Message { role: Role::Assistant, step, prompt: None, content }
+        let content = vec![HistoryPart::OutputText { text: text.to_owned() }];
+        HistoryItem::Message { role: Role::Assistant, step, prompt: None, content }
     }
 
     /// What came of a call.
     pub fn result(call_id: &str, content: impl Into<String>, success: bool) -> Self {
         let output = Output { content: content.into(), success, images: Vec::new() };
-        Item::FunctionCallOutput { call_id: call_id.to_owned(), output }
+        HistoryItem::FunctionCallOutput { call_id: call_id.to_owned(), output }
     }
 
     /// The answer of the model that it is part of.
     fn step(&self) -> Option<u64> {
         match self {
-            Item::Message { role: Role::Assistant, step, .. }
-            | Item::Reasoning { step, .. }
-            | Item::FunctionCall { step, .. } => Some(*step),
-            Item::Message { role: Role::User, .. }
-            | Item::FunctionCallOutput { .. }
-            | Item::Summary { .. }
-            | Item::Allowed { .. } => None,
+            HistoryItem::Message { role: Role::Assistant, step, .. }
+            | HistoryItem::Reasoning { step, .. }
+            | HistoryItem::FunctionCall { step, .. } => Some(*step),
+            HistoryItem::Message { role: Role::User, .. }
+            | HistoryItem::FunctionCallOutput { .. }
+            | HistoryItem::Summary { .. }
+            | HistoryItem::Allowed { .. } => None,
         }
     }
 
     /// Whether it is a thought that another service gave.
     pub fn is_foreign_to(&self, place: &str) -> bool {
-        matches!(self, Item::Reasoning { from: Some(from), .. } if from != place)
+        matches!(self, HistoryItem::Reasoning { from: Some(from), .. } if from != place)
     }
 
     /// About how many bytes of it the model reads.
     pub fn size(&self) -> usize {
         match self {
-            Item::Message { content, .. } => content.iter().map(Part::size).sum(),
-            Item::Reasoning { data, .. } => data.to_string().len(),
-            Item::FunctionCall { name, arguments, .. } => name.len() + arguments.len(),
-            Item::FunctionCallOutput { output, .. } => {
+            HistoryItem::Message { content, .. } => content.iter().map(HistoryPart::size).sum(),
+            HistoryItem::Reasoning { data, .. } => data.to_string().len(),
+            HistoryItem::FunctionCall { name, arguments, .. } => name.len() + arguments.len(),
+            HistoryItem::FunctionCallOutput { output, .. } => {
                 output.content.len() + output.images.len() * IMAGE_SIZE
             }
-            Item::Summary { text } => text.len(),
-            Item::Allowed { .. } => 0,
+            HistoryItem::Summary { text } => text.len(),
+            HistoryItem::Allowed { .. } => 0,
         }
     }
 }
@@ -175,11 +176,11 @@ impl Item {
 /// What an image is worth in bytes of text: a thousand tokens or so.
 const IMAGE_SIZE: usize = 4_000;
 
-impl Part {
+impl HistoryPart {
     fn size(&self) -> usize {
         match self {
-            Part::InputText { text } | Part::OutputText { text } => text.len(),
-            Part::Attached(_) => IMAGE_SIZE,
+            HistoryPart::InputText { text } | HistoryPart::OutputText { text } => text.len(),
+            HistoryPart::Attached(_) => IMAGE_SIZE,
         }
     }
 }
@@ -187,7 +188,7 @@ impl Part {
 /// A conversation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct History {
-    items: Vec<Arc<Item>>,
+    items: Vec<Arc<HistoryItem>>,
     /// The calls that were ever made, so that no name is used twice.
     calls: HashSet<String>,
     /// The last answer of the model.
@@ -196,12 +197,14 @@ pub struct History {
 
 impl History {
     /// Adds something that happened.
-    pub fn push(&mut self, item: Item) {
+    pub fn push(&mut self, item: HistoryItem) {
         match &item {
-            Item::Allowed { .. } => return,
-            Item::Summary { .. } => self.items.clear(),
-            Item::FunctionCall { call_id, .. } => drop(self.calls.insert(call_id.clone())),
-            Item::Message { .. } | Item::Reasoning { .. } | Item::FunctionCallOutput { .. } => {}
+            HistoryItem::Allowed { .. } => return,
+            HistoryItem::Summary { .. } => self.items.clear(),
+            HistoryItem::FunctionCall { call_id, .. } => drop(self.calls.insert(call_id.clone())),
+            HistoryItem::Message { .. }
+            | HistoryItem::Reasoning { .. }
+            | HistoryItem::FunctionCallOutput { .. } => {}
         }
         self.step = self.step.max(item.step().unwrap_or(0));
         self.items.push(Arc::new(item));
@@ -228,22 +231,23 @@ impl History {
     }
 
     /// What a person said last.
-    pub fn last_user(&self) -> Option<&Item> {
-        let is_user = |item: &&Arc<Item>| matches!(&***item, Item::Message { role: Role::User, .. });
+    pub fn last_user(&self) -> Option<&HistoryItem> {
+        let is_user =
+            |item: &&Arc<HistoryItem>| matches!(&***item, HistoryItem::Message { role: Role::User, .. });
         self.items.iter().rev().find(is_user).map(|item| &**item)
     }
 
     /// All of it, in the order in which it happened.
-    pub fn into_items(self) -> Vec<Arc<Item>> {
+    pub fn into_items(self) -> Vec<Arc<HistoryItem>> {
         self.items
     }
 
     /// In the order that every API takes.
-    pub fn legal(&self) -> Vec<Arc<Item>> {
-        let mut results: HashMap<&str, &Arc<Item>> = HashMap::new();
+    pub fn legal(&self) -> Vec<Arc<HistoryItem>> {
+        let mut results: HashMap<&str, &Arc<HistoryItem>> = HashMap::new();
         let mut last_of: HashMap<u64, usize> = HashMap::new();
         for (at, item) in self.items.iter().enumerate() {
-            if let Item::FunctionCallOutput { call_id, .. } = &**item {
+            if let HistoryItem::FunctionCallOutput { call_id, .. } = &**item {
                 results.entry(call_id).or_insert(item);
             }
             if let Some(step) = item.step() {
@@ -254,13 +258,20 @@ impl History {
         for (at, item) in self.items.iter().enumerate() {
             match (&**item, item.step()) {
                 (_, Some(step)) => told.answer(step, item),
-                (Item::FunctionCallOutput { call_id, .. }, _) => drop(told.open.remove(call_id.as_str())),
-                (Item::Message { .. } | Item::Summary { .. }, None) => {
+                (HistoryItem::FunctionCallOutput { call_id, .. }, _) => {
+                    told.open.remove(call_id.as_str());
+                }
+                (HistoryItem::Message { .. } | HistoryItem::Summary { .. }, None) => {
                     let goes_on =
                         told.step.is_some_and(|step| last_of.get(&step).is_some_and(|last| *last > at));
                     told.said(item, goes_on);
                 }
-                (Item::Allowed { .. } | Item::Reasoning { .. } | Item::FunctionCall { .. }, None) => {}
+                (
+                    HistoryItem::Allowed { .. }
+                    | HistoryItem::Reasoning { .. }
+                    | HistoryItem::FunctionCall { .. },
+                    None,
+                ) => {}
             }
         }
         told.close();
@@ -271,24 +282,24 @@ impl History {
 /// One answer of the model after the other, each with the results of its calls.
 #[derive(Default)]
 struct Telling<'a> {
-    results: HashMap<&'a str, &'a Arc<Item>>,
-    out: Vec<Arc<Item>>,
+    results: HashMap<&'a str, &'a Arc<HistoryItem>>,
+    out: Vec<Arc<HistoryItem>>,
     step: Option<u64>,
-    answer: Vec<&'a Arc<Item>>,
+    answer: Vec<&'a Arc<HistoryItem>>,
     /// The calls of it whose results have not come by yet.
     open: HashSet<&'a str>,
     /// What people said before all results were there.
-    meanwhile: Vec<&'a Arc<Item>>,
+    meanwhile: Vec<&'a Arc<HistoryItem>>,
     called: HashSet<&'a str>,
 }
 
 impl<'a> Telling<'a> {
-    fn answer(&mut self, step: u64, item: &'a Arc<Item>) {
+    fn answer(&mut self, step: u64, item: &'a Arc<HistoryItem>) {
         if self.step != Some(step) {
             self.close();
             self.step = Some(step);
         }
-        if let Item::FunctionCall { call_id, .. } = &**item {
+        if let HistoryItem::FunctionCall { call_id, .. } = &**item {
             if !self.called.insert(call_id) {
                 return;
             }
@@ -297,7 +308,7 @@ impl<'a> Telling<'a> {
         self.answer.push(item);
     }
 
-    fn said(&mut self, item: &'a Arc<Item>, answer_goes_on: bool) {
+    fn said(&mut self, item: &'a Arc<HistoryItem>, answer_goes_on: bool) {
         if self.open.is_empty() && !answer_goes_on {
             self.close();
             self.out.push(Arc::clone(item));
@@ -308,9 +319,10 @@ impl<'a> Telling<'a> {
 
     fn close(&mut self) {
         // A thought that came to nothing is refused by those who thought it. What signs words may come after them.
-        let comes_to_something = |item: &&Arc<Item>| !matches!(&***item, Item::Reasoning { .. });
-        let belongs = |item: &&Arc<Item>| {
-            comes_to_something(item) || matches!(&***item, Item::Reasoning { api: ModelApi::Chat, .. })
+        let comes_to_something =
+            |item: &&Arc<HistoryItem>| !matches!(&***item, HistoryItem::Reasoning { .. });
+        let belongs = |item: &&Arc<HistoryItem>| {
+            comes_to_something(item) || matches!(&***item, HistoryItem::Reasoning { api: ModelApi::Chat, .. })
         };
         let end = match self.answer.iter().any(comes_to_something) {
             true => self.answer.iter().rposition(belongs),
@@ -319,8 +331,8 @@ impl<'a> Telling<'a> {
         let answer = self.answer.drain(..).take(end.map_or(0, |end| end + 1)).collect::<Vec<_>>();
         self.out.extend(answer.iter().map(|item| Arc::clone(item)));
         for item in answer {
-            if let Item::FunctionCall { call_id, .. } = &**item {
-                let missing = || Arc::new(Item::result(call_id, INTERRUPTED, false));
+            if let HistoryItem::FunctionCall { call_id, .. } = &**item {
+                let missing = || Arc::new(HistoryItem::result(call_id, INTERRUPTED, false));
                 self.out
                     .push(self.results.get(call_id.as_str()).map_or_else(missing, |item| Arc::clone(item)));
             }

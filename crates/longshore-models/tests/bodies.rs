@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use longshore_model::command::{Attachment, AttachmentSource};
 use longshore_model::service::ModelApi;
-use longshore_models::api::{self, Format, Request, Strict, ToolChoice, Wishes};
-use longshore_models::history::{History, Item, Output};
+use longshore_models::api::{self, Format, NeutralRequest, RequestOptions, Strict, ToolChoice};
+use longshore_models::history::{History, HistoryItem, Output};
 use longshore_models::tool::ToolDefinition;
 use serde_json::{Value, json};
 
@@ -14,12 +14,12 @@ fn image() -> Attachment {
     Attachment { name: None, media_type: "image/png".to_owned(), source }
 }
 
-fn call(step: u64, id: &str, name: &str, arguments: &str) -> Item {
+fn call(step: u64, id: &str, name: &str, arguments: &str) -> HistoryItem {
     let (call_id, name, arguments) = (id.to_owned(), name.to_owned(), arguments.to_owned());
-    Item::FunctionCall { step, call_id, name, arguments }
+    HistoryItem::FunctionCall { step, call_id, name, arguments }
 }
 
-fn body(api: ModelApi, items: Vec<Item>) -> Value {
+fn body(api: ModelApi, items: Vec<HistoryItem>) -> Value {
     let mut history = History::default();
     items.into_iter().for_each(|item| history.push(item));
     let tool = ToolDefinition {
@@ -28,7 +28,7 @@ fn body(api: ModelApi, items: Vec<Item>) -> Value {
         parameters: json!({ "type": "object" }),
         side_by_side: false,
     };
-    let request = Request {
+    let request = NeutralRequest {
         model: "m".to_owned(),
         instructions: "Be good.".into(),
         history: history.legal(),
@@ -39,19 +39,19 @@ fn body(api: ModelApi, items: Vec<Item>) -> Value {
     serde_json::from_str(&api::body(api, &request)).unwrap()
 }
 
-fn conversation() -> Vec<Item> {
-    let thought = |api, data| Item::Reasoning { step: 1, api, from: None, data };
+fn conversation() -> Vec<HistoryItem> {
+    let thought = |api, data| HistoryItem::Reasoning { step: 1, api, from: None, data };
     let output = Output { content: "shown".to_owned(), success: true, images: vec![image()] };
     vec![
-        Item::user(None, "look", &[image()]),
+        HistoryItem::user(None, "look", &[image()]),
         thought(ModelApi::Responses, json!({ "type": "reasoning", "id": "rs" })),
         thought(ModelApi::Messages, json!({ "type": "thinking", "thinking": "hm", "signature": "s" })),
-        Item::assistant(1, "Looking."),
+        HistoryItem::assistant(1, "Looking."),
         call(1, "a", "view_image", "{\"path\":\"x.png\"}"),
         call(1, "b", "my.tool", "{broken"),
-        Item::FunctionCallOutput { call_id: "a".to_owned(), output },
-        Item::result("b", "no such tool", false),
-        Item::user(None, "and now?", &[]),
+        HistoryItem::FunctionCallOutput { call_id: "a".to_owned(), output },
+        HistoryItem::result("b", "no such tool", false),
+        HistoryItem::user(None, "and now?", &[]),
     ]
 }
 
@@ -127,8 +127,8 @@ fn messages() {
 #[test]
 fn a_summary_takes_the_place_of_what_came_before() {
     let mut items = conversation();
-    items.push(Item::Summary { text: "We looked.".to_owned() });
-    items.push(Item::user(None, "go on", &[]));
+    items.push(HistoryItem::Summary { text: "We looked.".to_owned() });
+    items.push(HistoryItem::user(None, "go on", &[]));
     for (api, place) in
         [(ModelApi::Chat, "messages"), (ModelApi::Responses, "input"), (ModelApi::Messages, "messages")]
     {
@@ -142,7 +142,7 @@ fn a_summary_takes_the_place_of_what_came_before() {
 
 #[test]
 fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
-    let wishes = Wishes {
+    let options = RequestOptions {
         tool_choice: Some(ToolChoice::Must),
         parallel_calls: Some(false),
         temperature: Some(0.5),
@@ -155,15 +155,15 @@ fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
         }),
         strict: Strict::default(),
     };
-    let bare = Request {
+    let bare = NeutralRequest {
         model: "m".to_owned(),
         instructions: "".into(),
-        history: vec![Item::user(None, "hi", &[]).into()],
+        history: vec![HistoryItem::user(None, "hi", &[]).into()],
         tools: [].into(),
         max_output: None,
         effort: None,
     };
-    let body = |api| -> Value { serde_json::from_str(&api::body_with(api, &bare, &wishes)).unwrap() };
+    let body = |api| -> Value { serde_json::from_str(&api::body_with(api, &bare, &options)).unwrap() };
     let (chat, responses, messages) =
         (body(ModelApi::Chat), body(ModelApi::Responses), body(ModelApi::Messages));
     for body in [&chat, &responses, &messages] {
@@ -182,14 +182,14 @@ fn wishes_are_told_where_there_are_words_for_them_and_nothing_empty_is() {
 }
 
 /// A result that shows an image, and words and an image of a person right after it.
-fn steered() -> Request {
+fn steered() -> NeutralRequest {
     let mut history = History::default();
-    history.push(Item::user(None, "look", &[]));
+    history.push(HistoryItem::user(None, "look", &[]));
     history.push(call(1, "a", "shell", "{}"));
     let output = Output { content: "seen".to_owned(), success: true, images: vec![image()] };
-    history.push(Item::FunctionCallOutput { call_id: "a".to_owned(), output });
-    history.push(Item::user(None, "and this?", &[image()]));
-    Request {
+    history.push(HistoryItem::FunctionCallOutput { call_id: "a".to_owned(), output });
+    history.push(HistoryItem::user(None, "and this?", &[image()]));
+    NeutralRequest {
         model: "m".to_owned(),
         instructions: "".into(),
         history: history.legal(),
@@ -203,8 +203,8 @@ fn steered() -> Request {
 fn what_is_said_after_results_goes_into_them_where_speakers_must_take_turns() {
     let body = |api, turns| -> Value {
         let strict = Strict { turns, ..Strict::default() };
-        let wishes = Wishes { strict, ..Wishes::default() };
-        serde_json::from_str(&api::body_with(api, &steered(), &wishes)).unwrap()
+        let options = RequestOptions { strict, ..RequestOptions::default() };
+        serde_json::from_str(&api::body_with(api, &steered(), &options)).unwrap()
     };
     let said = "<user-message>\nand this?\n</user-message>";
     let chat = body(ModelApi::Chat, true);
@@ -235,10 +235,10 @@ fn what_is_said_after_results_goes_into_them_where_speakers_must_take_turns() {
 #[test]
 fn what_was_never_thought_or_signed_is_filled_in_where_it_is_wanted() {
     let strict = Strict { thoughts: true, signatures: true, ..Strict::default() };
-    let wishes = Wishes { strict, ..Wishes::default() };
+    let options = RequestOptions { strict, ..RequestOptions::default() };
     let mut request = steered();
-    request.history.push(Item::assistant(2, "Seen.").into());
-    let body: Value = serde_json::from_str(&api::body_with(ModelApi::Chat, &request, &wishes)).unwrap();
+    request.history.push(HistoryItem::assistant(2, "Seen.").into());
+    let body: Value = serde_json::from_str(&api::body_with(ModelApi::Chat, &request, &options)).unwrap();
     let signed = json!({ "google": { "thought_signature": "skip_thought_signature_validator" } });
     assert_eq!(body["messages"][1]["tool_calls"][0]["extra_content"], signed);
     for at in [1, 4] {

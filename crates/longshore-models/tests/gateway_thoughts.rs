@@ -2,7 +2,7 @@
 
 use longshore_model::service::ModelApi;
 use longshore_models::api::Stream;
-use longshore_models::gateway::{Answer, Exchange, Service, read};
+use longshore_models::gateway::{Exchange, GatewayAnswer, Service, read};
 use serde_json::{Value, json};
 
 use crate::gateway_words::{answered, asked, every_pair, plain, streamed};
@@ -101,7 +101,7 @@ fn another_service_does_not_get_them() {
     let asked = read(ModelApi::Messages, request.to_string().as_bytes()).unwrap();
     let exchange = Exchange { id: "x".to_owned(), created_at: 1 };
     let here = Service::new(ModelApi::Chat, "http://here/v1");
-    let mut answer = Answer::new(ModelApi::Messages, here.clone(), asked, exchange);
+    let mut answer = GatewayAnswer::new(ModelApi::Messages, here.clone(), asked, exchange);
     let mut stream = Stream::new(ModelApi::Chat);
     stream.feed(&bytes, |event| answer.tell(event));
     stream.end(|event| answer.tell(event));

@@ -2,8 +2,8 @@
 
 use longshore_model::service::ModelApi;
 use longshore_models::api::{Event, Stream};
-use longshore_models::gateway::{Answer, Exchange, Service, read};
-use longshore_models::script::{self, Delivery, Frame, Script};
+use longshore_models::gateway::{Exchange, GatewayAnswer, Service, read};
+use longshore_models::script::{self, Delivery, Script, ScriptFrame};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -255,12 +255,12 @@ pub(super) fn streamed(api: ModelApi, actions: Value) -> Vec<u8> {
     let delivery = Delivery::Stream { usage: true };
     let exchange = script::Exchange { number: 7, model: "m".to_owned(), created_at: 1, delivery };
     let frames = match api.render(&script.steps[0], &exchange) {
-        script::Answer::Stream { frames, .. } => frames,
-        script::Answer::Plain { .. } => panic!("not a stream"),
+        script::ScriptAnswer::Stream { frames, .. } => frames,
+        script::ScriptAnswer::Plain { .. } => panic!("not a stream"),
     };
     let encoded = frames.into_iter().filter_map(|frame| match frame {
-        Frame::Event(event) => Some(event.encode()),
-        Frame::Wait(_) | Frame::Cut | Frame::Hang => None,
+        ScriptFrame::Event(event) => Some(event.encode()),
+        ScriptFrame::Wait(_) | ScriptFrame::Cut | ScriptFrame::Hang => None,
     });
     encoded.collect::<String>().into_bytes()
 }
@@ -286,7 +286,7 @@ pub(super) fn answered(
 ) -> (String, Option<Value>) {
     let asked = read(client, request.to_string().as_bytes()).unwrap();
     let exchange = Exchange { id: "x".to_owned(), created_at: 1 };
-    let mut answer = Answer::new(client, at("here", service), asked, exchange);
+    let mut answer = GatewayAnswer::new(client, at("here", service), asked, exchange);
     let mut stream = Stream::new(service);
     let mut frames = String::new();
     for piece in pieces {

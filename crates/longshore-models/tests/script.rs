@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use longshore_models::script::{Answer, Api, Delivery, EXHAUSTED, Exchange, Frame, Heard, Player, Script};
+use longshore_models::script::{
+    Api, Delivery, EXHAUSTED, Exchange, Heard, Script, ScriptAnswer, ScriptFrame, ScriptPlayer,
+};
 use serde_json::{Value, json};
 
 fn script(value: Value) -> Script {
@@ -10,23 +12,23 @@ fn script(value: Value) -> Script {
 }
 
 /// Renders the first step of a script as the first answer of a server.
-fn render(step: Value) -> Answer {
+fn render(step: Value) -> ScriptAnswer {
     let delivery = Delivery::Stream { usage: true };
     let exchange = Exchange { number: 1, model: "gpt".into(), created_at: 1_700_000_000, delivery };
     Api::Responses.render(&script(json!([step])).steps[0], &exchange)
 }
 
-fn frames(actions: Value) -> Vec<Frame> {
+fn frames(actions: Value) -> Vec<ScriptFrame> {
     match render(json!({"do": actions})) {
-        Answer::Stream { frames, .. } => frames,
+        ScriptAnswer::Stream { frames, .. } => frames,
         plain => panic!("not a stream: {plain:?}"),
     }
 }
 
 /// The JSON of the events, without the waits.
-fn events(frames: &[Frame]) -> Vec<Value> {
+fn events(frames: &[ScriptFrame]) -> Vec<Value> {
     let data = frames.iter().filter_map(|frame| match frame {
-        Frame::Event(event) => Some(&event.data),
+        ScriptFrame::Event(event) => Some(&event.data),
         _ => None,
     });
     data.map(|data| serde_json::from_str(data).expect("an event is JSON")).collect()
@@ -150,7 +152,7 @@ fn heard(text: &str) -> Heard<'_> {
 
 #[test]
 fn a_step_may_want_what_a_tool_has_said() {
-    let mut player = Player::new(script(json!([
+    let mut player = ScriptPlayer::new(script(json!([
         {"do": [], "note": "no", "when": {"contains": "alpha", "result": "declined"}},
         {"do": [], "note": "go", "when": {"contains": "alpha"}, "repeat": "forever"},
     ])));
@@ -162,7 +164,7 @@ fn a_step_may_want_what_a_tool_has_said() {
 
 #[test]
 fn steps_are_chosen_by_the_message_and_otherwise_in_order() {
-    let mut player = Player::new(script(json!([
+    let mut player = ScriptPlayer::new(script(json!([
         {"do": [], "note": "plain 1"},
         {"do": [], "note": "beta 1", "when": {"contains": "beta"}},
         {"do": [], "note": "alpha 1", "when": {"contains": "alpha"}, "repeat": 2},
@@ -181,7 +183,7 @@ fn steps_are_chosen_by_the_message_and_otherwise_in_order() {
 
 #[test]
 fn what_is_left_is_shown_in_the_words_of_the_author() {
-    let mut player = Player::new(script(json!([
+    let mut player = ScriptPlayer::new(script(json!([
         {"do": [{"say": "a"}], "repeat": 3},
         {"http": 500, "repeat": "forever"},
     ])));
@@ -198,7 +200,7 @@ fn what_is_left_is_shown_in_the_words_of_the_author() {
 
 #[test]
 fn a_script_that_is_used_up_says_so() {
-    let chosen = Player::default().next(&heard("anything"));
+    let chosen = ScriptPlayer::default().next(&heard("anything"));
     assert_eq!(chosen.number, None);
     assert_eq!(chosen.step.source["do"][0]["say"], EXHAUSTED);
 }
@@ -268,7 +270,7 @@ fn pace_is_a_wait_after_every_piece() {
     let waits: Vec<Duration> = frames
         .iter()
         .filter_map(|frame| match frame {
-            Frame::Wait(wait) => Some(*wait),
+            ScriptFrame::Wait(wait) => Some(*wait),
             _ => None,
         })
         .collect();
@@ -278,8 +280,8 @@ fn pace_is_a_wait_after_every_piece() {
 #[test]
 fn an_answer_can_end_in_every_way() {
     let ends = |action: Value| frames(json!([{"say": "x"}, action]));
-    assert_eq!(ends(json!({"cut": true})).last(), Some(&Frame::Cut));
-    assert_eq!(ends(json!({"hang": true})).last(), Some(&Frame::Hang));
+    assert_eq!(ends(json!({"cut": true})).last(), Some(&ScriptFrame::Cut));
+    assert_eq!(ends(json!({"hang": true})).last(), Some(&ScriptFrame::Hang));
 
     let last = |action: Value| events(&ends(action)).pop().expect("there are events");
     assert_eq!(last(json!({"end": true}))["type"], "response.output_item.done");
@@ -299,7 +301,7 @@ fn raw_items_and_events_go_out_as_they_are() {
     let events = events(&frames);
     assert_eq!(events[1]["item"]["type"], "web_search_call");
     assert_eq!(events[2], event);
-    let Frame::Event(sent) = &frames[2] else {
+    let ScriptFrame::Event(sent) = &frames[2] else {
         panic!("not an event: {:?}", frames[2]);
     };
     assert_eq!(sent.encode(), format!("event: response.future\ndata: {event}\n\n"));
@@ -307,7 +309,7 @@ fn raw_items_and_events_go_out_as_they_are() {
 
 #[test]
 fn a_refusal_without_a_body_is_an_error_in_the_shape_of_the_api() {
-    let Answer::Plain { status, body, .. } = render(json!({"http": 503})) else {
+    let ScriptAnswer::Plain { status, body, .. } = render(json!({"http": 503})) else {
         panic!("not a plain answer");
     };
     assert_eq!(status.as_u16(), 503);

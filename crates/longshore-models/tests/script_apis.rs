@@ -2,43 +2,43 @@
 
 use std::time::Duration;
 
-use longshore_models::script::{Answer, Api, Delivery, Exchange, Frame, Script};
+use longshore_models::script::{Api, Delivery, Exchange, Script, ScriptAnswer, ScriptFrame};
 use serde_json::{Value, json};
 
 const ALL: [Api; 4] = [Api::Responses, Api::Chat, Api::Messages, Api::Gemini];
 const STREAM: Delivery = Delivery::Stream { usage: true };
 
-fn render(api: Api, step: Value, delivery: Delivery) -> Answer {
+fn render(api: Api, step: Value, delivery: Delivery) -> ScriptAnswer {
     let script = Script::from_value(json!([step])).expect("a good script");
     let exchange = Exchange { number: 7, model: "m".into(), created_at: 1_700_000_000, delivery };
     api.render(&script.steps[0], &exchange)
 }
 
-fn frames(api: Api, actions: Value) -> Vec<Frame> {
+fn frames(api: Api, actions: Value) -> Vec<ScriptFrame> {
     match render(api, json!({"do": actions}), STREAM) {
-        Answer::Stream { frames, .. } => frames,
+        ScriptAnswer::Stream { frames, .. } => frames,
         plain => panic!("not a stream: {plain:?}"),
     }
 }
 
 /// What is sent: the JSON of every event, and `[DONE]` as a text.
-fn events(frames: &[Frame]) -> Vec<Value> {
+fn events(frames: &[ScriptFrame]) -> Vec<Value> {
     let sent = frames.iter().filter_map(|frame| match frame {
-        Frame::Event(event) => {
+        ScriptFrame::Event(event) => {
             let data = serde_json::from_str(&event.data).unwrap_or_else(|_| json!(event.data));
             let named = data["type"].as_str().filter(|_| event.name.is_some());
             assert_eq!(event.name.as_deref(), named, "a name is the type of its event");
             Some(data)
         }
-        Frame::Wait(_) | Frame::Cut | Frame::Hang => None,
+        ScriptFrame::Wait(_) | ScriptFrame::Cut | ScriptFrame::Hang => None,
     });
     sent.collect()
 }
 
 /// The answer as one body: its status, the waits before it, and itself.
-fn whole(api: Api, actions: Value) -> (u16, Vec<Frame>, Value) {
+fn whole(api: Api, actions: Value) -> (u16, Vec<ScriptFrame>, Value) {
     match render(api, json!({"do": actions}), Delivery::Whole) {
-        Answer::Plain { status, before, body, .. } => (status.as_u16(), before, body),
+        ScriptAnswer::Plain { status, before, body, .. } => (status.as_u16(), before, body),
         stream => panic!("not one body: {stream:?}"),
     }
 }
@@ -122,7 +122,7 @@ fn chat_completions_adds_to_one_message() {
 #[test]
 fn chat_completions_tells_its_usage_only_to_those_who_ask() {
     let quiet = Delivery::Stream { usage: false };
-    let Answer::Stream { frames, .. } = render(Api::Chat, json!({"do": [{"say": "x"}]}), quiet) else {
+    let ScriptAnswer::Stream { frames, .. } = render(Api::Chat, json!({"do": [{"say": "x"}]}), quiet) else {
         panic!("not a stream");
     };
     let events = events(&frames);
@@ -262,10 +262,10 @@ fn responses_answers_in_one_body_too() {
 #[test]
 fn the_pace_is_the_same_in_every_api() {
     let steps = json!([{"say": ["a", "b"], "delay_ms": 5}, {"sleep_ms": 70}, {"call": "f", "delay_ms": 3}]);
-    let wanted = [5, 5, 70, 3].map(|ms| Frame::Wait(Duration::from_millis(ms)));
+    let wanted = [5, 5, 70, 3].map(|ms| ScriptFrame::Wait(Duration::from_millis(ms)));
     for api in ALL {
         let streamed = frames(api, steps.clone());
-        let waits: Vec<Frame> = streamed.into_iter().filter(|frame| !frame.is_event()).collect();
+        let waits: Vec<ScriptFrame> = streamed.into_iter().filter(|frame| !frame.is_event()).collect();
         assert_eq!(waits, wanted, "{api:?}");
         let (_, before, _) = whole(api, steps.clone());
         assert_eq!(before, wanted, "{api:?} waits as long before one body");
@@ -274,7 +274,9 @@ fn the_pace_is_the_same_in_every_api() {
 
 #[test]
 fn every_api_can_be_broken_off() {
-    for (action, frame) in [(json!({"cut": true}), Frame::Cut), (json!({"hang": true}), Frame::Hang)] {
+    for (action, frame) in
+        [(json!({"cut": true}), ScriptFrame::Cut), (json!({"hang": true}), ScriptFrame::Hang)]
+    {
         for api in ALL {
             let actions = json!([{"say": ["Hal"], "unfinished": true}, action]);
             let streamed = frames(api, actions.clone());
@@ -392,7 +394,7 @@ fn broken_arguments_stay_as_they_are() {
 #[test]
 fn an_error_is_in_the_shape_of_the_api_and_of_the_kind_of_its_status() {
     let body = |api, status: u16| match render(api, json!({"http": status}), STREAM) {
-        Answer::Plain { body, .. } => body,
+        ScriptAnswer::Plain { body, .. } => body,
         stream => panic!("not plain: {stream:?}"),
     };
     for api in [Api::Responses, Api::Chat] {

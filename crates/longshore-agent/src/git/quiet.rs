@@ -129,7 +129,7 @@ impl Quiet {
         let mut git = keyless("git");
         git.args(["config", "--list", "--name-only", "--includes", "-z"]).args(place).current_dir(folder);
         git.envs(self.variables()).env("PATH", search_path(&[folder.to_owned()]));
-        let Answer { parts, good } = answer(&mut git)?;
+        let GitOutput { parts, good } = answer(&mut git)?;
         // A file that is not there is no fault.
         (good || !place.is_empty()).then_some(parts)
     }
@@ -208,22 +208,22 @@ fn own_settings(folder: &Path) -> &'static [(OsString, OsString)] {
 
 /// What git said.
 #[derive(Debug, Default)]
-pub(super) struct Answer {
+pub(super) struct GitOutput {
     pub(super) parts: Vec<OsString>,
     /// Whether it came to a good end.
     good: bool,
 }
 
 /// All that git says; none when it does not come to an end, or says too much.
-pub(super) fn answer(git: &mut Command) -> Option<Answer> {
+pub(super) fn answer(git: &mut Command) -> Option<GitOutput> {
     answer_with(git, |_| true)
 }
 
 /// What git says of what is wanted, part by part. What is not wanted costs nothing but the time to hear it.
-pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Option<Answer> {
+pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Option<GitOutput> {
     let git = git.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
     // Where there is no git, nothing is set.
-    let Ok(mut git) = git else { return Some(Answer { parts: Vec::new(), good: true }) };
+    let Ok(mut git) = git else { return Some(GitOutput { parts: Vec::new(), good: true }) };
     let said = BufReader::new(git.stdout.take()?);
     let (heard, hearing) = mpsc::channel();
     std::thread::spawn(move || {
@@ -236,7 +236,7 @@ pub(super) fn answer_with(git: &mut Command, wanted: fn(&[u8]) -> bool) -> Optio
         let _ = git.kill();
     }
     let good = git.wait().is_ok_and(|status| status.success());
-    Some(Answer { parts: parts?, good })
+    Some(GitOutput { parts: parts?, good })
 }
 
 /// The wanted ones of parts that end with a zero.

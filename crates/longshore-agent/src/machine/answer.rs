@@ -6,11 +6,11 @@ use longshore_model::lifecycle::TurnErrorCode;
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::turn::State;
+use super::turn::TurnPhase;
 use super::{Effect, Effects, Machine};
 use crate::AgentLine;
 use longshore_models::api::{Event, Failure, FailureKind, Finish};
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 
 /// How often in a row the model is asked to go on after an answer that was too long for the service.
 const MOST_CUTS: u32 = 3;
@@ -18,7 +18,7 @@ const CUT_OFF: &str = "Your last answer was cut off. Go on where it ended.";
 
 /// An answer that grows.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ModelAnswer {
     pub(super) number: u64,
     pub(super) step: u64,
     words: Option<Growing>,
@@ -36,7 +36,7 @@ struct Growing {
     text: String,
 }
 
-impl Answer {
+impl ModelAnswer {
     pub(super) fn new(number: u64, step: u64) -> Self {
         Self { number, step, words: None, thought: None, kept: false, spoke: false, usage: None }
     }
@@ -74,10 +74,15 @@ impl Machine {
     ) {
         let Some(turn) = &mut self.turn else { return };
         let answer = match &mut turn.state {
-            State::Asking(answer) if answer.number == number => answer,
-            State::Compacting(answer) if answer.number == number => return self.summed_up(event, cx, out),
+            TurnPhase::Asking(answer) if answer.number == number => answer,
+            TurnPhase::Compacting(answer) if answer.number == number => {
+                return self.summed_up(event, cx, out);
+            }
             // An answer that nobody waits for any more.
-            State::Asking(_) | State::Compacting(_) | State::Waiting { .. } | State::Acting => return,
+            TurnPhase::Asking(_)
+            | TurnPhase::Compacting(_)
+            | TurnPhase::Waiting { .. }
+            | TurnPhase::Acting => return,
         };
         let (id, step) = (turn.id, answer.step);
         match event {
@@ -125,10 +130,10 @@ impl Machine {
         }
     }
 
-    fn asking(&mut self) -> Option<&mut Answer> {
+    fn asking(&mut self) -> Option<&mut ModelAnswer> {
         match &mut self.turn.as_mut()?.state {
-            State::Asking(answer) => Some(answer),
-            State::Compacting(_) | State::Waiting { .. } | State::Acting => None,
+            TurnPhase::Asking(answer) => Some(answer),
+            TurnPhase::Compacting(_) | TurnPhase::Waiting { .. } | TurnPhase::Acting => None,
         }
     }
 
@@ -148,7 +153,7 @@ impl Machine {
         let body = Body::MessageDone { phase: None, partial: false };
         let said = AgentLine::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
         self.say(
-            if text.trim().is_empty() { said } else { said.remember(Item::assistant(step, &text)) },
+            if text.trim().is_empty() { said } else { said.remember(HistoryItem::assistant(step, &text)) },
             out,
         );
     }
@@ -158,7 +163,7 @@ impl Machine {
         let (api, from) = (self.settings.api(), self.settings.place().to_owned());
         let Some(answer) = self.asking() else { return };
         let grown = answer.thought.take();
-        let item = Item::Reasoning { step: answer.step, api, from: Some(from), data };
+        let item = HistoryItem::Reasoning { step: answer.step, api, from: Some(from), data };
         let shown = match (&grown, text) {
             (Some(grown), "") => grown.text.clone(),
             (_, text) => text.to_owned(),
@@ -192,7 +197,7 @@ impl Machine {
         }
         let Some(turn) = &mut self.turn else { return };
         turn.retries = 0;
-        turn.state = State::Acting;
+        turn.state = TurnPhase::Acting;
         let calls = !turn.calls.is_empty();
         turn.owes |= calls;
         let said = spoke || calls;
@@ -232,7 +237,7 @@ impl Machine {
         let Some(turn) = &mut self.turn else { return };
         let (cuts, calls) = (turn.cuts, !turn.calls.is_empty());
         if cuts > MOST_CUTS {
-            let name = self.home.as_ref().map_or("react", |home| home.name.as_str());
+            let name = self.setup.as_ref().map_or("react", |setup| setup.name.as_str());
             let reason = format!(
                 "the model's answer was cut off {cuts} times in a row: it may not write more at once; \
                  set max_output higher under [agents.{name}]"
@@ -263,7 +268,7 @@ impl Machine {
         if let Some(turn) = &mut self.turn {
             turn.owes = true;
         }
-        self.say(AgentLine::history(Item::user(None, words, &[])), out);
+        self.say(AgentLine::history(HistoryItem::user(None, words, &[])), out);
     }
 
     fn answer_failed(&mut self, failure: Failure, cx: &mut Context<'_>, out: &mut Effects) {
@@ -278,7 +283,7 @@ impl Machine {
             // What was called is done and answered; the model goes on from there.
             turn.retries += 1;
             turn.owes = true;
-            turn.state = State::Acting;
+            turn.state = TurnPhase::Acting;
             self.notice(NoticeLevel::Warning, failure.message, out);
             return self.schedule(cx, out);
         }
@@ -286,7 +291,7 @@ impl Machine {
             return self.compact(cx, out);
         }
         if kept && failure.kind.may_pass() {
-            self.say(AgentLine::history(Item::user(None, CUT_OFF, &[])), out);
+            self.say(AgentLine::history(HistoryItem::user(None, CUT_OFF, &[])), out);
         }
         self.failed(failure, false, cx, out);
     }
@@ -296,10 +301,10 @@ impl Machine {
         self.drop_growing(keep, out);
         let Some(turn) = &mut self.turn else { return };
         let number = match &turn.state {
-            State::Asking(answer) | State::Compacting(answer) => Some(answer.number),
-            State::Waiting { .. } | State::Acting => None,
+            TurnPhase::Asking(answer) | TurnPhase::Compacting(answer) => Some(answer.number),
+            TurnPhase::Waiting { .. } | TurnPhase::Acting => None,
         };
-        turn.state = State::Acting;
+        turn.state = TurnPhase::Acting;
         out.extend(number.map(|number| Effect::Hush { number }));
     }
 
@@ -316,7 +321,7 @@ impl Machine {
             let body = Body::MessageDone { phase: None, partial: true };
             let said = AgentLine::draft(Draft::new(body).turn(turn).item(item).text(text.clone()));
             let remembered = keep && !text.trim().is_empty();
-            self.say(if remembered { said.remember(Item::assistant(step, &text)) } else { said }, out);
+            self.say(if remembered { said.remember(HistoryItem::assistant(step, &text)) } else { said }, out);
         }
     }
 }

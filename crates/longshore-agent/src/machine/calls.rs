@@ -12,11 +12,11 @@ use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolStatus};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::turn::State;
+use super::turn::TurnPhase;
 use super::{Effect, Effects, Machine, session_tools};
 use crate::AgentLine;
-use crate::tools::{Ask, Call, Permit, ToolResult, UNKNOWN, Verdict};
-use longshore_models::history::{Item, Output};
+use crate::tools::{CallApproval, CallVerdict, Permit, ToolInvocation, ToolResult, UNKNOWN};
+use longshore_models::history::{HistoryItem, Output};
 
 /// The longest name of a call that is taken from a model.
 const LONGEST_ID: usize = 16 << 10;
@@ -33,13 +33,13 @@ pub(super) struct Acting {
     runs_command: bool,
     /// How it is shown, until it is.
     shown: Option<ToolCall>,
-    pub(super) stage: Stage,
+    pub(super) stage: CallStage,
     began: Timestamp,
 }
 
 /// How far a call is.
 #[derive(Debug)]
-pub(super) enum Stage {
+pub(super) enum CallStage {
     /// It is being looked at.
     Weighing,
     /// A person is asked.
@@ -60,11 +60,11 @@ pub(super) enum Stage {
 
 impl Acting {
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.stage, Stage::Done)
+        matches!(self.stage, CallStage::Done)
     }
 
-    pub(super) fn to_call(&self) -> Call {
-        Call { id: self.id.clone(), name: self.name.clone(), arguments: self.arguments.clone() }
+    pub(super) fn to_call(&self) -> ToolInvocation {
+        ToolInvocation { id: self.id.clone(), name: self.name.clone(), arguments: self.arguments.clone() }
     }
 }
 
@@ -81,17 +81,17 @@ impl Machine {
     ) {
         let id = self.unique(id, cx);
         let item = ItemId::mint(cx);
-        let Some((home, turn)) = self.home.as_ref().zip(self.turn.as_mut()) else { return };
-        let name = home.offered(name);
+        let Some((setup, turn)) = self.setup.as_ref().zip(self.turn.as_mut()) else { return };
+        let name = setup.offered(name);
         let read = read_arguments(&arguments);
         let input = read.clone().unwrap_or_else(|_| Value::from(arguments.as_str()));
-        let call = Call { id: id.clone(), name: name.clone(), arguments: input.clone() };
+        let call = ToolInvocation { id: id.clone(), name: name.clone(), arguments: input.clone() };
         let shown = match session_tools::is_own(&name) {
             true => session_tools::shown(&call),
-            false if read.is_ok() => (home.describe)(&call),
+            false if read.is_ok() => (setup.describe)(&call),
             false => ToolCall { name: name.clone(), kind: ToolKind::Other, command: None, cwd: None, input },
         };
-        let known = home.tools.iter().find(|tool| tool.name == name);
+        let known = setup.tools.iter().find(|tool| tool.name == name);
         turn.calls.push(Acting {
             id: id.clone(),
             item,
@@ -100,12 +100,15 @@ impl Machine {
             side_by_side: known.is_some_and(|tool| tool.side_by_side),
             runs_command: shown.kind == ToolKind::Execute,
             shown: Some(shown),
-            stage: Stage::Weighing,
+            stage: CallStage::Weighing,
             began: cx.now,
         });
         turn.owes = true;
-        let mode = home.mode;
-        self.say(AgentLine::history(Item::FunctionCall { step, call_id: id.clone(), name, arguments }), out);
+        let mode = setup.mode;
+        self.say(
+            AgentLine::history(HistoryItem::FunctionCall { step, call_id: id.clone(), name, arguments }),
+            out,
+        );
         match read {
             Ok(_) if session_tools::is_own(&call.name) => {
                 // What is delegated may have to wait, and is shown when it begins.
@@ -146,17 +149,19 @@ impl Machine {
     pub(super) fn weighed(
         &mut self,
         id: &str,
-        verdict: Verdict,
+        verdict: CallVerdict,
         preview: Option<FileDiff>,
         cx: &mut Context<'_>,
         out: &mut Effects,
     ) {
-        let mode = self.home.as_ref().map(|home| home.mode).unwrap_or_default();
-        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, Stage::Weighing)) else { return };
+        let mode = self.setup.as_ref().map(|setup| setup.mode).unwrap_or_default();
+        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, CallStage::Weighing)) else {
+            return;
+        };
         match verdict {
-            Verdict::Go => call.stage = Stage::Ready(Permit { mode, approved: false }),
-            Verdict::Ask(ask) => self.ask_person(id, ask, preview, cx, out),
-            Verdict::Refuse(why) => {
+            CallVerdict::Go => call.stage = CallStage::Ready(Permit { mode, approved: false }),
+            CallVerdict::Ask(ask) => self.ask_person(id, ask, preview, cx, out),
+            CallVerdict::Refuse(why) => {
                 let why = self.with_own_tools(why);
                 self.finish_call(id, ToolResult::failed(why), out);
             }
@@ -166,16 +171,19 @@ impl Machine {
 
     /// The tools that there are, told by whoever does not know the machine's own.
     fn with_own_tools(&self, why: String) -> String {
-        let Some(home) = self.home.as_ref().filter(|_| why.starts_with(UNKNOWN)) else { return why };
-        let own =
-            home.tools.iter().filter(|tool| session_tools::is_own(&tool.name)).map(|tool| tool.name.as_str());
+        let Some(setup) = self.setup.as_ref().filter(|_| why.starts_with(UNKNOWN)) else { return why };
+        let own = setup
+            .tools
+            .iter()
+            .filter(|tool| session_tools::is_own(&tool.name))
+            .map(|tool| tool.name.as_str());
         format!("{why}, {}", own.collect::<Vec<_>>().join(", "))
     }
 
     fn ask_person(
         &mut self,
         id: &str,
-        ask: Ask,
+        ask: CallApproval,
         preview: Option<FileDiff>,
         cx: &mut Context<'_>,
         out: &mut Effects,
@@ -183,7 +191,7 @@ impl Machine {
         self.show(id, out);
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
-        let Ask { reason, risks, subject, always } = ask;
+        let CallApproval { reason, risks, subject, always } = ask;
         let approval = ApprovalId::mint(cx);
         let item = call.item;
         let mut options = vec![Decision::AllowOnce];
@@ -191,7 +199,7 @@ impl Machine {
             options.push(Decision::AllowSession);
         }
         options.extend([Decision::Deny, Decision::Cancel]);
-        call.stage = Stage::Asked { approval, always };
+        call.stage = CallStage::Asked { approval, always };
         let risks: Vec<&str> = risks.into_iter().map(|risk| risk.text()).collect();
         let reason = match risks.is_empty() {
             true => reason,
@@ -213,15 +221,15 @@ impl Machine {
         let mut begun = Vec::new();
         for call in &mut turn.calls {
             let may = if call.side_by_side { !earlier_edits } else { !earlier };
-            if let (Stage::Ready(permit), true) = (&call.stage, may) {
+            if let (CallStage::Ready(permit), true) = (&call.stage, may) {
                 begun.push((call.to_call(), *permit));
-                call.stage = Stage::Running;
+                call.stage = CallStage::Running;
                 call.began = cx.now;
             }
             earlier |= !call.is_done();
             earlier_edits |= !call.is_done() && !call.side_by_side && !call.runs_command;
         }
-        let rests = !earlier && matches!(turn.state, State::Acting);
+        let rests = !earlier && matches!(turn.state, TurnPhase::Acting);
         for (call, permit) in begun {
             self.show(&call.id, out);
             out.push(Effect::Run { call, permit });
@@ -234,7 +242,9 @@ impl Machine {
 
     pub(super) fn printed(&mut self, id: &str, text: String, out: &mut Effects) {
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, Stage::Running)) else { return };
+        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, CallStage::Running)) else {
+            return;
+        };
         let draft = Draft::new(Body::ToolOutputDelta).turn(turn).item(call.item).text(text);
         self.say(AgentLine::draft(draft), out);
     }
@@ -262,7 +272,9 @@ impl Machine {
     }
 
     pub(super) fn ran(&mut self, id: &str, result: ToolResult, cx: &mut Context<'_>, out: &mut Effects) {
-        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, Stage::Running)) else { return };
+        let Some(call) = self.acting(id).filter(|call| matches!(call.stage, CallStage::Running)) else {
+            return;
+        };
         let took = cx.now.millis_since(call.began);
         let mut result = result;
         result.outcome.duration_ms.get_or_insert(took);
@@ -275,7 +287,7 @@ impl Machine {
         self.show(id, out);
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let Some(call) = self.acting(id) else { return };
-        call.stage = Stage::Done;
+        call.stage = CallStage::Done;
         let item = call.item;
         let ToolResult { content, whole, success, mut outcome, diff, images } = result;
         // What the model looks at, people see as well.
@@ -285,7 +297,7 @@ impl Machine {
         }
         let output = Output { content, success, images };
         let finished = Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text(whole);
-        let remembered = Item::FunctionCallOutput { call_id: id.to_owned(), output };
+        let remembered = HistoryItem::FunctionCallOutput { call_id: id.to_owned(), output };
         self.say(AgentLine::draft(finished).remember(remembered), out);
     }
 }

@@ -8,16 +8,16 @@ use longshore_model::id::{ApprovalId, Context, PromptId, QuestionId, TurnId};
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
 
-use super::calls::Stage;
-use super::turn::Turn;
+use super::calls::CallStage;
+use super::turn::MachineTurn;
 use super::{Effect, Effects, Machine, compact, session_tools};
 use crate::AgentLine;
 use crate::tools::{Permit, ToolResult};
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 
 /// Something that a person said, on its way into the history.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Words {
+pub(super) struct UserPrompt {
     pub(super) prompt: PromptId,
     pub(super) text: String,
     pub(super) attachments: Vec<Attachment>,
@@ -27,10 +27,10 @@ impl Machine {
     pub(super) fn told(&mut self, command: AgentCommand, cx: &mut Context<'_>, out: &mut Effects) {
         match command {
             AgentCommand::Prompt { turn, prompt, text, attachments } => {
-                self.prompt(turn, Words { prompt, text, attachments }, cx, out);
+                self.prompt(turn, UserPrompt { prompt, text, attachments }, cx, out);
             }
             AgentCommand::Steer { turn, prompt, text, attachments } => {
-                let words = Words { prompt, text, attachments };
+                let words = UserPrompt { prompt, text, attachments };
                 match self.turn.as_mut().filter(|running| running.id == turn) {
                     Some(running) => running.steered.push(words),
                     // The turn ended just before: it is heard, and answered with the next one.
@@ -45,19 +45,19 @@ impl Machine {
             AgentCommand::Decide { approval, decision } => self.decided(approval, decision, cx, out),
             AgentCommand::Answer { question, answer } => self.answered(question, answer, cx, out),
             AgentCommand::SetMode(mode) => {
-                if let Some(home) = &mut self.home {
-                    home.mode = mode;
+                if let Some(setup) = &mut self.setup {
+                    setup.mode = mode;
                 }
             }
             AgentCommand::SetModel(model) => {
-                if let Some(home) = &mut self.home {
-                    home.model = Some(model);
+                if let Some(setup) = &mut self.setup {
+                    setup.model = Some(model);
                 }
             }
             AgentCommand::Child { call, news } => self.child(&call, news, cx, out),
             AgentCommand::SetEffort(effort) => {
-                if let Some(home) = &mut self.home {
-                    home.effort = Some(effort);
+                if let Some(setup) = &mut self.setup {
+                    setup.effort = Some(effort);
                 }
             }
             // Its conversations have no titles of their own, and are kept nowhere else.
@@ -65,15 +65,15 @@ impl Machine {
         }
     }
 
-    fn prompt(&mut self, turn: TurnId, words: Words, cx: &mut Context<'_>, out: &mut Effects) {
-        if self.home.is_none() {
+    fn prompt(&mut self, turn: TurnId, words: UserPrompt, cx: &mut Context<'_>, out: &mut Effects) {
+        if self.setup.is_none() {
             return;
         }
         if self.turn.is_some() {
             // Nobody prompts an agent that works; should it happen, the new one counts.
             self.interrupt(cx, out);
         }
-        self.turn = Some(Turn::new(turn, cx.now));
+        self.turn = Some(MachineTurn::new(turn, cx.now));
         if words.text.trim() == format!("/{}", compact::COMMAND) {
             return self.compact_and_rest(cx, out);
         }
@@ -82,10 +82,10 @@ impl Machine {
     }
 
     /// Takes what a person said into the history. What came with it stands in the log already.
-    pub(super) fn hear(&mut self, words: Words, out: &mut Effects) {
-        let Words { prompt, text, attachments } = words;
-        self.history.push(Item::user(Some(prompt), &text, &attachments));
-        out.push(Effect::Say(Box::new(AgentLine::history(Item::user(Some(prompt), &text, &[])))));
+    pub(super) fn hear(&mut self, words: UserPrompt, out: &mut Effects) {
+        let UserPrompt { prompt, text, attachments } = words;
+        self.history.push(HistoryItem::user(Some(prompt), &text, &attachments));
+        out.push(Effect::Say(Box::new(AgentLine::history(HistoryItem::user(Some(prompt), &text, &[])))));
     }
 
     fn decided(
@@ -95,10 +95,9 @@ impl Machine {
         cx: &mut Context<'_>,
         out: &mut Effects,
     ) {
-        let mode = self.home.as_ref().map(|home| home.mode).unwrap_or_default();
+        let mode = self.setup.as_ref().map(|setup| setup.mode).unwrap_or_default();
         let Some(turn) = &mut self.turn else { return };
-        let waits =
-            |stage: &Stage| matches!(stage, Stage::Asked { approval: asked, .. } if *asked == approval);
+        let waits = |stage: &CallStage| matches!(stage, CallStage::Asked { approval: asked, .. } if *asked == approval);
         let Some(call) = turn.calls.iter_mut().find(|call| waits(&call.stage)) else { return };
         let id = call.id.clone();
         if !decided.decision.allows() {
@@ -117,12 +116,14 @@ impl Machine {
             call.arguments = input;
         }
         let always = match &mut call.stage {
-            Stage::Asked { always, .. } if decided.decision != Decision::AllowOnce => std::mem::take(always),
+            CallStage::Asked { always, .. } if decided.decision != Decision::AllowOnce => {
+                std::mem::take(always)
+            }
             _ => Vec::new(),
         };
-        call.stage = Stage::Ready(Permit { mode, approved: true });
+        call.stage = CallStage::Ready(Permit { mode, approved: true });
         if !always.is_empty() {
-            self.say(AgentLine::history(Item::Allowed { rules: always.clone() }), out);
+            self.say(AgentLine::history(HistoryItem::Allowed { rules: always.clone() }), out);
             out.push(Effect::Allow(always));
         }
         self.schedule(cx, out);
@@ -140,7 +141,7 @@ impl Machine {
             let (_, asker) = turn.wondering.remove(at);
             return out.push(Effect::Reply { asker, answer });
         }
-        let waits = |stage: &Stage| matches!(stage, Stage::Questioned(asked) if *asked == question);
+        let waits = |stage: &CallStage| matches!(stage, CallStage::Questioned(asked) if *asked == question);
         let Some(call) = turn.calls.iter().find(|call| waits(&call.stage)) else { return };
         let id = call.id.clone();
         self.finish_call(&id, session_tools::answer(&answer), out);
@@ -151,7 +152,7 @@ impl Machine {
         let Some(turn) = &mut self.turn else { return };
         let (id, calls) = (turn.id, &mut turn.calls);
         let Some(acting) = calls.iter_mut().find(|acting| acting.id == call) else { return };
-        let Stage::Delegated { child, task } = &mut acting.stage else { return };
+        let CallStage::Delegated { child, task } = &mut acting.stage else { return };
         let item = acting.item;
         match news {
             ChildNews::Opened { child: opened, agent } => {

@@ -9,12 +9,12 @@ use longshore_model::event::{Body, Draft, NoticeLevel};
 use longshore_model::id::Context;
 use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 
-use super::answer::Answer;
-use super::turn::State;
+use super::answer::ModelAnswer;
+use super::turn::TurnPhase;
 use super::{Effect, Effects, Machine};
 use crate::AgentLine;
-use longshore_models::api::{Event, FailureKind, Request};
-use longshore_models::history::{Item, Part, Role};
+use longshore_models::api::{Event, FailureKind, NeutralRequest};
+use longshore_models::history::{HistoryItem, HistoryPart, Role};
 
 /// The prompt that asks for it.
 pub(super) const COMMAND: &str = "compact";
@@ -61,15 +61,15 @@ impl Machine {
 
     /// Has the model sum up the conversation.
     pub(super) fn compact(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
-        let Some(model) = self.home.as_ref().and_then(|home| home.model.clone()) else {
+        let Some(model) = self.setup.as_ref().and_then(|setup| setup.model.clone()) else {
             return self.fail(TurnErrorCode::Other, "no model is set".to_owned(), cx, out);
         };
         let room = usize::try_from(self.settings.context_window * BYTES_A_TOKEN / 2).unwrap_or(usize::MAX);
         let story = ends(&self.story(), room);
-        let request = Request {
+        let request = NeutralRequest {
             model,
             instructions: INSTRUCTIONS.into(),
-            history: vec![Item::user(None, &story, &[]).into()],
+            history: vec![HistoryItem::user(None, &story, &[]).into()],
             tools: [].into(),
             max_output: self.settings.max_output,
             effort: None,
@@ -78,7 +78,7 @@ impl Machine {
         let (number, step) = (self.requests, self.history.next_step());
         if let Some(turn) = &mut self.turn {
             turn.iterations += 1;
-            turn.state = State::Compacting(Answer::new(number, step));
+            turn.state = TurnPhase::Compacting(ModelAnswer::new(number, step));
         }
         out.push(Effect::Ask { number, request: Box::new(request) });
     }
@@ -86,7 +86,7 @@ impl Machine {
     /// What the model says while it sums up.
     pub(super) fn summed_up(&mut self, event: Event<'static>, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
-        let State::Compacting(answer) = &mut turn.state else { return };
+        let TurnPhase::Compacting(answer) = &mut turn.state else { return };
         answer.gather(&event, cx);
         match event {
             Event::Failed(failure) if failure.kind == FailureKind::TooLong => {
@@ -94,7 +94,8 @@ impl Machine {
             }
             Event::Failed(failure) => self.failed(failure, true, cx, out),
             Event::Ended(_) => {
-                let State::Compacting(answer) = std::mem::replace(&mut turn.state, State::Acting) else {
+                let TurnPhase::Compacting(answer) = std::mem::replace(&mut turn.state, TurnPhase::Acting)
+                else {
                     return;
                 };
                 let (text, usage) = answer.gathered();
@@ -141,7 +142,7 @@ impl Machine {
         let after = text.len() as u64 / BYTES_A_TOKEN;
         let words = format!("the conversation was summed up: about {before} tokens became {after}");
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(id).text(words);
-        self.say(AgentLine::draft(notice).remember(Item::Summary { text }), out);
+        self.say(AgentLine::draft(notice).remember(HistoryItem::Summary { text }), out);
         self.usage.context_used = Some(after);
         self.measured = self.history.size();
         match only {
@@ -155,17 +156,17 @@ impl Machine {
         let mut story = "Sum up this conversation.\n".to_owned();
         for item in self.history.legal() {
             let line = match &*item {
-                Item::Message { role: Role::User, .. } => format!("Person: {}", told(&item)),
-                Item::Message { role: Role::Assistant, .. } => format!("Agent: {}", told(&item)),
-                Item::FunctionCall { name, arguments, .. } => {
+                HistoryItem::Message { role: Role::User, .. } => format!("Person: {}", told(&item)),
+                HistoryItem::Message { role: Role::Assistant, .. } => format!("Agent: {}", told(&item)),
+                HistoryItem::FunctionCall { name, arguments, .. } => {
                     format!("Agent called {name} with {}", ends(arguments, OUTPUT))
                 }
-                Item::FunctionCallOutput { output, .. } => {
+                HistoryItem::FunctionCallOutput { output, .. } => {
                     let word = if output.success { "Result" } else { "Error" };
                     format!("{word}: {}", ends(&output.content, OUTPUT))
                 }
-                Item::Summary { text } => format!("What came before: {text}"),
-                Item::Reasoning { .. } | Item::Allowed { .. } => continue,
+                HistoryItem::Summary { text } => format!("What came before: {text}"),
+                HistoryItem::Reasoning { .. } | HistoryItem::Allowed { .. } => continue,
             };
             let _ = write!(story, "\n{line}\n");
         }
@@ -174,11 +175,11 @@ impl Machine {
 }
 
 /// The words of a message.
-fn told(item: &Item) -> String {
-    let Item::Message { content, .. } = item else { return String::new() };
+fn told(item: &HistoryItem) -> String {
+    let HistoryItem::Message { content, .. } = item else { return String::new() };
     let words = content.iter().map(|part| match part {
-        Part::InputText { text } | Part::OutputText { text } => text.as_str(),
-        Part::Attached(_) => "(an attachment)",
+        HistoryPart::InputText { text } | HistoryPart::OutputText { text } => text.as_str(),
+        HistoryPart::Attached(_) => "(an attachment)",
     });
     words.collect::<Vec<_>>().join("\n")
 }

@@ -42,21 +42,21 @@ use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
-use longshore_models::api::{Event, Request};
-use longshore_models::history::{History, Item};
+use longshore_models::api::{Event, NeutralRequest};
+use longshore_models::history::{History, HistoryItem};
 
-use super::tools::{Call, Permit, ToolResult, Verdict};
+use super::tools::{CallVerdict, Permit, ToolInvocation, ToolResult};
 use crate::AgentLine;
 use crate::memory::Memory;
 use longshore_drivers::react::settings::Settings;
 
-use turn::Turn;
+use turn::MachineTurn;
 
 /// How a call is shown; pure.
-pub type Describe = Arc<dyn Fn(&Call) -> ToolCall + Send + Sync>;
+pub type Describe = Arc<dyn Fn(&ToolInvocation) -> ToolCall + Send + Sync>;
 
 /// What can happen.
-pub enum Input {
+pub enum MachineInput {
     /// The session begins, with all that was made ready for it.
     Open(Box<Opening>),
     /// The session tells its agent something.
@@ -73,7 +73,7 @@ pub enum Input {
         /// Which call.
         call: String,
         /// Whether.
-        verdict: Verdict,
+        verdict: CallVerdict,
         /// What it would change.
         preview: Option<FileDiff>,
     },
@@ -149,24 +149,24 @@ pub enum Effect {
         /// The request's number; what comes of it carries it.
         number: u64,
         /// The request.
-        request: Box<Request>,
+        request: Box<NeutralRequest>,
     },
     /// Nobody waits for the answer any more.
     Hush {
         /// The request's number.
         number: u64,
     },
-    /// Look whether a call may run; answered with [`Input::Weighed`].
+    /// Look whether a call may run; answered with [`MachineInput::Weighed`].
     Weigh {
         /// The call.
-        call: Call,
+        call: ToolInvocation,
         /// In which mode.
         mode: Mode,
     },
-    /// Run a call; answered with [`Input::Ran`].
+    /// Run a call; answered with [`MachineInput::Ran`].
     Run {
         /// The call.
-        call: Call,
+        call: ToolInvocation,
         /// On what grounds.
         permit: Permit,
     },
@@ -177,7 +177,7 @@ pub enum Effect {
     },
     /// Somebody answered what a call wanted to know.
     Reply {
-        /// [`Input::Wonders::asker`].
+        /// [`MachineInput::Wonders::asker`].
         asker: u64,
         /// The answer.
         answer: QuestionAnswer,
@@ -191,14 +191,14 @@ pub enum Effect {
 /// The loop.
 pub struct Machine {
     settings: Settings,
-    home: Option<Home>,
+    setup: Option<SessionSetup>,
     history: History,
     /// The plan, or the list of things to do.
     plan: Vec<PlanStep>,
     /// What the session has used.
     usage: Usage,
     cost_usd: f64,
-    turn: Option<Turn>,
+    turn: Option<MachineTurn>,
     /// The last request to the model.
     requests: u64,
     /// How long the history was when the model last said how much it had read.
@@ -206,7 +206,7 @@ pub struct Machine {
 }
 
 /// What does not change from turn to turn, unless a person wants it to.
-struct Home {
+struct SessionSetup {
     mode: Mode,
     model: Option<String>,
     /// How hard the model thinks.
@@ -221,7 +221,7 @@ struct Home {
     name: String,
 }
 
-impl Home {
+impl SessionSetup {
     /// The name that the model is told of for a tool that it calls by another, such as `server.tool`: that of the tool
     /// which people see called the same.
     fn offered(&self, name: String) -> String {
@@ -230,7 +230,7 @@ impl Home {
         }
         let shown = |name: &str| {
             let (id, name, arguments) = (String::new(), name.to_owned(), serde_json::Value::Null);
-            (self.describe)(&Call { id, name, arguments }).name
+            (self.describe)(&ToolInvocation { id, name, arguments }).name
         };
         let meant = shown(&name);
         let other =
@@ -259,7 +259,7 @@ impl Machine {
     pub fn new(settings: Settings) -> Self {
         Self {
             settings,
-            home: None,
+            setup: None,
             history: History::default(),
             plan: Vec::new(),
             usage: Usage::default(),
@@ -271,30 +271,32 @@ impl Machine {
     }
 
     /// Something happened; what follows is added to `out`.
-    pub fn handle(&mut self, input: Input, cx: &mut Context<'_>, out: &mut Vec<Effect>) {
+    pub fn handle(&mut self, input: MachineInput, cx: &mut Context<'_>, out: &mut Vec<Effect>) {
         match input {
-            Input::Open(opening) => self.open(*opening, out),
-            Input::Told(command) => self.told(command, cx, out),
-            Input::Model { number, event } => self.model_said(number, event, cx, out),
-            Input::Weighed { call, verdict, preview } => self.weighed(&call, verdict, preview, cx, out),
-            Input::Printed { call, text } => self.printed(&call, text, out),
-            Input::Wonders { call, asker, source, text, fields } => {
+            MachineInput::Open(opening) => self.open(*opening, out),
+            MachineInput::Told(command) => self.told(command, cx, out),
+            MachineInput::Model { number, event } => self.model_said(number, event, cx, out),
+            MachineInput::Weighed { call, verdict, preview } => {
+                self.weighed(&call, verdict, preview, cx, out)
+            }
+            MachineInput::Printed { call, text } => self.printed(&call, text, out),
+            MachineInput::Wonders { call, asker, source, text, fields } => {
                 self.wonders(&call, asker, source, text, fields, cx, out);
             }
-            Input::Ran { call, result } => self.ran(&call, *result, cx, out),
-            Input::Tools(tools) => {
-                if let Some(home) = &mut self.home {
-                    home.offer(tools);
+            MachineInput::Ran { call, result } => self.ran(&call, *result, cx, out),
+            MachineInput::Tools(tools) => {
+                if let Some(setup) = &mut self.setup {
+                    setup.offer(tools);
                 }
             }
-            Input::Notice { level, text } => self.notice(level, text, out),
-            Input::Tick => self.tick(cx, out),
+            MachineInput::Notice { level, text } => self.notice(level, text, out),
+            MachineInput::Tick => self.tick(cx, out),
         }
     }
 
-    /// When it wants an [`Input::Tick`], at the latest.
+    /// When it wants a [`MachineInput::Tick`], at the latest.
     pub fn deadline(&self) -> Option<Timestamp> {
-        self.turn.as_ref().and_then(Turn::deadline)
+        self.turn.as_ref().and_then(MachineTurn::deadline)
     }
 
     /// The conversation.
@@ -322,7 +324,7 @@ impl Machine {
         let Memory { history, rules, plan, usage, cost_usd } = memory;
         (self.history, self.plan, self.usage, self.cost_usd) = (history, plan, usage, cost_usd);
         if let Start::Told { story } = launch.start {
-            self.say(AgentLine::history(Item::Summary { text: story }), out);
+            self.say(AgentLine::history(HistoryItem::Summary { text: story }), out);
         }
         if !rules.is_empty() {
             out.push(Effect::Allow(rules));
@@ -333,7 +335,7 @@ impl Machine {
             model: model.clone(),
             transcript: None,
         };
-        let mut home = Home {
+        let mut setup = SessionSetup {
             mode: launch.mode,
             model,
             effort: launch.effort.or_else(|| self.settings.effort.clone()),
@@ -344,8 +346,8 @@ impl Machine {
             agents: (!launch.deepest).then_some(agents),
             name: launch.agent.to_string(),
         };
-        home.offer(tools);
-        self.home = Some(home);
+        setup.offer(tools);
+        self.setup = Some(setup);
         self.say(AgentLine::draft(Draft::new(Body::SessionReady(ready))), out);
         let compact = SlashCommand {
             name: compact::COMMAND.to_owned(),

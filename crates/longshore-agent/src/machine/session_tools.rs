@@ -10,10 +10,10 @@ use longshore_models::tool::ToolDefinition;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::calls::{Acting, Stage};
+use super::calls::{Acting, CallStage};
 use super::{Effects, Machine};
 use crate::AgentLine;
-use crate::tools::{Call, ToolResult};
+use crate::tools::{ToolInvocation, ToolResult};
 
 const ASK_USER: &str = "ask_user";
 const UPDATE_PLAN: &str = "update_plan";
@@ -136,7 +136,7 @@ pub(super) fn is_delegation(name: &str) -> bool {
 }
 
 /// A call, as the timeline shows it.
-pub(super) fn shown(call: &Call) -> ToolCall {
+pub(super) fn shown(call: &ToolInvocation) -> ToolCall {
     let kind = if is_delegation(&call.name) { ToolKind::Delegate } else { ToolKind::Think };
     ToolCall { name: call.name.clone(), kind, command: None, cwd: None, input: call.arguments.clone() }
 }
@@ -183,14 +183,14 @@ struct Handed {
     model: Option<String>,
 }
 
-fn read<T: for<'de> Deserialize<'de>>(call: &Call) -> Result<T, String> {
+fn read<T: for<'de> Deserialize<'de>>(call: &ToolInvocation) -> Result<T, String> {
     serde_json::from_value(call.arguments.clone())
         .map_err(|error| format!("the arguments of {} do not fit: {error}", call.name))
 }
 
 impl Machine {
     /// Does a call of a tool of its own. Some of them take their time.
-    pub(super) fn own(&mut self, call: &Call, cx: &mut Context<'_>, out: &mut Effects) {
+    pub(super) fn own(&mut self, call: &ToolInvocation, cx: &mut Context<'_>, out: &mut Effects) {
         let done = match call.name.as_str() {
             ASK_USER => self.ask_user(call, cx, out),
             UPDATE_PLAN => read::<UpdatePlan>(call).map(|UpdatePlan { explanation, plan }| {
@@ -216,7 +216,7 @@ impl Machine {
         }
     }
 
-    fn stage(&mut self, call: &Call, stage: Stage) {
+    fn stage(&mut self, call: &ToolInvocation, stage: CallStage) {
         let acting =
             self.turn.as_mut().and_then(|turn| turn.calls.iter_mut().find(|acting| acting.id == call.id));
         if let Some(acting) = acting {
@@ -226,7 +226,7 @@ impl Machine {
 
     fn ask_user(
         &mut self,
-        call: &Call,
+        call: &ToolInvocation,
         cx: &mut Context<'_>,
         out: &mut Effects,
     ) -> Result<Option<String>, String> {
@@ -244,7 +244,7 @@ impl Machine {
             secret: false,
             optional: false,
         };
-        self.stage(call, Stage::Questioned(question));
+        self.stage(call, CallStage::Questioned(question));
         let turn = self.turn.as_ref().map(|turn| turn.id);
         let request = QuestionRequest { question, source: None, fields: vec![field] };
         self.say(AgentLine::draft(Draft::new(Body::QuestionAsked(request)).turn(turn).text(text)), out);
@@ -253,7 +253,7 @@ impl Machine {
 
     fn update_todo(
         &mut self,
-        call: &Call,
+        call: &ToolInvocation,
         cx: &mut Context<'_>,
         out: &mut Effects,
     ) -> Result<Option<String>, String> {
@@ -277,14 +277,19 @@ impl Machine {
         self.say(AgentLine::draft(draft), out);
     }
 
-    fn delegate(&mut self, call: &Call, agent: &str, out: &mut Effects) -> Result<Option<String>, String> {
-        let Some(home) = &self.home else { return Ok(None) };
-        let Some(agents) = &home.agents else {
+    fn delegate(
+        &mut self,
+        call: &ToolInvocation,
+        agent: &str,
+        out: &mut Effects,
+    ) -> Result<Option<String>, String> {
+        let Some(setup) = &self.setup else { return Ok(None) };
+        let Some(agents) = &setup.agents else {
             let why = "delegation goes no deeper than this conversation; do the task yourself";
             return Err(why.to_owned());
         };
         let agent = match agent {
-            THINK_EXECUTE => home.name.clone(),
+            THINK_EXECUTE => setup.name.clone(),
             known if agents.iter().any(|name| name == known) => known.to_owned(),
             unknown => {
                 let known = agents.join(", ");
@@ -292,7 +297,7 @@ impl Machine {
             }
         };
         let Handed { task, cwd, mode, model } = read(call)?;
-        self.stage(call, Stage::Lined(Task { agent: agent.into(), task, cwd, mode, model }));
+        self.stage(call, CallStage::Lined(Task { agent: agent.into(), task, cwd, mode, model }));
         self.begin_lined(out);
         Ok(None)
     }
@@ -300,12 +305,13 @@ impl Machine {
     /// Begins what other sessions are to do, as far as there is room.
     pub(super) fn begin_lined(&mut self, out: &mut Effects) {
         let Some(turn) = &mut self.turn else { return };
-        let at_work = |call: &&Acting| matches!(call.stage, Stage::Delegated { .. });
+        let at_work = |call: &&Acting| matches!(call.stage, CallStage::Delegated { .. });
         let room = AT_ONCE.saturating_sub(turn.calls.iter().filter(at_work).count());
         let mut wishes = Vec::new();
-        for call in turn.calls.iter_mut().filter(|call| matches!(call.stage, Stage::Lined(_))).take(room) {
-            if let Stage::Lined(task) = std::mem::replace(&mut call.stage, Stage::Weighing) {
-                call.stage = Stage::Delegated { child: None, task: task.task.clone() };
+        for call in turn.calls.iter_mut().filter(|call| matches!(call.stage, CallStage::Lined(_))).take(room)
+        {
+            if let CallStage::Lined(task) = std::mem::replace(&mut call.stage, CallStage::Weighing) {
+                call.stage = CallStage::Delegated { child: None, task: task.task.clone() };
                 wishes.push((call.id.clone(), task));
             }
         }

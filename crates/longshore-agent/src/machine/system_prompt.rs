@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use longshore_model::capability::Mode;
 
-use super::Home;
+use super::SessionSetup;
 use longshore_drivers::react::settings::Settings;
 
 const BASE: &str = "You are a coding agent. You work in a folder on a person's computer with the tools that you are \
@@ -22,10 +22,10 @@ the like) run side by side, and so do delegations; commands and edits run one af
 what is left. Write plain Markdown.";
 
 /// What it is told with every request: the same every time, so that services need not read it anew.
-pub(super) fn instructions(home: &Home, settings: &Settings) -> String {
+pub(super) fn instructions(setup: &SessionSetup, settings: &Settings) -> String {
     let mut text = BASE.to_owned();
-    let _ = write!(text, "\n\nThe folder is {}.", home.cwd);
-    let mode = match home.mode {
+    let _ = write!(text, "\n\nThe folder is {}.", setup.cwd);
+    let mode = match setup.mode {
         Mode::Plan => "You may only read. Find out what is needed, and end with a plan; changes are refused.",
         Mode::Ask => "The person is asked before each command and each change.",
         Mode::AutoEdit => "You may change files of the folder; the person is asked before commands.",
@@ -35,7 +35,7 @@ pub(super) fn instructions(home: &Home, settings: &Settings) -> String {
     if !settings.instructions.is_empty() {
         let _ = write!(text, "\n\n{}", settings.instructions);
     }
-    if let Some(advice) = &home.advice {
+    if let Some(advice) = &setup.advice {
         let _ = write!(text, "\n\nThe folder says to agents:\n\n{advice}");
     }
     text

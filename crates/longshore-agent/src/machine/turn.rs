@@ -7,13 +7,13 @@ use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome}
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
-use super::answer::Answer;
-use super::calls::{Acting, Stage};
-use super::commands::Words;
+use super::answer::ModelAnswer;
+use super::calls::{Acting, CallStage};
+use super::commands::UserPrompt;
 use super::{Effect, Effects, Machine, system_prompt};
 use crate::AgentLine;
 use crate::tools::ToolResult;
-use longshore_models::api::{Failure, Request};
+use longshore_models::api::{Failure, NeutralRequest};
 
 /// The longest wait between two tries that nobody asked for.
 const LONGEST_WAIT_MS: u64 = 60_000;
@@ -22,14 +22,14 @@ const LONGEST_ASKED_MS: u64 = 600_000;
 
 /// A turn that runs.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct MachineTurn {
     pub(super) id: TurnId,
     started: Timestamp,
-    pub(super) state: State,
+    pub(super) state: TurnPhase,
     /// The calls of the last answer, in their order.
     pub(super) calls: Vec<Acting>,
     /// What people said into it and the model has not heard yet.
-    pub(super) steered: Vec<Words>,
+    pub(super) steered: Vec<UserPrompt>,
     /// What calls want to know, and whom to tell.
     pub(super) wondering: Vec<(QuestionId, u64)>,
     /// How often the model was asked.
@@ -58,23 +58,23 @@ pub(super) struct Turn {
 
 /// What a turn waits for.
 #[derive(Debug)]
-pub(super) enum State {
+pub(super) enum TurnPhase {
     /// The model answers.
-    Asking(Answer),
+    Asking(ModelAnswer),
     /// The model sums up the conversation.
-    Compacting(Answer),
+    Compacting(ModelAnswer),
     /// To ask again.
     Waiting { until: Timestamp, compacts: bool },
     /// Calls run, or nothing is left to do.
     Acting,
 }
 
-impl Turn {
+impl MachineTurn {
     pub(super) fn new(id: TurnId, now: Timestamp) -> Self {
         Self {
             id,
             started: now,
-            state: State::Acting,
+            state: TurnPhase::Acting,
             calls: Vec::new(),
             steered: Vec::new(),
             wondering: Vec::new(),
@@ -100,8 +100,8 @@ impl Turn {
 
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         match self.state {
-            State::Waiting { until, .. } => Some(until),
-            State::Asking(_) | State::Compacting(_) | State::Acting => None,
+            TurnPhase::Waiting { until, .. } => Some(until),
+            TurnPhase::Asking(_) | TurnPhase::Compacting(_) | TurnPhase::Acting => None,
         }
     }
 }
@@ -124,7 +124,7 @@ impl Machine {
         }
         let turn = self.turn.as_mut();
         let has_said_so = turn.is_some_and(|turn| std::mem::take(&mut turn.is_full));
-        if has_said_so && self.turn.as_ref().is_some_and(Turn::has_just_compacted) {
+        if has_said_so && self.turn.as_ref().is_some_and(MachineTurn::has_just_compacted) {
             let reason = "the conversation fills the model's window, though it was just summed up";
             return self.fail(TurnErrorCode::ContextWindow, reason.to_owned(), cx, out);
         }
@@ -162,30 +162,30 @@ impl Machine {
 
     /// Asks the model.
     pub(super) fn ask(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
-        let Some(home) = &self.home else { return };
-        let Some(model) = home.model.clone() else {
+        let Some(setup) = &self.setup else { return };
+        let Some(model) = setup.model.clone() else {
             let reason = format!(
                 "no model is set, and the service lists none; set `model` under [agents.{}]",
-                home.name
+                setup.name
             );
             return self.fail(TurnErrorCode::Other, reason, cx, out);
         };
         let mut history = self.history.legal();
         history.retain(|item| !item.is_foreign_to(self.settings.place()));
-        let request = Request {
+        let request = NeutralRequest {
             model,
-            instructions: system_prompt::instructions(home, &self.settings).into(),
+            instructions: system_prompt::instructions(setup, &self.settings).into(),
             history,
-            tools: home.tools.clone(),
+            tools: setup.tools.clone(),
             max_output: self.settings.max_output,
-            effort: home.effort.clone(),
+            effort: setup.effort.clone(),
         };
         let step = self.history.next_step();
         self.requests += 1;
         let number = self.requests;
         if let Some(turn) = &mut self.turn {
             turn.iterations += 1;
-            turn.state = State::Asking(Answer::new(number, step));
+            turn.state = TurnPhase::Asking(ModelAnswer::new(number, step));
         }
         out.push(Effect::Ask { number, request: Box::new(request) });
     }
@@ -213,7 +213,7 @@ impl Machine {
         turn.retries += 1;
         let count = turn.retries;
         let until = cx.now.plus_millis(i64::try_from(wait).unwrap_or(i64::MAX));
-        turn.state = State::Waiting { until, compacts };
+        turn.state = TurnPhase::Waiting { until, compacts };
         let seconds = wait as f64 / 1_000.0;
         let text = format!(
             "{}; trying again in {seconds} s ({count} of {tries})",
@@ -229,7 +229,7 @@ impl Machine {
 
     pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Effects) {
         let Some(turn) = &self.turn else { return };
-        if let State::Waiting { until, compacts } = turn.state
+        if let TurnPhase::Waiting { until, compacts } = turn.state
             && until <= cx.now
         {
             match compacts {
@@ -322,17 +322,17 @@ impl Machine {
         let Some(turn) = &self.turn else { return };
         let Some(call) = turn.calls.iter().find(|call| call.id == id) else { return };
         match call.stage {
-            Stage::Running => out.push(Effect::Cancel { call: id.to_owned() }),
-            Stage::Delegated { .. } => {
+            CallStage::Running => out.push(Effect::Cancel { call: id.to_owned() }),
+            CallStage::Delegated { .. } => {
                 let recall = longshore_model::delegation::DelegateWish::Recall;
                 self.say(crate::AgentLine::delegate(id, recall), out);
             }
-            Stage::Weighing
-            | Stage::Asked { .. }
-            | Stage::Questioned(_)
-            | Stage::Ready(_)
-            | Stage::Lined(_)
-            | Stage::Done => {}
+            CallStage::Weighing
+            | CallStage::Asked { .. }
+            | CallStage::Questioned(_)
+            | CallStage::Ready(_)
+            | CallStage::Lined(_)
+            | CallStage::Done => {}
         }
     }
 

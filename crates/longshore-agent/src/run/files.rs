@@ -7,7 +7,7 @@ use std::sync::Arc;
 use data_encoding::BASE64;
 use longshore_model::command::{Attachment, AttachmentSource};
 
-use longshore_models::history::{History, Item, Part};
+use longshore_models::history::{History, HistoryItem, HistoryPart};
 
 use crate::memory::Memory;
 use longshore_drivers::work::files::{bytes_of, locate};
@@ -110,23 +110,27 @@ pub(super) async fn look_again(memory: Memory) -> Memory {
     let mut history = History::default();
     for item in memory.history.into_items() {
         let item = match Arc::unwrap_or_clone(item) {
-            Item::Message { role, step, prompt, content } => {
+            HistoryItem::Message { role, step, prompt, content } => {
                 let mut parts = Vec::with_capacity(content.len());
                 for part in content {
                     match part {
-                        Part::Attached(attachment) => {
-                            parts.extend(images(vec![attachment]).await.into_iter().map(Part::Attached));
+                        HistoryPart::Attached(attachment) => {
+                            parts.extend(
+                                images(vec![attachment]).await.into_iter().map(HistoryPart::Attached),
+                            );
                         }
-                        other @ (Part::InputText { .. } | Part::OutputText { .. }) => parts.push(other),
+                        other @ (HistoryPart::InputText { .. } | HistoryPart::OutputText { .. }) => {
+                            parts.push(other)
+                        }
                     }
                 }
-                Item::Message { role, step, prompt, content: parts }
+                HistoryItem::Message { role, step, prompt, content: parts }
             }
-            other @ (Item::Reasoning { .. }
-            | Item::FunctionCall { .. }
-            | Item::FunctionCallOutput { .. }
-            | Item::Summary { .. }
-            | Item::Allowed { .. }) => other,
+            other @ (HistoryItem::Reasoning { .. }
+            | HistoryItem::FunctionCall { .. }
+            | HistoryItem::FunctionCallOutput { .. }
+            | HistoryItem::Summary { .. }
+            | HistoryItem::Allowed { .. }) => other,
         };
         history.push(item);
     }

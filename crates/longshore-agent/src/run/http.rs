@@ -9,12 +9,12 @@ use reqwest::{Client, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use super::{Happened, RunError, seconds};
-use crate::machine::Input;
+use crate::machine::MachineInput;
 use longshore_drivers::clock;
 use longshore_drivers::react::settings::Settings;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{
-    self, Event, Failure, FailureKind, Learnt, Request, Stream, Strict, Wishes, retry_after,
+    self, Event, Failure, FailureKind, Learnt, NeutralRequest, RequestOptions, Stream, Strict, retry_after,
 };
 use longshore_models::http;
 use longshore_models::http::Redirected;
@@ -79,7 +79,7 @@ impl Service {
     pub(super) fn ask(
         &self,
         number: u64,
-        request: Box<Request>,
+        request: Box<NeutralRequest>,
         tell: mpsc::Sender<Happened>,
     ) -> impl Future<Output = ()> + Send + use<> {
         let service = self.clone();
@@ -88,7 +88,7 @@ impl Service {
             while let Err(failure) = service.stream(number, &request, strict, &tell).await {
                 let Some(more) = strict.after(&failure) else {
                     let event = Event::Failed(failure);
-                    let _ = tell.send(Happened::To(Input::Model { number, event })).await;
+                    let _ = tell.send(Happened::To(MachineInput::Model { number, event })).await;
                     return;
                 };
                 service.learnt.learn(more);
@@ -101,12 +101,12 @@ impl Service {
     async fn stream(
         &self,
         number: u64,
-        request: &Request,
+        request: &NeutralRequest,
         strict: Strict,
         tell: &mpsc::Sender<Happened>,
     ) -> Result<(), Failure> {
-        let wishes = Wishes { strict, ..Wishes::default() };
-        let body = api::body_with(self.api, request, &wishes);
+        let options = RequestOptions { strict, ..RequestOptions::default() };
+        let body = api::body_with(self.api, request, &options);
         let mut stream = Stream::offering(self.api, &request.tools);
         let url = format!("{}{}", self.base, self.api.path());
         let asking = self.client.post(&url).header("content-type", "application/json").body(body);
@@ -196,7 +196,7 @@ async fn pass_on(
     tell: &mpsc::Sender<Happened>,
 ) -> Result<(), Failure> {
     for event in events.drain(..) {
-        let told = tell.send(Happened::To(Input::Model { number, event })).await;
+        let told = tell.send(Happened::To(MachineInput::Model { number, event })).await;
         told.map_err(|_| Failure::cut())?;
     }
     Ok(())
@@ -285,7 +285,7 @@ mod tests {
     /// How it fails to answer.
     async fn failed(service: &Service) -> Failure {
         let (tell, mut heard) = mpsc::channel(8);
-        let request = Request {
+        let request = NeutralRequest {
             model: "m".to_owned(),
             instructions: "".into(),
             history: Vec::new(),
@@ -295,7 +295,7 @@ mod tests {
         };
         service.ask(1, Box::new(request), tell).await;
         match heard.recv().await {
-            Some(Happened::To(Input::Model { event: Event::Failed(failure), .. })) => failure,
+            Some(Happened::To(MachineInput::Model { event: Event::Failed(failure), .. })) => failure,
             _ => panic!("it did not fail"),
         }
     }

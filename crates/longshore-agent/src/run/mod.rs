@@ -27,7 +27,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::machine::{Effect, Input, Machine, Opening};
+use super::machine::{Effect, Machine, MachineInput, Opening};
 use super::tools::{Elicitation, News, ToolSettings, Toolbox};
 use crate::memory::Memory;
 use longshore_drivers::react::settings::{AGENTS_VARIABLE, Settings, VARIABLE};
@@ -72,7 +72,7 @@ pub enum RunError {
 
 /// What happened outside of the machine.
 enum Happened {
-    To(Input),
+    To(MachineInput),
     Wonders { call: String, elicitation: Elicitation },
     News(News),
 }
@@ -94,7 +94,7 @@ pub async fn run() -> Result<(), RunError> {
     let agents = agents.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let service = http::Service::new(&settings, key)?;
     let (tell, happened) = mpsc::channel(WAITING);
-    let process = Process {
+    let process = AgentProcess {
         machine: Machine::new(settings.clone()),
         ids: Ids::seeded(getrandom::u64().unwrap_or_else(|_| clock::now().micros() as u64)),
         settings,
@@ -113,7 +113,7 @@ pub async fn run() -> Result<(), RunError> {
     process.live(happened).await
 }
 
-struct Process {
+struct AgentProcess {
     machine: Machine,
     ids: Ids,
     settings: Settings,
@@ -132,7 +132,7 @@ struct Process {
     finished: bool,
 }
 
-impl Process {
+impl AgentProcess {
     async fn live(mut self, mut happened: mpsc::Receiver<Happened>) -> Result<(), RunError> {
         let mut lines = BufReader::new(tokio::io::stdin()).lines();
         let mut stdout = tokio::io::stdout();
@@ -158,7 +158,7 @@ impl Process {
                         self.happened(one);
                     }
                 }
-                () = tokio::time::sleep(wait), if deadline.is_some() => self.handle(Input::Tick),
+                () = tokio::time::sleep(wait), if deadline.is_some() => self.handle(MachineInput::Tick),
             }
         }
         stdout.write_all(&self.unsaid).await?;
@@ -185,12 +185,12 @@ impl Process {
         match ToAgent::of_line(line) {
             Ok(ToAgent::Open(launch)) => {
                 let opening = self.open(*launch).await;
-                self.handle(Input::Open(Box::new(opening)));
+                self.handle(MachineInput::Open(Box::new(opening)));
             }
             Ok(ToAgent::Tell(command)) => {
                 let command = with_files(command).await;
                 self.look_for_tools();
-                self.handle(Input::Told(command));
+                self.handle(MachineInput::Told(command));
             }
             Ok(ToAgent::Models(id)) => {
                 let models = self.service.models(self.settings.model.as_deref()).await;
@@ -273,16 +273,16 @@ impl Process {
         let found = self.toolbox.as_ref().map(|toolbox| toolbox.definitions()).unwrap_or_default();
         if found != self.offered {
             self.offered.clone_from(&found);
-            self.handle(Input::Tools(found));
+            self.handle(MachineInput::Tools(found));
         }
     }
 
     fn happened(&mut self, happened: Happened) {
         match happened {
-            Happened::To(Input::Ran { call, result }) => {
+            Happened::To(MachineInput::Ran { call, result }) => {
                 self.running.remove(&call);
                 self.look_for_tools();
-                self.handle(Input::Ran { call, result });
+                self.handle(MachineInput::Ran { call, result });
             }
             Happened::To(input) => self.handle(input),
             Happened::News(news) => {
@@ -290,9 +290,9 @@ impl Process {
                 self.handle(match news {
                     News::Ready(name) => {
                         let text = format!("the MCP server `{name}` is ready, and its tools are there");
-                        Input::Notice { level: NoticeLevel::Info, text }
+                        MachineInput::Notice { level: NoticeLevel::Info, text }
                     }
-                    News::Failed(text) => Input::Notice { level: NoticeLevel::Warning, text },
+                    News::Failed(text) => MachineInput::Notice { level: NoticeLevel::Warning, text },
                 });
             }
             Happened::Wonders { call, elicitation } => {
@@ -302,12 +302,12 @@ impl Process {
                 self.askers.retain(|_, answer| !answer.is_closed());
                 self.askers.insert(asker, answer);
                 let text = url.map(|url| format!("{message}\n{url}")).unwrap_or(message);
-                self.handle(Input::Wonders { call, asker, source: server, text, fields });
+                self.handle(MachineInput::Wonders { call, asker, source: server, text, fields });
             }
         }
     }
 
-    fn handle(&mut self, input: Input) {
+    fn handle(&mut self, input: MachineInput) {
         let mut effects = Vec::new();
         let mut cx = Context { now: clock::now(), ids: &mut self.ids };
         self.machine.handle(input, &mut cx, &mut effects);

@@ -7,32 +7,32 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::Happened;
-use crate::machine::Input;
-use crate::tools::{Call, Permit, Progress, ToolResult, Toolbox, Verdict};
+use crate::machine::MachineInput;
+use crate::tools::{CallVerdict, Permit, Progress, ToolInvocation, ToolResult, Toolbox};
 
 /// How much of a call's progress may wait.
 const PROGRESS: usize = 64;
 
 /// Looks whether a call may run. That looks at the disk, and so does not keep the loop waiting.
-pub(super) fn weigh(toolbox: Arc<Toolbox>, call: Call, mode: Mode, tell: mpsc::Sender<Happened>) {
+pub(super) fn weigh(toolbox: Arc<Toolbox>, call: ToolInvocation, mode: Mode, tell: mpsc::Sender<Happened>) {
     tokio::spawn(async move {
         let id = call.id.clone();
         let weighed = tokio::task::spawn_blocking(move || {
             let verdict = toolbox.verdict(&call, mode);
-            let preview = matches!(verdict, Verdict::Ask(_)).then(|| toolbox.preview(&call)).flatten();
+            let preview = matches!(verdict, CallVerdict::Ask(_)).then(|| toolbox.preview(&call)).flatten();
             (verdict, preview)
         });
         let (verdict, preview) = weighed
             .await
-            .unwrap_or_else(|error| (Verdict::Refuse(format!("it cannot be judged: {error}")), None));
-        let _ = tell.send(Happened::To(Input::Weighed { call: id, verdict, preview })).await;
+            .unwrap_or_else(|error| (CallVerdict::Refuse(format!("it cannot be judged: {error}")), None));
+        let _ = tell.send(Happened::To(MachineInput::Weighed { call: id, verdict, preview })).await;
     });
 }
 
 /// Runs a call, and gives what stops it.
 pub(super) fn run(
     toolbox: Arc<Toolbox>,
-    call: Call,
+    call: ToolInvocation,
     permit: Permit,
     tell: mpsc::Sender<Happened>,
 ) -> CancellationToken {
@@ -45,7 +45,7 @@ pub(super) fn run(
         while let Some(progress) = progressed.recv().await {
             let call = id.clone();
             let happened = match progress {
-                Progress::Output(text) => Happened::To(Input::Printed { call, text }),
+                Progress::Output(text) => Happened::To(MachineInput::Printed { call, text }),
                 Progress::Ask(elicitation) => Happened::Wonders { call, elicitation },
             };
             if teller.send(happened).await.is_err() {
@@ -54,7 +54,7 @@ pub(super) fn run(
         }
         let result =
             work.await.unwrap_or_else(|error| ToolResult::failed(format!("the tool broke: {error}")));
-        let _ = tell.send(Happened::To(Input::Ran { call: id, result: Box::new(result) })).await;
+        let _ = tell.send(Happened::To(MachineInput::Ran { call: id, result: Box::new(result) })).await;
     });
     cancel
 }

@@ -48,7 +48,7 @@ impl Script {
     /// The process, which does not run yet. It ends with the thread that starts it, and carries the mark.
     pub(super) fn process(
         &self,
-        setting: &Setting,
+        setting: &CommandSetting,
         surroundings: &Surroundings,
         mark: &Mark,
     ) -> io::Result<tokio::process::Command> {
@@ -111,18 +111,18 @@ fn misleads(name: &OsString) -> bool {
 
 /// Where a command starts, and what it is locked into.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct CommandSetting {
     pub(super) cwd: PathBuf,
     pub(super) sandbox: Option<Sandbox>,
     /// What is done besides for a command that only reads.
-    pub(super) quiet: Option<Reader>,
+    pub(super) quiet: Option<ReadOnlyCommand>,
     /// What it may not make of git's own, for as long as it runs.
     pub(super) unmade: Option<Arc<Unmade>>,
 }
 
 /// A command that only reads: nothing of what it reads makes it do more.
 #[derive(Clone, Debug)]
-pub(super) struct Reader {
+pub(super) struct ReadOnlyCommand {
     pub(super) git: Quiet,
     /// The folders that it reads, of which it runs no program.
     pub(super) folders: Vec<PathBuf>,

@@ -16,7 +16,7 @@ use super::bound::{Collected, for_model};
 
 /// A call of a tool, as the model wrote it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Call {
+pub struct ToolInvocation {
     /// Unique within the session.
     pub id: String,
     /// Which tool: `shell`, `server.tool`, `server__tool`.
@@ -27,23 +27,23 @@ pub struct Call {
 
 /// Whether a call may run.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Verdict {
+pub enum CallVerdict {
     /// It may.
     Go,
     /// If a person says so.
-    Ask(Ask),
+    Ask(CallApproval),
     /// It may not; the model is told why.
     Refuse(String),
 }
 
 /// What a person is asked before a call runs.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Ask {
+pub struct CallApproval {
     /// Why it is asked, in a sentence.
     pub reason: String,
     /// What could go wrong.
     pub risks: Vec<Risk>,
-    /// What the approval is about. What a yes for the whole session allows is in [`Ask::always`].
+    /// What the approval is about. What a yes for the whole session allows is in [`CallApproval::always`].
     pub subject: Subject,
     /// The rules that a yes for the whole session adds, see [`Toolbox::allow`](super::Toolbox::allow). Empty when a
     /// yes can be said for this call only.

@@ -37,18 +37,20 @@ use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolStatus};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::command::{Script, Setting, Surroundings};
+use self::command::{CommandSetting, Script, Surroundings};
 use self::edits::Edits;
 use self::exec::Terminals;
 use self::mcp::Servers;
-use self::request::Request;
-use self::setting::{Stage, Temporary};
+use self::request::ToolRequest;
+use self::setting::{CommandContext, Temporary};
 use crate::sandbox;
 use longshore_drivers::work::files::locate;
 
 pub use mcp::News;
 
-pub use interface::{Ask, Call, Elicitation, Permit, Progress, Risk, ToolResult, ToolSettings, Verdict};
+pub use interface::{
+    CallApproval, CallVerdict, Elicitation, Permit, Progress, Risk, ToolInvocation, ToolResult, ToolSettings,
+};
 
 /// How a call of a tool is refused that there is not.
 pub(super) const UNKNOWN: &str = "there is no tool called";
@@ -87,7 +89,7 @@ impl Toolbox {
         } else if !sandbox::keeps() {
             notices.push(NO_VIEW.to_owned());
         }
-        let setting = mcp::Setting {
+        let setting = mcp::McpSetting {
             cwd: cwd.clone(),
             secrets: secrets.clone(),
             wait: settings.servers_within,
@@ -128,19 +130,19 @@ impl Toolbox {
     }
 
     /// A call, as the timeline shows it.
-    pub fn tool_call(&self, call: &Call) -> ToolCall {
-        let request = Request::of(call, &self.servers);
+    pub fn tool_call(&self, call: &ToolInvocation) -> ToolCall {
+        let request = ToolRequest::of(call, &self.servers);
         let mut shown = ToolCall {
             name: call.name.clone(),
-            kind: request.as_ref().map_or(ToolKind::Other, Request::kind),
+            kind: request.as_ref().map_or(ToolKind::Other, ToolRequest::kind),
             command: None,
             cwd: None,
             input: call.arguments.clone(),
         };
         let run = match &request {
-            Ok(Request::Shell(shell::Arguments { command, cwd, .. })) => Some((command, cwd)),
-            Ok(Request::Exec(exec::Arguments::Start { command, cwd, .. })) => Some((command, cwd)),
-            Ok(Request::Mcp(target, _)) => {
+            Ok(ToolRequest::Shell(shell::ShellArguments { command, cwd, .. })) => Some((command, cwd)),
+            Ok(ToolRequest::Exec(exec::ExecArguments::Start { command, cwd, .. })) => Some((command, cwd)),
+            Ok(ToolRequest::Mcp(target, _)) => {
                 shown.name = target.name();
                 None
             }
@@ -155,14 +157,14 @@ impl Toolbox {
     }
 
     /// Whether a call may run in this mode. What cannot be understood, or cannot be done, is refused with what is wrong.
-    pub fn verdict(&self, call: &Call, mode: Mode) -> Verdict {
-        match Request::of(call, &self.servers) {
+    pub fn verdict(&self, call: &ToolInvocation, mode: Mode) -> CallVerdict {
+        match ToolRequest::of(call, &self.servers) {
             Ok(request) => self.judge(&request, mode),
-            Err(fault) => Verdict::Refuse(fault),
+            Err(fault) => CallVerdict::Refuse(fault),
         }
     }
 
-    fn judge(&self, request: &Request, mode: Mode) -> Verdict {
+    fn judge(&self, request: &ToolRequest, mode: Mode) -> CallVerdict {
         let rules = self.rules.read().unwrap_or_else(PoisonError::into_inner);
         let ground = judge::Ground {
             root: &self.root,
@@ -176,24 +178,24 @@ impl Toolbox {
     }
 
     /// What a call that edits would change.
-    pub fn preview(&self, call: &Call) -> Option<FileDiff> {
+    pub fn preview(&self, call: &ToolInvocation) -> Option<FileDiff> {
         let mut edits = Edits::new(&self.root);
-        match Request::of(call, &self.servers).ok()? {
-            Request::Patch(text) => patch::plan(&text, &mut edits).ok()?,
-            Request::Write(arguments) => edits.change(&arguments.path, arguments.content).ok()?,
-            Request::Shell(_)
-            | Request::Exec(_)
-            | Request::Read(_)
-            | Request::Fetch(_)
-            | Request::List(_)
-            | Request::Search(_)
-            | Request::Image(_)
-            | Request::Mcp(..) => return None,
+        match ToolRequest::of(call, &self.servers).ok()? {
+            ToolRequest::Patch(text) => patch::plan(&text, &mut edits).ok()?,
+            ToolRequest::Write(arguments) => edits.change(&arguments.path, arguments.content).ok()?,
+            ToolRequest::Shell(_)
+            | ToolRequest::Exec(_)
+            | ToolRequest::Read(_)
+            | ToolRequest::Fetch(_)
+            | ToolRequest::List(_)
+            | ToolRequest::Search(_)
+            | ToolRequest::Image(_)
+            | ToolRequest::Mcp(..) => return None,
         }
         Some(edits.diff(ToolStatus::Running))
     }
 
-    /// Allows what [`Ask::always`] named, for as long as the toolbox lives.
+    /// Allows what [`CallApproval::always`] named, for as long as the toolbox lives.
     pub fn allow(&self, rules: &[String]) {
         let mut known = self.rules.write().unwrap_or_else(PoisonError::into_inner);
         known.extend(rules.iter().cloned());
@@ -202,68 +204,70 @@ impl Toolbox {
     /// Runs a call to its end, or until it is cancelled. Whoever drops the future stops it as well.
     pub async fn run(
         &self,
-        call: Call,
+        call: ToolInvocation,
         permit: Permit,
         progress: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) -> ToolResult {
-        let request = match Request::of(&call, &self.servers) {
+        let request = match ToolRequest::of(&call, &self.servers) {
             Ok(request) => request,
             Err(fault) => return ToolResult::failed(fault),
         };
         match self.judge(&request, permit.mode) {
-            Verdict::Go => {}
-            Verdict::Ask(_) if permit.approved => {}
-            Verdict::Ask(ask) => {
+            CallVerdict::Go => {}
+            CallVerdict::Ask(_) if permit.approved => {}
+            CallVerdict::Ask(ask) => {
                 let text = format!("this needs a yes from a person: {}", ask.reason);
                 return ToolResult::ended(ToolStatus::Declined, text);
             }
-            Verdict::Refuse(fault) => return ToolResult::failed(fault),
+            CallVerdict::Refuse(fault) => return ToolResult::failed(fault),
         }
         self.go(request, permit, progress, cancel).await
     }
 
     async fn go(
         &self,
-        request: Request,
+        request: ToolRequest,
         permit: Permit,
         progress: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) -> ToolResult {
         match request {
-            Request::Shell(arguments) => {
-                let shell::Arguments { command: script, cwd, timeout_ms, escalate, .. } = arguments;
+            ToolRequest::Shell(arguments) => {
+                let shell::ShellArguments { command: script, cwd, timeout_ms, escalate, .. } = arguments;
                 let setting = match self.setting(script.clone(), cwd, escalate, permit).await {
                     Ok(setting) => setting,
                     Err(fault) => return ToolResult::failed(fault),
                 };
                 let timeout = timeout_ms.map_or(shell::TIMEOUT, Duration::from_millis).min(shell::LONGEST);
-                let run = shell::Run { script, setting, timeout };
+                let run = shell::ShellRun { script, setting, timeout };
                 shell::run(run, &self.surroundings, progress, cancel).await
             }
-            Request::Exec(arguments) => {
+            ToolRequest::Exec(arguments) => {
                 let setting = match &arguments {
-                    exec::Arguments::Start { command, cwd, escalate, .. } => {
+                    exec::ExecArguments::Start { command, cwd, escalate, .. } => {
                         match self.setting(command.clone(), cwd.clone(), *escalate, permit).await {
                             Ok(setting) => Some(setting),
                             Err(fault) => return ToolResult::failed(fault),
                         }
                     }
-                    exec::Arguments::Write { .. }
-                    | exec::Arguments::Read { .. }
-                    | exec::Arguments::Yield { .. }
-                    | exec::Arguments::Kill { .. } => None,
+                    exec::ExecArguments::Write { .. }
+                    | exec::ExecArguments::Read { .. }
+                    | exec::ExecArguments::Yield { .. }
+                    | exec::ExecArguments::Kill { .. } => None,
                 };
                 self.terminals.run(arguments, setting, &self.surroundings, progress, cancel).await
             }
-            Request::Mcp(target, arguments) => self.servers.call(&target, arguments, progress, cancel).await,
-            Request::Patch(_)
-            | Request::Write(_)
-            | Request::Read(_)
-            | Request::Fetch(_)
-            | Request::List(_)
-            | Request::Search(_)
-            | Request::Image(_) => {
+            ToolRequest::Mcp(target, arguments) => {
+                self.servers.call(&target, arguments, progress, cancel).await
+            }
+            ToolRequest::Patch(_)
+            | ToolRequest::Write(_)
+            | ToolRequest::Read(_)
+            | ToolRequest::Fetch(_)
+            | ToolRequest::List(_)
+            | ToolRequest::Search(_)
+            | ToolRequest::Image(_) => {
                 let root = self.root.clone();
                 let done = tokio::task::spawn_blocking(move || with_files(request, &root, &cancel)).await;
                 done.unwrap_or_else(|error| ToolResult::failed(format!("the tool broke: {error}")))
@@ -278,8 +282,8 @@ impl Toolbox {
         cwd: Option<String>,
         escalate: bool,
         permit: Permit,
-    ) -> Result<Setting, String> {
-        let stage = Stage {
+    ) -> Result<CommandSetting, String> {
+        let stage = CommandContext {
             root: self.root.clone(),
             locked: !escalate && self.no_sandbox.is_none(),
             network: self.network,
@@ -292,27 +296,29 @@ impl Toolbox {
 }
 
 /// Tools that only need the disk.
-fn with_files(request: Request, root: &std::path::Path, cancel: &CancellationToken) -> ToolResult {
+fn with_files(request: ToolRequest, root: &std::path::Path, cancel: &CancellationToken) -> ToolResult {
     let look = |path: &str, look: &dyn Fn(&std::path::Path) -> ToolResult| match locate(root, path) {
         Ok(place) => look(&place.path),
         Err(fault) => ToolResult::failed(fault.to_string()),
     };
     let mut edits = Edits::new(root);
     let planned = match request {
-        Request::Patch(text) => patch::plan(&text, &mut edits),
-        Request::Write(arguments) => edits.change(&arguments.path, arguments.content),
-        Request::Read(arguments) => return look(&arguments.path, &|file| read::lines(file, &arguments)),
-        Request::Fetch(arguments) => {
+        ToolRequest::Patch(text) => patch::plan(&text, &mut edits),
+        ToolRequest::Write(arguments) => edits.change(&arguments.path, arguments.content),
+        ToolRequest::Read(arguments) => return look(&arguments.path, &|file| read::lines(file, &arguments)),
+        ToolRequest::Fetch(arguments) => {
             return look(&arguments.path, &|file| read::whole(file, &arguments.path));
         }
-        Request::List(arguments) => return look(&arguments.path, &|folder| read::list(folder, &arguments)),
-        Request::Search(arguments) => {
+        ToolRequest::List(arguments) => {
+            return look(&arguments.path, &|folder| read::list(folder, &arguments));
+        }
+        ToolRequest::Search(arguments) => {
             return look(&arguments.path, &|place| search::search(place, &arguments, cancel));
         }
-        Request::Image(arguments) => {
+        ToolRequest::Image(arguments) => {
             return look(&arguments.path, &|file| read::image(file, &arguments.path));
         }
-        Request::Shell(_) | Request::Exec(_) | Request::Mcp(..) => {
+        ToolRequest::Shell(_) | ToolRequest::Exec(_) | ToolRequest::Mcp(..) => {
             Err("this tool needs more than the disk".to_owned())
         }
     };

@@ -8,19 +8,19 @@ use serde_json::Value;
 use super::command::Script;
 use super::mcp::{Servers, Target};
 use super::read::{ListArguments, PathArguments, ReadArguments};
-use super::{Call, UNKNOWN, definitions, exec, search, shell};
+use super::{ToolInvocation, UNKNOWN, definitions, exec, search, shell};
 
 /// A call that is understood.
 #[derive(Clone, Debug)]
-pub(super) enum Request {
-    Shell(shell::Arguments),
-    Exec(exec::Arguments),
+pub(super) enum ToolRequest {
+    Shell(shell::ShellArguments),
+    Exec(exec::ExecArguments),
     Patch(String),
     Write(WriteArguments),
     Read(ReadArguments),
     Fetch(PathArguments),
     List(ListArguments),
-    Search(search::Arguments),
+    Search(search::SearchArguments),
     Image(PathArguments),
     Mcp(Target, Value),
 }
@@ -44,9 +44,9 @@ enum PatchArguments {
     Bare(String),
 }
 
-impl Request {
+impl ToolRequest {
     /// What a call wants, or what the model did wrong.
-    pub(super) fn of(call: &Call, servers: &Servers) -> Result<Self, String> {
+    pub(super) fn of(call: &ToolInvocation, servers: &Servers) -> Result<Self, String> {
         let request = match call.name.as_str() {
             "shell" => return arguments(call).map(Self::shell),
             "unified_exec" => Self::Exec(arguments(call)?),
@@ -68,7 +68,7 @@ impl Request {
     }
 
     /// Models that know the tool as a program run it in the shell.
-    fn shell(arguments: shell::Arguments) -> Self {
+    fn shell(arguments: shell::ShellArguments) -> Self {
         let patch = match &arguments.command {
             Script::Words(words) => match words.as_slice() {
                 [program, patch] if program == "apply_patch" => Some(patch.as_str()),
@@ -98,7 +98,7 @@ fn is_patch(line: &str) -> bool {
     line.trim_start().starts_with("apply_patch") && line.contains("*** Begin Patch")
 }
 
-fn arguments<T: DeserializeOwned>(call: &Call) -> Result<T, String> {
+fn arguments<T: DeserializeOwned>(call: &ToolInvocation) -> Result<T, String> {
     T::deserialize(&call.arguments).map_err(|error| {
         let known = definitions::built_in().into_iter().find(|definition| definition.name == call.name);
         let schema =

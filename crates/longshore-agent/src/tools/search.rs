@@ -31,7 +31,7 @@ const RULES_BYTES: u64 = 1 << 20;
 
 /// What the model gives.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct SearchArguments {
     #[serde(alias = "query")]
     pub(super) pattern: String,
     #[serde(default = "super::read::here")]
@@ -55,7 +55,7 @@ pub(super) struct Arguments {
 }
 
 /// Looks for a pattern under a place, which is named as the model named it.
-pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationToken) -> ToolResult {
+pub(super) fn search(place: &Path, arguments: &SearchArguments, cancel: &CancellationToken) -> ToolResult {
     let matcher = RegexMatcherBuilder::new()
         .case_insensitive(arguments.ignore_case)
         .fixed_strings(arguments.literal)
@@ -97,7 +97,7 @@ pub(super) fn search(place: &Path, arguments: &Arguments, cancel: &CancellationT
         .line_number(true)
         .heap_limit(Some(LINE_HEAP))
         .build();
-    let mut found = Found {
+    let mut found = MatchSink {
         name: String::new(),
         text: String::new(),
         matches: 0,
@@ -181,7 +181,7 @@ fn named(place: &Path, shown: &str, file: &Path) -> String {
     }
 }
 
-struct Found {
+struct MatchSink {
     name: String,
     text: String,
     matches: usize,
@@ -189,7 +189,7 @@ struct Found {
     files_only: bool,
 }
 
-impl Found {
+impl MatchSink {
     fn is_full(&self) -> bool {
         self.matches >= self.limit
     }
@@ -215,7 +215,7 @@ impl Found {
     }
 }
 
-impl Sink for Found {
+impl Sink for MatchSink {
     type Error = std::io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> Result<bool, Self::Error> {

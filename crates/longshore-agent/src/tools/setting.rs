@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock};
 use longshore_model::capability::Mode;
 
 use super::Permit;
-use super::command::{Reader, Script, Setting};
+use super::command::{CommandSetting, ReadOnlyCommand, Script};
 use super::judge::{Manner, manner};
 use crate::git::kept::{self, Sources, Unmade};
 use crate::git::places;
@@ -30,7 +30,7 @@ const UNTOLD: &str = "git does not tell its settings here: there are very many, 
 
 /// What a setting depends on besides the command.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub(super) struct CommandContext {
     pub(super) root: PathBuf,
     /// Whether it is locked in at all.
     pub(super) locked: bool,
@@ -39,8 +39,8 @@ pub(super) struct Stage {
     pub(super) temporary: Arc<Temporary>,
 }
 
-impl Stage {
-    pub(super) fn set(&self, script: &Script, cwd: &str) -> Result<Setting, String> {
+impl CommandContext {
+    pub(super) fn set(&self, script: &Script, cwd: &str) -> Result<CommandSetting, String> {
         let place = locate(&self.root, cwd).map_err(|fault| fault.to_string())?;
         let manner = manner(script, &place, &self.root);
         let (sandbox, quiet, unmade) = match &manner {
@@ -58,14 +58,18 @@ impl Stage {
                 None => (None, None, None),
             },
         };
-        Ok(Setting { cwd: place.path, sandbox: sandbox.filter(|_| self.locked), quiet, unmade })
+        Ok(CommandSetting { cwd: place.path, sandbox: sandbox.filter(|_| self.locked), quiet, unmade })
     }
 
-    fn reader(&self, there: &Path) -> Reader {
+    fn reader(&self, there: &Path) -> ReadOnlyCommand {
         let mut folders = vec![self.root.clone()];
         folders.extend(places::folders_read(&self.root));
         folders.extend(ignored_names(&self.root));
-        Reader { git: Quiet::of(there), folders, temporary: self.temporary.path().map(Path::to_owned) }
+        ReadOnlyCommand {
+            git: Quiet::of(there),
+            folders,
+            temporary: self.temporary.path().map(Path::to_owned),
+        }
     }
 
     /// What it is locked into, and what it may not make of what is not there, which nothing can make read-only. None

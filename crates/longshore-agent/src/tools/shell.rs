@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::bound::{Collected, Decoder, WHOLE_LIMIT};
-use super::command::{Script, Setting, Surroundings, explain};
+use super::command::{CommandSetting, Script, Surroundings, explain};
 use super::{Progress, ToolResult};
 use longshore_drivers::leash::{self, Group, Mark};
 use longshore_drivers::work::terminals::exit_of;
@@ -29,7 +29,7 @@ const LAST_WORDS_WITHIN: Duration = Duration::from_millis(200);
 
 /// What the model gives.
 #[derive(Clone, Debug, Deserialize)]
-pub(super) struct Arguments {
+pub(super) struct ShellArguments {
     pub(super) command: Script,
     #[serde(default, alias = "workdir")]
     pub(super) cwd: Option<String>,
@@ -45,9 +45,9 @@ pub(super) struct Arguments {
 
 /// What to run.
 #[derive(Clone, Debug)]
-pub(super) struct Run {
+pub(super) struct ShellRun {
     pub(super) script: Script,
-    pub(super) setting: Setting,
+    pub(super) setting: CommandSetting,
     pub(super) timeout: Duration,
 }
 
@@ -59,7 +59,7 @@ enum End {
 
 /// Runs a command to its end.
 pub(super) async fn run(
-    run: Run,
+    run: ShellRun,
     surroundings: &Surroundings,
     progress: mpsc::Sender<Progress>,
     cancel: CancellationToken,
@@ -76,7 +76,7 @@ pub(super) async fn run(
 }
 
 /// Starts a command whose outputs both go into one pipe, so that they stay in order.
-fn start(run: &Run, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
+fn start(run: &ShellRun, surroundings: &Surroundings) -> io::Result<(Group, pipe::Receiver)> {
     let (reader, writer) = io::pipe()?;
     let mark = Mark::of_this_process().under();
     let mut process = run.script.process(&run.setting, surroundings, &mark)?;
@@ -150,7 +150,7 @@ fn take(decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>, open: &mut
     decoder.decode(bytes)
 }
 
-fn result(run: &Run, end: End, mut printed: Collected, left: &[String], took: Duration) -> ToolResult {
+fn result(run: &ShellRun, end: End, mut printed: Collected, left: &[String], took: Duration) -> ToolResult {
     let (status, exit_code, remark) = match end {
         End::Exited(Exit { code: Some(0), .. }) => (ToolStatus::Completed, Some(0), None),
         End::Exited(Exit { code: Some(code), .. }) => {

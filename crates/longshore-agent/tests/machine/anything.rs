@@ -1,8 +1,8 @@
 //! Whatever happens, in whatever order: the history is legal, the lines fold to it, and every turn has one end.
 
-use longshore_agent::machine::Input;
+use longshore_agent::machine::MachineInput;
 use longshore_agent::memory::Memory;
-use longshore_agent::tools::{Ask, ToolResult, Verdict};
+use longshore_agent::tools::{CallApproval, CallVerdict, ToolResult};
 use longshore_drivers::react::settings::Settings;
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer, Subject};
 use longshore_model::command::AgentCommand;
@@ -108,16 +108,16 @@ struct Thrower {
 impl Thrower {
     /// The last calls that were made, the newest first.
     fn call(&self, back: usize) -> String {
-        use longshore_models::history::Item;
+        use longshore_models::history::HistoryItem;
         let calls = self.desk.said.iter().rev().filter_map(|said| match &said.history {
-            Some(Item::FunctionCall { call_id, .. }) => Some(call_id.clone()),
+            Some(HistoryItem::FunctionCall { call_id, .. }) => Some(call_id.clone()),
             _ => None,
         });
         calls.into_iter().nth(back).unwrap_or_else(|| "none".to_owned())
     }
 
     fn model(&mut self, event: Event<'static>) {
-        self.desk.handle(Input::Model { number: self.request, event });
+        self.desk.handle(MachineInput::Model { number: self.request, event });
     }
 
     fn throw(&mut self, thrown: Thrown) {
@@ -141,25 +141,25 @@ impl Thrower {
             Thrown::Ended(finish) => self.model(Event::Ended(finish)),
             Thrown::Failed(kind) => self.model(Event::Failed(Failure::new(kind, "broke"))),
             Thrown::Weighed(call, verdict) => {
-                let ask = Ask {
+                let ask = CallApproval {
                     reason: "why".to_owned(),
                     risks: Vec::new(),
                     subject: Subject::Tool { name: "x".to_owned(), input: json!({}) },
                     always: vec!["x".to_owned()],
                 };
                 let verdict = match verdict {
-                    0 => Verdict::Go,
-                    1 => Verdict::Ask(ask),
-                    _ => Verdict::Refuse("no".to_owned()),
+                    0 => CallVerdict::Go,
+                    1 => CallVerdict::Ask(ask),
+                    _ => CallVerdict::Refuse("no".to_owned()),
                 };
-                self.desk.handle(Input::Weighed { call: self.call(call), verdict, preview: None });
+                self.desk.handle(MachineInput::Weighed { call: self.call(call), verdict, preview: None });
             }
             Thrown::Printed(call) => {
-                self.desk.handle(Input::Printed { call: self.call(call), text: "out".to_owned() });
+                self.desk.handle(MachineInput::Printed { call: self.call(call), text: "out".to_owned() });
             }
             Thrown::Wonders(call) => {
                 let (source, text) = ("s".to_owned(), "?".to_owned());
-                self.desk.handle(Input::Wonders {
+                self.desk.handle(MachineInput::Wonders {
                     call: self.call(call),
                     asker: 1,
                     source,
@@ -169,7 +169,7 @@ impl Thrower {
             }
             Thrown::Ran(call, well) => {
                 let result = if well { ToolResult::done("done") } else { ToolResult::failed("bad") };
-                self.desk.handle(Input::Ran { call: self.call(call), result: Box::new(result) });
+                self.desk.handle(MachineInput::Ran { call: self.call(call), result: Box::new(result) });
             }
             Thrown::Decide(decision) => {
                 let asked = self.desk.drafts().rev().find_map(|draft| match &draft.body {
@@ -204,7 +204,7 @@ impl Thrower {
             }
             Thrown::Tick => {
                 self.desk.now = self.desk.machine.deadline().map_or(self.desk.now, |until| until.micros());
-                self.desk.handle(Input::Tick);
+                self.desk.handle(MachineInput::Tick);
             }
         }
         if let Some((number, request)) = self.desk.asked() {

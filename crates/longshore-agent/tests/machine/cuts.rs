@@ -2,7 +2,7 @@
 
 use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
 use longshore_models::api::{Event, Finish};
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 
 use super::desk::{Desk, call, ended, text};
 
@@ -18,7 +18,10 @@ fn an_answer_that_is_too_long_is_gone_on_with_but_not_for_ever() {
     for part in ["One", "two", "three"] {
         desk.answer(vec![text(part), Event::Ended(Finish::Length)]);
         let last = desk.heard().pop();
-        assert_eq!(last, Some(Item::user(None, "Your last answer was cut off. Go on where it ended.", &[])));
+        assert_eq!(
+            last,
+            Some(HistoryItem::user(None, "Your last answer was cut off. Go on where it ended.", &[]))
+        );
     }
     assert!(desk.notices()[2].contains("asking it to go on (3 of 3)"), "{:?}", desk.notices());
     desk.answer(vec![text("four"), Event::Ended(Finish::Length)]);
@@ -38,7 +41,7 @@ fn calls_of_an_answer_that_is_cut_are_answered_and_that_is_enough() {
     desk.answer(vec![call("a", "shell", "{}"), Event::Ended(Finish::Length)]);
     desk.let_go();
     desk.ran("a", "A");
-    assert_eq!(desk.heard().pop(), Some(Item::result("a", "A", true)));
+    assert_eq!(desk.heard().pop(), Some(HistoryItem::result("a", "A", true)));
 }
 
 #[test]
@@ -49,7 +52,7 @@ fn a_filtered_answer_fails_the_turn_and_keeps_what_was_said() {
     assert_eq!(desk.outcome(), Some(TurnOutcome::Failed));
     assert!(why(&desk).1.contains("content filter"), "{:?}", why(&desk));
     desk.prompt("otherwise");
-    assert!(desk.heard().contains(&Item::assistant(1, "Well")));
+    assert!(desk.heard().contains(&HistoryItem::assistant(1, "Well")));
 }
 
 #[test]
@@ -75,7 +78,7 @@ fn a_window_that_is_full_is_summed_up_once() {
     let (_, request) = desk.asked().unwrap();
     assert!(request.tools.is_empty() && format!("{:?}", request.history).contains("Half"), "it is summed up");
     desk.answer(vec![text("They spoke."), ended()]);
-    assert!(matches!(&desk.heard()[..], [Item::Summary { .. }]), "{:?}", desk.heard());
+    assert!(matches!(&desk.heard()[..], [HistoryItem::Summary { .. }]), "{:?}", desk.heard());
     desk.answer(vec![text("More"), Event::Ended(Finish::Full)]);
     assert_eq!(desk.outcome(), Some(TurnOutcome::Failed));
     assert_eq!(why(&desk).0, TurnErrorCode::ContextWindow);
@@ -86,7 +89,7 @@ fn a_pause_is_gone_on_with() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![text("First"), Event::Ended(Finish::Paused)]);
-    assert_eq!(desk.heard().pop(), Some(Item::user(None, "Go on.", &[])));
+    assert_eq!(desk.heard().pop(), Some(HistoryItem::user(None, "Go on.", &[])));
     desk.answer(vec![text("Done."), ended()]);
     assert_eq!(desk.outcome(), Some(TurnOutcome::Completed));
 }

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use longshore_agent::AgentLine;
-use longshore_agent::machine::{Effect, Input, Machine, Opening};
+use longshore_agent::machine::{Effect, Machine, MachineInput, Opening};
 use longshore_agent::memory::Memory;
-use longshore_agent::tools::{Call, Permit, ToolResult, Verdict};
+use longshore_agent::tools::{CallVerdict, Permit, ToolInvocation, ToolResult};
 use longshore_drivers::react::settings::Settings;
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::approval::{ApprovalDecision, Decision};
@@ -16,8 +16,8 @@ use longshore_model::id::{Context, Ids, PromptId, SessionId, TurnId};
 use longshore_model::item::{ToolCall, ToolKind};
 use longshore_model::lifecycle::{TurnEnd, TurnOutcome};
 use longshore_model::time::Timestamp;
-use longshore_models::api::{Event, Finish, Request};
-use longshore_models::history::Item;
+use longshore_models::api::{Event, Finish, NeutralRequest};
+use longshore_models::history::HistoryItem;
 use longshore_models::tool::ToolDefinition;
 use serde_json::json;
 
@@ -84,14 +84,14 @@ impl Desk {
             "a__a_long_name_0123abcd" => "a.a long name".to_owned(),
             other => other.replacen("__", ".", 1),
         };
-        let describe = move |call: &Call| ToolCall {
+        let describe = move |call: &ToolInvocation| ToolCall {
             name: shown(&call.name),
             kind: ToolKind::Execute,
             command: None,
             cwd: None,
             input: call.arguments.clone(),
         };
-        desk.handle(Input::Open(Box::new(Opening {
+        desk.handle(MachineInput::Open(Box::new(Opening {
             launch,
             memory: Memory::of_lines(&lines),
             model: Some("m".to_owned()),
@@ -105,7 +105,7 @@ impl Desk {
         desk
     }
 
-    pub(super) fn handle(&mut self, input: Input) -> &[Effect] {
+    pub(super) fn handle(&mut self, input: MachineInput) -> &[Effect] {
         let mut out = Vec::new();
         let mut cx = Context { now: Timestamp::from_micros(self.now), ids: &mut self.ids };
         self.machine.handle(input, &mut cx, &mut out);
@@ -119,7 +119,7 @@ impl Desk {
     }
 
     pub(super) fn tell(&mut self, command: AgentCommand) {
-        self.handle(Input::Told(command));
+        self.handle(MachineInput::Told(command));
     }
 
     fn note(&mut self, turn: TurnId, prompt: PromptId, text: &str) {
@@ -144,7 +144,7 @@ impl Desk {
     }
 
     /// The last request, when the last input led to one.
-    pub(super) fn asked(&self) -> Option<(u64, &Request)> {
+    pub(super) fn asked(&self) -> Option<(u64, &NeutralRequest)> {
         self.effects.iter().rev().find_map(|effect| match effect {
             Effect::Ask { number, request } => Some((*number, &**request)),
             _ => None,
@@ -152,9 +152,9 @@ impl Desk {
     }
 
     /// What the model was told last.
-    pub(super) fn heard(&self) -> Vec<Item> {
+    pub(super) fn heard(&self) -> Vec<HistoryItem> {
         let (_, request) = self.asked().expect("the model was not asked");
-        request.history.iter().map(|item| Item::clone(item)).collect()
+        request.history.iter().map(|item| HistoryItem::clone(item)).collect()
     }
 
     /// The model answers the last request.
@@ -168,12 +168,12 @@ impl Desk {
     pub(super) fn answer_to(&mut self, number: u64, events: Vec<Event<'static>>) {
         let mut all = Vec::new();
         for event in events {
-            all.extend_from_slice(self.handle(Input::Model { number, event }));
+            all.extend_from_slice(self.handle(MachineInput::Model { number, event }));
         }
         self.effects = all;
     }
 
-    pub(super) fn weighed(&mut self) -> Vec<Call> {
+    pub(super) fn weighed(&mut self) -> Vec<ToolInvocation> {
         let call = |effect: &Effect| match effect {
             Effect::Weigh { call, .. } => Some(call.clone()),
             _ => None,
@@ -182,7 +182,7 @@ impl Desk {
     }
 
     /// Says of every call that is to be weighed that it may run, and gives those that then run.
-    pub(super) fn let_go(&mut self) -> Vec<(Call, Permit)> {
+    pub(super) fn let_go(&mut self) -> Vec<(ToolInvocation, Permit)> {
         let mut all = std::mem::take(&mut self.effects);
         let weigh: Vec<String> = all
             .iter()
@@ -192,13 +192,17 @@ impl Desk {
             })
             .collect();
         for call in weigh {
-            all.extend_from_slice(self.handle(Input::Weighed { call, verdict: Verdict::Go, preview: None }));
+            all.extend_from_slice(self.handle(MachineInput::Weighed {
+                call,
+                verdict: CallVerdict::Go,
+                preview: None,
+            }));
         }
         self.effects = all;
         self.runs()
     }
 
-    pub(super) fn runs(&self) -> Vec<(Call, Permit)> {
+    pub(super) fn runs(&self) -> Vec<(ToolInvocation, Permit)> {
         let run = |effect: &Effect| match effect {
             Effect::Run { call, permit } => Some((call.clone(), *permit)),
             _ => None,
@@ -208,7 +212,7 @@ impl Desk {
 
     pub(super) fn ran(&mut self, call: &str, text: &str) {
         let result = Box::new(ToolResult::done(text));
-        self.handle(Input::Ran { call: call.to_owned(), result });
+        self.handle(MachineInput::Ran { call: call.to_owned(), result });
     }
 
     pub(super) fn decide(&mut self, decision: Decision) {

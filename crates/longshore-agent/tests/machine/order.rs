@@ -1,7 +1,7 @@
 //! When calls begin, what they are called, and how many other sessions work at once.
 
-use longshore_agent::machine::Input;
-use longshore_agent::tools::Verdict;
+use longshore_agent::machine::MachineInput;
+use longshore_agent::tools::CallVerdict;
 use longshore_model::command::AgentCommand;
 use longshore_model::delegation::{ChildNews, DelegateWish};
 use longshore_model::event::Body;
@@ -76,8 +76,9 @@ fn a_tool_that_there_is_not_is_answered_with_all_that_there_are() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![call("a", "nothing", "{}"), ended()]);
-    let verdict = Verdict::Refuse("there is no tool called `nothing`; there are shell, read_file".to_owned());
-    desk.handle(Input::Weighed { call: "a".to_owned(), verdict, preview: None });
+    let verdict =
+        CallVerdict::Refuse("there is no tool called `nothing`; there are shell, read_file".to_owned());
+    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict, preview: None });
     let heard = format!("{:?}", desk.heard().last());
     for name in [
         "shell, read_file, ",
@@ -101,7 +102,7 @@ fn a_tool_of_a_server_goes_back_under_the_name_that_is_offered() {
         side_by_side: false,
     };
     let tools = vec![offered("a__hello"), offered("a__say_it"), offered("a__a_long_name_0123abcd")];
-    desk.handle(Input::Tools(tools));
+    desk.handle(MachineInput::Tools(tools));
     desk.prompt("go");
     desk.answer(vec![
         call("a", "a.hello", "{}"),

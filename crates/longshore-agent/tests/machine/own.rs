@@ -1,6 +1,6 @@
 //! Tools of the machine's own: questions, plans, delegation.
 
-use longshore_agent::machine::{Effect, Input};
+use longshore_agent::machine::{Effect, MachineInput};
 use longshore_drivers::react::wire::Delegate;
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer, QuestionRequest};
 use longshore_model::command::AgentCommand;
@@ -9,7 +9,7 @@ use longshore_model::event::Body;
 use longshore_model::id::{QuestionId, SessionId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::lifecycle::TurnOutcome;
-use longshore_models::history::Item;
+use longshore_models::history::HistoryItem;
 use longshore_models::tool::ToolDefinition;
 use serde_json::json;
 use uuid::Uuid;
@@ -42,12 +42,15 @@ fn a_question_waits_for_a_person() {
     );
     assert!(desk.asked().is_none());
     reply(&mut desk, asked.question, AnswerAction::Accept, "green");
-    assert_eq!(desk.heard().last(), Some(&Item::result("a", "green", true)));
+    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "green", true)));
     desk.answer(vec![call("b", "ask_user", r#"{"question":"Sure?"}"#), ended()]);
     let asked = question(&desk);
     assert_eq!(asked.fields[0].kind, FieldKind::Text);
     reply(&mut desk, asked.question, AnswerAction::Decline, "");
-    assert_eq!(desk.heard().last(), Some(&Item::result("b", "the user did not want to answer", false)));
+    assert_eq!(
+        desk.heard().last(),
+        Some(&HistoryItem::result("b", "the user did not want to answer", false))
+    );
 }
 
 #[test]
@@ -56,7 +59,7 @@ fn what_a_server_wants_to_know_is_asked_and_told() {
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
     desk.let_go();
-    let wonders = Input::Wonders {
+    let wonders = MachineInput::Wonders {
         call: "a".to_owned(),
         asker: 7,
         source: "everything".to_owned(),
@@ -139,7 +142,10 @@ fn two_agents_work_side_by_side_and_both_results_come_back() {
     let heard = desk.heard();
     assert_eq!(
         heard[3..],
-        [Item::result("a", "Two herons.", true), Item::result("b", "it failed: no gulls", false)]
+        [
+            HistoryItem::result("a", "Two herons.", true),
+            HistoryItem::result("b", "it failed: no gulls", false)
+        ]
     );
     assert_eq!(desk.texts(|body| matches!(body, Body::ToolOutputDelta)), ["One…"]);
     assert_eq!(
@@ -209,7 +215,7 @@ fn tools_that_a_server_gets_later_are_offered_from_then_on() {
         parameters: json!({ "type": "object" }),
         side_by_side: true,
     };
-    desk.handle(Input::Tools(vec![late]));
+    desk.handle(MachineInput::Tools(vec![late]));
     desk.prompt("once more");
     let after = offered(&desk);
     assert!(after.contains(&"files.read".to_owned()) && !before.contains(&"files.read".to_owned()));

@@ -5,7 +5,7 @@ use longshore_drivers::react::settings::Settings;
 use longshore_model::event::Body;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{self, Event};
-use longshore_models::history::{History, Item};
+use longshore_models::history::{History, HistoryItem};
 use serde_json::{Value, json};
 
 use super::desk::{Desk, call, ended, settings, text};
@@ -124,15 +124,19 @@ fn what_stood_in_tags_goes_back_in_front_of_the_words() {
 #[test]
 fn what_signs_words_after_them_is_kept_and_a_thought_without_words_is_not() {
     let signed = json!({ "google": { "thought_signature": "s" } });
-    let chat =
-        |data: &Value| Item::Reasoning { step: 1, api: ModelApi::Chat, from: None, data: data.clone() };
+    let chat = |data: &Value| HistoryItem::Reasoning {
+        step: 1,
+        api: ModelApi::Chat,
+        from: None,
+        data: data.clone(),
+    };
     let mut history = History::default();
-    history.push(Item::user(None, "hi", &[]));
-    history.push(Item::assistant(1, "Hello."));
+    history.push(HistoryItem::user(None, "hi", &[]));
+    history.push(HistoryItem::assistant(1, "Hello."));
     history.push(chat(&json!({ "extra_content": signed })));
     assert_eq!(history.legal().len(), 3);
     let mut history = History::default();
-    history.push(Item::user(None, "hi", &[]));
+    history.push(HistoryItem::user(None, "hi", &[]));
     history.push(chat(&json!({ "reasoning_content": "hm" })));
     assert_eq!(history.legal().len(), 1);
 }
@@ -144,8 +148,9 @@ fn another_service_is_not_told_what_this_one_thought() {
     desk.prompt("go");
     let data = json!({ "reasoning_content": "hm" });
     desk.answer(vec![Event::ReasoningDone { text: String::new(), data }, text("So."), ended()]);
-    let thoughts =
-        |desk: &Desk| desk.heard().iter().filter(|item| matches!(item, Item::Reasoning { .. })).count();
+    let thoughts = |desk: &Desk| {
+        desk.heard().iter().filter(|item| matches!(item, HistoryItem::Reasoning { .. })).count()
+    };
     desk.prompt("again");
     assert_eq!(thoughts(&desk), 1);
     let elsewhere = Settings { base_url: "https://two.example/v1".to_owned(), ..settings() };

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use longshore_agent::machine::{Effect, Input};
+use longshore_agent::machine::{Effect, MachineInput};
 use longshore_agent::memory::Memory;
-use longshore_agent::tools::{Ask, Risk, ToolResult, Verdict};
+use longshore_agent::tools::{CallApproval, CallVerdict, Risk, ToolResult};
 use longshore_drivers::react::settings::Settings;
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::command::AgentCommand;
@@ -13,13 +13,13 @@ use longshore_model::item::ToolStatus;
 use longshore_model::lifecycle::{TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;
 use longshore_models::api::{Event, Failure, FailureKind};
-use longshore_models::history::{INTERRUPTED, Item};
+use longshore_models::history::{HistoryItem, INTERRUPTED};
 use serde_json::json;
 
 use super::desk::{Desk, call, ended, settings, text};
 
-fn result(id: &str, content: &str) -> Item {
-    Item::result(id, content, true)
+fn result(id: &str, content: &str) -> HistoryItem {
+    HistoryItem::result(id, content, true)
 }
 
 fn failure(kind: FailureKind) -> Event<'static> {
@@ -34,8 +34,8 @@ fn statuses(desk: &Desk) -> Vec<ToolStatus> {
     desk.drafts().filter_map(status).collect()
 }
 
-fn ask(always: &[&str]) -> Verdict {
-    Verdict::Ask(Ask {
+fn ask(always: &[&str]) -> CallVerdict {
+    CallVerdict::Ask(CallApproval {
         reason: "it writes".to_owned(),
         risks: vec![Risk::Deletes],
         subject: Subject::Tool { name: "shell".to_owned(), input: json!({}) },
@@ -57,7 +57,7 @@ fn words_end_a_turn() {
     desk.prompt("and?");
     let heard = desk.heard();
     assert_eq!(heard.len(), 3);
-    assert_eq!(heard[1], Item::assistant(1, "Hello."));
+    assert_eq!(heard[1], HistoryItem::assistant(1, "Hello."));
 }
 
 #[test]
@@ -96,7 +96,10 @@ fn a_call_begins_while_the_answer_still_comes() {
     desk.let_go();
     desk.ran("b", "B");
     let heard = desk.heard();
-    assert!(matches!(&heard[1..3], [Item::FunctionCall { .. }, Item::FunctionCall { .. }]), "{heard:?}");
+    assert!(
+        matches!(&heard[1..3], [HistoryItem::FunctionCall { .. }, HistoryItem::FunctionCall { .. }]),
+        "{heard:?}"
+    );
     assert_eq!(heard[3..], [result("a", "A"), result("b", "B")]);
 }
 
@@ -114,8 +117,8 @@ fn malformed_arguments_go_back_with_their_fault() {
     desk.let_go();
     desk.ran("c", "C");
     let heard = desk.heard();
-    let told = |item: &Item| match item {
-        Item::FunctionCallOutput { output, .. } => (output.content.clone(), output.success),
+    let told = |item: &HistoryItem| match item {
+        HistoryItem::FunctionCallOutput { output, .. } => (output.content.clone(), output.success),
         other => panic!("{other:?}"),
     };
     let (first, second) = (told(&heard[4]), told(&heard[5]));
@@ -131,8 +134,8 @@ fn a_tool_that_fails_is_an_answer_too() {
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
     desk.let_go();
     let broken = Box::new(ToolResult::failed("exit code 1"));
-    desk.handle(Input::Ran { call: "a".to_owned(), result: broken });
-    assert_eq!(desk.heard().last(), Some(&Item::result("a", "exit code 1", false)));
+    desk.handle(MachineInput::Ran { call: "a".to_owned(), result: broken });
+    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "exit code 1", false)));
 }
 
 #[test]
@@ -164,7 +167,7 @@ fn a_person_is_asked_and_says_yes_no_or_stop() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: ask(&["git push"]), preview: None });
     assert!(desk.runs().is_empty());
     let reason = desk.texts(|body| matches!(body, Body::ApprovalRequested(_)));
     assert_eq!(reason, ["it writes (deletes)"]);
@@ -175,12 +178,12 @@ fn a_person_is_asked_and_says_yes_no_or_stop() {
     desk.ran("a", "A");
 
     desk.answer(vec![call("b", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "b".to_owned(), verdict: ask(&[]), preview: None });
     desk.decide(Decision::Deny);
-    assert_eq!(desk.heard().last(), Some(&Item::result("b", "the user declined this", false)));
+    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("b", "the user declined this", false)));
 
     desk.answer(vec![call("c", "shell", "{}"), ended()]);
-    desk.handle(Input::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
+    desk.handle(MachineInput::Weighed { call: "c".to_owned(), verdict: ask(&[]), preview: None });
     desk.decide(Decision::Cancel);
     assert_eq!(desk.outcome(), Some(TurnOutcome::Interrupted));
     assert_eq!(statuses(&desk), [ToolStatus::Completed, ToolStatus::Declined, ToolStatus::Declined]);
@@ -192,9 +195,9 @@ fn what_the_mode_forbids_goes_back_to_the_model() {
     let mut desk = Desk::new();
     desk.prompt("go");
     desk.answer(vec![call("a", "shell", "{}"), ended()]);
-    let refused = Verdict::Refuse("only reading is allowed".to_owned());
-    desk.handle(Input::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
-    assert_eq!(desk.heard().last(), Some(&Item::result("a", "only reading is allowed", false)));
+    let refused = CallVerdict::Refuse("only reading is allowed".to_owned());
+    desk.handle(MachineInput::Weighed { call: "a".to_owned(), verdict: refused, preview: None });
+    assert_eq!(desk.heard().last(), Some(&HistoryItem::result("a", "only reading is allowed", false)));
 }
 
 #[test]
@@ -214,7 +217,7 @@ fn an_interrupt_stops_what_runs_and_leaves_a_history_to_go_on_from() {
     desk.prompt("go on");
     let heard = desk.heard();
     assert_eq!(heard.len(), 7, "{heard:?}");
-    assert_eq!(heard[3], Item::assistant(1, "And "), "what it had said is kept");
+    assert_eq!(heard[3], HistoryItem::assistant(1, "And "), "what it had said is kept");
     super::histories::check(&desk.machine.history().legal()).unwrap();
 }
 
@@ -260,10 +263,10 @@ fn what_may_pass_is_tried_again_later_and_later() {
         desk.answer(vec![text("Half"), failure(FailureKind::Cut)]);
         let until = desk.machine.deadline().unwrap();
         waits.push((until.micros() - desk.now) / 1_000);
-        desk.handle(Input::Tick);
+        desk.handle(MachineInput::Tick);
         assert!(desk.asked().is_none(), "not before its time");
         desk.now = until.micros();
-        desk.handle(Input::Tick);
+        desk.handle(MachineInput::Tick);
     }
     assert_eq!(waits, [1_000, 2_000, 4_000, 8_000, 16_000]);
     assert_eq!(desk.notices()[0], "it broke; trying again in 1 s (1 of 5)");
@@ -285,7 +288,7 @@ fn a_service_that_says_when_is_asked_then() {
     desk.answer(vec![Event::Failed(wait(7))]);
     assert_eq!(desk.machine.deadline().unwrap().micros() - desk.now, 7_000_000);
     desk.now += 7_000_000;
-    desk.handle(Input::Tick);
+    desk.handle(MachineInput::Tick);
     desk.answer(vec![Event::Failed(wait(7_200))]);
     let error = desk.end().unwrap().error.clone().unwrap();
     assert_eq!(
@@ -318,7 +321,7 @@ fn a_stream_that_is_cut_after_a_call_goes_on_from_its_result() {
     desk.ran("a", "A");
     let heard = desk.heard();
     assert_eq!(heard.len(), 4);
-    assert_eq!((&heard[1], &heard[3]), (&Item::assistant(1, "I will"), &result("a", "A")));
+    assert_eq!((&heard[1], &heard[3]), (&HistoryItem::assistant(1, "I will"), &result("a", "A")));
     assert_eq!(desk.notices(), ["it broke"]);
 }
 
@@ -328,9 +331,9 @@ fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
     desk.prompt("go");
     desk.answer(vec![text("One."), Event::TextDone("One.".into()), text("Tw"), failure(FailureKind::Cut)]);
     desk.now = desk.machine.deadline().unwrap().micros();
-    desk.handle(Input::Tick);
+    desk.handle(MachineInput::Tick);
     let heard = desk.heard();
-    assert_eq!(heard[1], Item::assistant(1, "One."));
+    assert_eq!(heard[1], HistoryItem::assistant(1, "One."));
     assert!(format!("{:?}", heard[2]).contains("cut off"), "{heard:?}");
 }
 
@@ -399,7 +402,7 @@ fn a_conversation_that_fills_its_window_is_summed_up_and_goes_on() {
     desk.answer(vec![text("We did "), text("a lot."), ended()]);
     assert!(desk.notices()[0].starts_with("the conversation was summed up"), "{:?}", desk.notices());
     let heard = desk.heard();
-    let [Item::Summary { text: told }] = &heard[..] else { panic!("{heard:?}") };
+    let [HistoryItem::Summary { text: told }] = &heard[..] else { panic!("{heard:?}") };
     assert!(told.starts_with("We did a lot.") && told.ends_with("do the thing"), "{told}");
     assert_eq!(
         desk.texts(|body| matches!(body, Body::MessageDelta)),
@@ -446,7 +449,7 @@ fn an_agent_that_starts_anew_stands_where_it_stood() {
     assert_eq!(anew.machine.history(), desk.machine.history());
     anew.prompt("go on");
     let heard = anew.heard();
-    assert_eq!(heard[4..6], [result("a", "A"), Item::result("b", INTERRUPTED, false)]);
+    assert_eq!(heard[4..6], [result("a", "A"), HistoryItem::result("b", INTERRUPTED, false)]);
     assert_eq!(heard.len(), 7);
     anew.answer(vec![call("a", "shell", "{}"), ended()]);
     assert_ne!(anew.weighed()[0].id, "a", "names of calls are not used again");

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use longshore_agent::tools::Verdict;
+use longshore_agent::tools::CallVerdict;
 use longshore_model::capability::Mode;
 use serde_json::json;
 
@@ -42,7 +42,7 @@ fn program(bench: &Bench, mark: &tempfile::TempDir) -> String {
 }
 
 fn goes(bench: &Bench, line: &str, mode: Mode) -> bool {
-    matches!(bench.tools.verdict(&call("shell", json!({ "command": line })), mode), Verdict::Go)
+    matches!(bench.tools.verdict(&call("shell", json!({ "command": line })), mode), CallVerdict::Go)
 }
 
 /// Runs what goes without asking, and looks for marks.
@@ -146,7 +146,7 @@ async fn a_program_that_shows_differences_asks() {
         bench.git(&["config", name, &program(&bench, &mark)]);
         for look in ["git diff", "git log -p", "git show", "git stash list"] {
             let verdict = bench.tools.verdict(&call("shell", json!({ "command": look })), Mode::Ask);
-            let Verdict::Ask(ask) = verdict else { panic!("{look}: {verdict:?}") };
+            let CallVerdict::Ask(ask) = verdict else { panic!("{look}: {verdict:?}") };
             assert!(ask.reason.contains(&format!("settings name ({name})")), "{}", ask.reason);
             assert!(!goes(&bench, look, Mode::Plan), "{look}");
         }
@@ -215,7 +215,7 @@ async fn what_a_repository_says_of_another_opens_nothing() {
     let assert_closed = async |how: &str| {
         for look in looks {
             let verdict = bench.tools.verdict(&call("shell", json!({ "command": look })), Mode::Ask);
-            let Verdict::Ask(ask) = verdict else { panic!("{how}: {look}: {verdict:?}") };
+            let CallVerdict::Ask(ask) = verdict else { panic!("{how}: {look}: {verdict:?}") };
             assert!(ask.reason.contains(secret.to_str().unwrap()), "{how}: {look}: {}", ask.reason);
             assert!(ask.always.is_empty(), "{how}: {look}");
             let closed = bench.run_in(Mode::Ask, "shell", json!({ "command": look })).await;

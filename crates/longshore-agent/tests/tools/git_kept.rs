@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use longshore_agent::tools::Verdict;
+use longshore_agent::tools::CallVerdict;
 use longshore_model::capability::Mode;
 use serde_json::json;
 
@@ -130,10 +130,10 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
     };
     bench.git(&["config", "include.path", "../.gitconfig"]);
     for path in [".husky/pre-commit", ".git/config", "sub/.git/config", ".GIT/config", ".gitconfig"] {
-        let Verdict::Ask(ask) = verdict(path) else { panic!("{path} does not ask") };
+        let CallVerdict::Ask(ask) = verdict(path) else { panic!("{path} does not ask") };
         assert!(ask.reason.contains("git's own files"), "{path}: {}", ask.reason);
     }
-    assert_eq!(verdict("other/pre-commit"), Verdict::Go);
+    assert_eq!(verdict("other/pre-commit"), CallVerdict::Go);
     bench.assert_view();
     let failed =
         bench.allowed(Mode::Ask, "shell", json!({ "command": "echo evil > .husky/pre-commit" })).await;
@@ -148,7 +148,7 @@ async fn edits_of_hooks_ask_wherever_they_are_kept() {
         .allowed(Mode::Ask, "shell", json!({ "command": "mkdir -p not/yet; echo evil > not/yet/pre-push" }))
         .await;
     assert!(!failed.success && !bench.root().join("not/yet/pre-push").exists(), "{}", failed.content);
-    let Verdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
+    let CallVerdict::Ask(_) = verdict("not/yet/pre-push") else { panic!("a hook does not ask") };
 }
 
 /// What is to be kept is not known then.
@@ -160,7 +160,7 @@ async fn where_git_does_not_tell_its_settings_nothing_is_changed_unasked() {
     bench.write(".git/config", &(bench.read(".git/config") + &hidden));
     let write = json!({ "path": ".husky/pre-commit", "content": "evil\n" });
     let verdict = bench.tools.verdict(&call("write_file", write), Mode::AutoEdit);
-    let Verdict::Ask(ask) = verdict else { panic!("{verdict:?}") };
+    let CallVerdict::Ask(ask) = verdict else { panic!("{verdict:?}") };
     assert!(ask.reason.contains("does not tell its settings"), "{}", ask.reason);
     let evil = json!({ "command": "echo evil > .husky/pre-commit" });
     let refused = bench.allowed(Mode::Ask, "shell", evil.clone()).await;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use longshore_agent::tools::{News, Progress, Verdict};
+use longshore_agent::tools::{CallVerdict, News, Progress};
 use longshore_model::approval::{AnswerAction, FieldKind, QuestionAnswer};
 use longshore_model::capability::Mode;
 use longshore_model::item::{ToolKind, ToolStatus};
@@ -332,14 +332,16 @@ async fn tools_of_servers_ask_by_mode_and_rule() {
     })
     .await;
     let verdict = |name: &str, mode| bench.tools.verdict(&call(name, json!({})), mode);
-    assert!(matches!(verdict("everything.get-sum", Mode::Plan), Verdict::Ask(_)));
-    assert!(matches!(verdict("everything.toggle-simulated-logging", Mode::Plan), Verdict::Refuse(_)));
-    let Verdict::Ask(ask) = verdict("everything__get-sum", Mode::AutoEdit) else { panic!("it does not ask") };
+    assert!(matches!(verdict("everything.get-sum", Mode::Plan), CallVerdict::Ask(_)));
+    assert!(matches!(verdict("everything.toggle-simulated-logging", Mode::Plan), CallVerdict::Refuse(_)));
+    let CallVerdict::Ask(ask) = verdict("everything__get-sum", Mode::AutoEdit) else {
+        panic!("it does not ask")
+    };
     assert_eq!(ask.always, ["everything.get-sum"]);
-    assert_eq!(verdict("everything.echo", Mode::Ask), Verdict::Go);
-    assert_eq!(verdict("everything.get-sum", Mode::Full), Verdict::Go);
+    assert_eq!(verdict("everything.echo", Mode::Ask), CallVerdict::Go);
+    assert_eq!(verdict("everything.get-sum", Mode::Full), CallVerdict::Go);
     bench.tools.allow(&["everything.*".to_owned()]);
-    assert_eq!(verdict("everything.get-sum", Mode::Ask), Verdict::Go);
+    assert_eq!(verdict("everything.get-sum", Mode::Ask), CallVerdict::Go);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ mod verdicts;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use longshore_agent::tools::{Call, Permit, Progress, ToolResult, ToolSettings, Toolbox};
+use longshore_agent::tools::{Permit, Progress, ToolInvocation, ToolResult, ToolSettings, Toolbox};
 use longshore_model::capability::Mode;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -131,8 +131,8 @@ impl Bench {
     }
 }
 
-pub(crate) fn call(name: &str, arguments: Value) -> Call {
-    Call { id: "call-1".to_owned(), name: name.to_owned(), arguments }
+pub(crate) fn call(name: &str, arguments: Value) -> ToolInvocation {
+    ToolInvocation { id: "call-1".to_owned(), name: name.to_owned(), arguments }
 }
 
 /// A text of which the middle was left out: what is kept, and how many bytes and lines it says are missing.

@@ -2,7 +2,7 @@
 
 use std::net::{TcpListener, UdpSocket};
 
-use longshore_agent::tools::{Risk, Verdict};
+use longshore_agent::tools::{CallVerdict, Risk};
 use longshore_model::capability::Mode;
 use serde_json::json;
 
@@ -15,7 +15,7 @@ async fn locked(network: bool) -> Bench {
 fn assert_asks(bench: &Bench) {
     for mode in [Mode::Plan, Mode::Ask, Mode::AutoEdit] {
         let verdict = bench.tools.verdict(&call("shell", json!({ "command": "ls" })), mode);
-        let Verdict::Ask(ask) = verdict else { panic!("{mode}: {verdict:?}") };
+        let CallVerdict::Ask(ask) = verdict else { panic!("{mode}: {verdict:?}") };
         assert!(ask.risks.contains(&Risk::Unsandboxed), "{ask:?}");
         assert!(ask.reason.contains("There is no sandbox here"), "{}", ask.reason);
     }

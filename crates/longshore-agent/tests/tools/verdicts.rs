@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::symlink;
 
-use longshore_agent::tools::{Ask, Permit, Risk, Verdict};
+use longshore_agent::tools::{CallApproval, CallVerdict, Permit, Risk};
 use longshore_model::approval::Subject;
 use longshore_model::capability::Mode;
 use longshore_model::item::ToolStatus;
@@ -17,16 +17,16 @@ const MODES: [Mode; 4] = [Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full];
 /// `g` for go, `a` for ask, `r` for refuse, in the order of the modes.
 fn verdicts(bench: &Bench, name: &str, arguments: &Value) -> String {
     let of = |mode| match bench.tools.verdict(&call(name, arguments.clone()), mode) {
-        Verdict::Go => 'g',
-        Verdict::Ask(_) => 'a',
-        Verdict::Refuse(_) => 'r',
+        CallVerdict::Go => 'g',
+        CallVerdict::Ask(_) => 'a',
+        CallVerdict::Refuse(_) => 'r',
     };
     MODES.into_iter().map(of).collect()
 }
 
-fn ask(bench: &Bench, name: &str, arguments: Value, mode: Mode) -> Ask {
+fn ask(bench: &Bench, name: &str, arguments: Value, mode: Mode) -> CallApproval {
     match bench.tools.verdict(&call(name, arguments), mode) {
-        Verdict::Ask(ask) => ask,
+        CallVerdict::Ask(ask) => ask,
         other => panic!("{other:?}"),
     }
 }
@@ -173,7 +173,7 @@ async fn changes_ask_by_mode_and_show_what_they_change() {
     // And nobody is told what a file outside holds by guessing at it.
     std::fs::write(bench.outside().join("secret"), "the secret\nguess\n").unwrap();
     let guess = json!({ "input": "*** Begin Patch\n*** Update File: ../secret\n-x\n-guess\n*** End Patch" });
-    let Verdict::Refuse(told) = bench.tools.verdict(&call("apply_patch", guess), Mode::AutoEdit) else {
+    let CallVerdict::Refuse(told) = bench.tools.verdict(&call("apply_patch", guess), Mode::AutoEdit) else {
         panic!("it is not refused")
     };
     assert!(told.contains("read it first") && !told.contains("the secret"), "{told}");

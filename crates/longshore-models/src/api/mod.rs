@@ -6,7 +6,7 @@
 //! | `sse` | server-sent events out of bytes that come in any pieces |
 //! | `chat`, `responses`, `messages` | one API each: its body, its stream |
 //! | `models` | the models that a service lists |
-//! | `wishes` | what a caller may wish of an answer besides |
+//! | `request_options` | what a caller may wish of an answer besides |
 //! | `strict`, `turns` | what a service insists on, as its refusals tell; words that go into results then |
 //! | `failure`, `moment` | what went wrong, in a few kinds that a caller decides by, and when to ask again |
 
@@ -15,13 +15,13 @@ mod failure;
 mod messages;
 mod models;
 mod moment;
+mod request_options;
 mod responses;
 mod sse;
 mod stream;
 mod strict;
 mod text;
 mod turns;
-mod wishes;
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,23 +33,23 @@ use serde_json::{Value, json};
 pub use failure::{Failure, FailureKind};
 pub use models::{model_called, models_of};
 pub use moment::retry_after;
+pub use request_options::{Format, RequestOptions, ToolChoice};
 pub use stream::Stream;
 pub use strict::{Learnt, Strict};
-pub use wishes::{Format, ToolChoice, Wishes};
 
-use crate::history::{Item, Part};
+use crate::history::{HistoryItem, HistoryPart};
 use crate::tool::ToolDefinition;
 use longshore_model::service::ModelApi;
 
 /// What the model is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Request {
+pub struct NeutralRequest {
     /// Which model.
     pub model: String,
     /// What it is told about itself.
     pub instructions: Arc<str>,
     /// The conversation, in an order that every API takes.
-    pub history: Vec<Arc<Item>>,
+    pub history: Vec<Arc<HistoryItem>>,
     /// The tools that it may call.
     pub tools: Arc<[ToolDefinition]>,
     /// How much it may write.
@@ -129,22 +129,22 @@ pub enum Finish {
 }
 
 /// The body of a request.
-pub fn body(api: ModelApi, request: &Request) -> String {
-    body_with(api, request, &Wishes::default())
+pub fn body(api: ModelApi, request: &NeutralRequest) -> String {
+    body_with(api, request, &RequestOptions::default())
 }
 
-/// The body of a request that wishes something besides.
-pub fn body_with(api: ModelApi, request: &Request, wishes: &Wishes) -> String {
+/// The body of a request with options.
+pub fn body_with(api: ModelApi, request: &NeutralRequest, options: &RequestOptions) -> String {
     let mut body = match api {
         ModelApi::Chat => chat::body(request),
         ModelApi::Responses => responses::body(request),
         ModelApi::Messages => messages::body(request),
     };
     match api {
-        ModelApi::Chat => wishes.chat(&mut body),
-        ModelApi::Responses => wishes.responses(&mut body),
+        ModelApi::Chat => options.chat(&mut body),
+        ModelApi::Responses => options.responses(&mut body),
         ModelApi::Messages => {
-            wishes.messages(&mut body);
+            options.messages(&mut body);
             if let Some(effort) = &request.effort {
                 messages::tell_effort(&mut body, effort, request.max_output);
             }
@@ -200,7 +200,7 @@ pub fn name_of(name: &str) -> String {
 }
 
 /// What of an attachment the model can look at.
-enum Look<'a> {
+enum AttachmentView<'a> {
     /// An image: its media type and its base64.
     Image(&'a str, &'a str),
     /// An image elsewhere.
@@ -209,26 +209,26 @@ enum Look<'a> {
     Mention(String),
 }
 
-fn look(attachment: &Attachment) -> Look<'_> {
+fn view_of(attachment: &Attachment) -> AttachmentView<'_> {
     let is_image = attachment.media_type.starts_with("image/");
     let name = attachment.name.as_deref().unwrap_or("a file");
     match &attachment.source {
-        AttachmentSource::Data(data) if is_image => Look::Image(&attachment.media_type, data),
-        AttachmentSource::Url(url) if is_image => Look::ImageAt(url),
-        AttachmentSource::Data(_) => Look::Mention(format!(
+        AttachmentSource::Data(data) if is_image => AttachmentView::Image(&attachment.media_type, data),
+        AttachmentSource::Url(url) if is_image => AttachmentView::ImageAt(url),
+        AttachmentSource::Data(_) => AttachmentView::Mention(format!(
             "[{name} of type {} was attached; it cannot be shown]",
             attachment.media_type
         )),
-        AttachmentSource::Url(url) => Look::Mention(format!("[attached: {url}]")),
-        AttachmentSource::Path(path) => Look::Mention(format!("[attached file: {path}]")),
+        AttachmentSource::Url(url) => AttachmentView::Mention(format!("[attached: {url}]")),
+        AttachmentSource::Path(path) => AttachmentView::Mention(format!("[attached file: {path}]")),
     }
 }
 
 /// The words of a message.
-fn words(content: &[Part]) -> String {
+fn words(content: &[HistoryPart]) -> String {
     let words = content.iter().filter_map(|part| match part {
-        Part::InputText { text } | Part::OutputText { text } => Some(text.as_str()),
-        Part::Attached(_) => None,
+        HistoryPart::InputText { text } | HistoryPart::OutputText { text } => Some(text.as_str()),
+        HistoryPart::Attached(_) => None,
     });
     words.collect::<Vec<_>>().join("\n")
 }

@@ -12,12 +12,13 @@ use serde_json::{Value, json};
 use super::failure::{Failure, FailureKind, is_error};
 use super::text::Text;
 use super::{
-    Cached, Event, Finish, Look, Reasoned, Request, arguments_of, look, name_of, parse, plain_id, summary,
+    AttachmentView, Cached, Event, Finish, NeutralRequest, Reasoned, arguments_of, name_of, parse, plain_id,
+    summary, view_of,
 };
-use crate::history::{Item, Part, Role};
+use crate::history::{HistoryItem, HistoryPart, Role};
 use longshore_model::service::ModelApi;
 
-pub(super) fn body(request: &Request) -> Value {
+pub(super) fn body(request: &NeutralRequest) -> Value {
     let tools: Vec<Value> = request
         .tools
         .iter()
@@ -68,59 +69,60 @@ fn put(input: &mut Vec<Value>, mut item: Value) {
     }
 }
 
-fn input(item: &Item) -> Option<Value> {
+fn input(item: &HistoryItem) -> Option<Value> {
     Some(match item {
-        Item::Message { role: Role::User, content, .. } => {
+        HistoryItem::Message { role: Role::User, content, .. } => {
             let content: Vec<Value> = content.iter().map(part).collect();
             json!({ "type": "message", "role": "user", "content": content })
         }
-        Item::Message { role: Role::Assistant, content, .. } => {
+        HistoryItem::Message { role: Role::Assistant, content, .. } => {
             let content: Vec<Value> = content.iter().map(part).collect();
             json!({ "type": "message", "role": "assistant", "content": content })
         }
-        Item::Reasoning { api: ModelApi::Responses, data, .. } => data.clone(),
-        Item::Reasoning { api: ModelApi::Chat | ModelApi::Messages, .. } | Item::Allowed { .. } => {
+        HistoryItem::Reasoning { api: ModelApi::Responses, data, .. } => data.clone(),
+        HistoryItem::Reasoning { api: ModelApi::Chat | ModelApi::Messages, .. }
+        | HistoryItem::Allowed { .. } => {
             return None;
         }
-        Item::FunctionCall { call_id, name, arguments, .. } => json!({
+        HistoryItem::FunctionCall { call_id, name, arguments, .. } => json!({
             "type": "function_call", "call_id": plain_id(call_id), "name": name_of(name),
             "arguments": arguments_of(arguments).to_string(),
         }),
-        Item::FunctionCallOutput { call_id, output } if output.images.is_empty() => {
+        HistoryItem::FunctionCallOutput { call_id, output } if output.images.is_empty() => {
             json!({ "type": "function_call_output", "call_id": plain_id(call_id), "output": output.content })
         }
-        Item::FunctionCallOutput { call_id, output } => {
+        HistoryItem::FunctionCallOutput { call_id, output } => {
             let mut parts = vec![json!({ "type": "input_text", "text": output.content })];
-            parts.extend(output.images.iter().map(|image| shown(look(image))));
+            parts.extend(output.images.iter().map(|image| shown(view_of(image))));
             json!({ "type": "function_call_output", "call_id": plain_id(call_id), "output": parts })
         }
-        Item::Summary { text } => {
+        HistoryItem::Summary { text } => {
             let content = json!([{ "type": "input_text", "text": summary(text) }]);
             json!({ "type": "message", "role": "user", "content": content })
         }
     })
 }
 
-fn part(part: &Part) -> Value {
+fn part(part: &HistoryPart) -> Value {
     match part {
-        Part::InputText { text } => json!({ "type": "input_text", "text": text }),
-        Part::OutputText { text } => json!({ "type": "output_text", "text": text }),
-        Part::Attached(attachment) => shown(look(attachment)),
+        HistoryPart::InputText { text } => json!({ "type": "input_text", "text": text }),
+        HistoryPart::OutputText { text } => json!({ "type": "output_text", "text": text }),
+        HistoryPart::Attached(attachment) => shown(view_of(attachment)),
     }
 }
 
-fn shown(look: Look<'_>) -> Value {
-    let url = match look {
-        Look::Image(media_type, data) => format!("data:{media_type};base64,{data}"),
-        Look::ImageAt(url) => url.to_owned(),
-        Look::Mention(text) => return json!({ "type": "input_text", "text": text }),
+fn shown(view: AttachmentView<'_>) -> Value {
+    let url = match view {
+        AttachmentView::Image(media_type, data) => format!("data:{media_type};base64,{data}"),
+        AttachmentView::ImageAt(url) => url.to_owned(),
+        AttachmentView::Mention(text) => return json!({ "type": "input_text", "text": text }),
     };
     json!({ "type": "input_image", "image_url": url })
 }
 
 /// What is read of an event, where it lies.
 #[derive(Deserialize)]
-struct Told<'a> {
+struct ResponsesEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
     #[serde(borrow, default)]
@@ -140,7 +142,7 @@ struct Told<'a> {
 #[derive(Default, Deserialize)]
 struct Response<'a> {
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<ResponsesUsage>,
     #[serde(default)]
     status: Option<String>,
     #[serde(default)]
@@ -158,7 +160,7 @@ struct Incomplete {
 }
 
 #[derive(Deserialize)]
-struct Used {
+struct ResponsesUsage {
     #[serde(default)]
     input_tokens: Option<u64>,
     #[serde(default)]
@@ -169,7 +171,7 @@ struct Used {
     output_tokens_details: Option<Reasoned>,
 }
 
-impl Used {
+impl ResponsesUsage {
     fn usage(self) -> Usage {
         Usage {
             input: self.input_tokens,
@@ -192,45 +194,45 @@ struct ThoughtPart {
 
 /// Reads one answer. Every item comes whole when it is done, or at the latest with the end.
 #[derive(Debug, Default)]
-pub(super) struct Reader {
+pub(super) struct ResponsesReader {
     /// How many items of each kind are done.
     done: HashMap<String, usize>,
     /// The part of a thought that was told last.
     part: Option<ThoughtPart>,
 }
 
-impl Reader {
+impl ResponsesReader {
     pub(super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         if data.trim_ascii() == b"[DONE]" {
             return;
         }
-        let told: Told<'_> = match parse(data) {
-            Ok(told) => told,
+        let event: ResponsesEvent<'_> = match parse(data) {
+            Ok(event) => event,
             Err(failure) => return tell(Event::Failed(failure)),
         };
-        match &*told.kind.0 {
+        match &*event.kind.0 {
             "response.output_text.delta" | "response.refusal.delta" => {
-                tell(Event::Text(told.delta.unwrap_or_default().0));
+                tell(Event::Text(event.delta.unwrap_or_default().0));
             }
             kind @ ("response.reasoning_summary_text.delta" | "response.reasoning_text.delta") => {
                 let is_summary = kind.contains("summary");
-                let index = if is_summary { told.summary_index } else { told.content_index };
-                let part = ThoughtPart { item: told.output_index, is_summary, index };
+                let index = if is_summary { event.summary_index } else { event.content_index };
+                let part = ThoughtPart { item: event.output_index, is_summary, index };
                 // Parts of one thought are held apart by an empty line, as they are when it is whole.
                 if self.part.replace(part).is_some_and(|last| last != part && last.item == part.item) {
                     tell(Event::Reasoning(Cow::Borrowed("\n\n")));
                 }
-                tell(Event::Reasoning(told.delta.unwrap_or_default().0));
+                tell(Event::Reasoning(event.delta.unwrap_or_default().0));
             }
             "response.output_item.done" => {
                 self.part = None;
-                if let Some(item) = told.item {
+                if let Some(item) = event.item {
                     *self.done.entry(kind_of(item)).or_default() += 1;
                     done(item, tell);
                 }
             }
             "response.completed" | "response.done" | "response.incomplete" | "response.failed" => {
-                self.ended(&told.kind.0, told.response.unwrap_or_default(), tell);
+                self.ended(&event.kind.0, event.response.unwrap_or_default(), tell);
             }
             "error" => tell(Event::Failed(Failure::of_event(data))),
             "" => self.whole(data, tell),
@@ -290,7 +292,7 @@ fn kind_of(item: &RawValue) -> String {
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-enum Done {
+enum ResponsesItem {
     Message {
         #[serde(default)]
         content: Vec<Value>,
@@ -328,13 +330,13 @@ fn done(item: &RawValue, tell: &mut dyn FnMut(Event<'_>)) {
             |part: &Value| part["text"].as_str().or_else(|| part["refusal"].as_str()).map(str::to_owned);
         parts.iter().filter_map(text).collect::<Vec<_>>().join(between)
     };
-    let read: Done = match parse(item.get().as_bytes()) {
+    let read: ResponsesItem = match parse(item.get().as_bytes()) {
         Ok(read) => read,
         Err(failure) => return tell(Event::Failed(failure)),
     };
     match read {
-        Done::Message { content } => tell(Event::TextDone(texts(&content, "").into())),
-        Done::FunctionCall { call_id, name, arguments } => {
+        ResponsesItem::Message { content } => tell(Event::TextDone(texts(&content, "").into())),
+        ResponsesItem::FunctionCall { call_id, name, arguments } => {
             let arguments = match arguments {
                 Value::String(arguments) => arguments,
                 Value::Null => String::new(),
@@ -342,10 +344,10 @@ fn done(item: &RawValue, tell: &mut dyn FnMut(Event<'_>)) {
             };
             tell(Event::Call { id: call_id, name, arguments });
         }
-        Done::CustomToolCall { call_id, name, input } => {
+        ResponsesItem::CustomToolCall { call_id, name, input } => {
             tell(Event::Call { id: call_id, name, arguments: json!({ "input": input }).to_string() });
         }
-        Done::Reasoning { summary, content } => {
+        ResponsesItem::Reasoning { summary, content } => {
             let shown = texts(&summary, "\n\n");
             let text = if shown.is_empty() { texts(&content.unwrap_or_default(), "\n\n") } else { shown };
             let mut data: Value = serde_json::from_str(item.get()).unwrap_or_default();
@@ -356,6 +358,6 @@ fn done(item: &RawValue, tell: &mut dyn FnMut(Event<'_>)) {
             }
             tell(Event::ReasoningDone { text, data });
         }
-        Done::Other => {}
+        ResponsesItem::Other => {}
     }
 }

@@ -11,7 +11,7 @@ pub(super) const LONGEST: usize = 32 << 20;
 
 /// An event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Sent<'a> {
+pub(super) struct SseMessage<'a> {
     /// It is named `error`.
     pub(super) is_error: bool,
     pub(super) data: &'a [u8],
@@ -19,7 +19,7 @@ pub(super) struct Sent<'a> {
 
 /// Cuts events.
 #[derive(Debug, Default)]
-pub(super) struct Events {
+pub(super) struct SseDecoder {
     /// The beginning of a line that has not ended.
     rest: Vec<u8>,
     /// The last line ended with a carriage return: a line feed that comes next is part of its end.
@@ -31,16 +31,16 @@ pub(super) struct Events {
 }
 
 /// What a line says.
-enum Line<'a> {
+enum SseLine<'a> {
     Blank,
     Data(&'a [u8]),
     Name(&'a [u8]),
     Other,
 }
 
-impl Events {
+impl SseDecoder {
     /// More bytes. Gives each event that ended.
-    pub(super) fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(Sent<'_>)) -> Result<(), Failure> {
+    pub(super) fn feed(&mut self, bytes: &[u8], mut tell: impl FnMut(SseMessage<'_>)) -> Result<(), Failure> {
         let mut bytes = bytes;
         // The first line of data of an event, where it lies.
         let mut lying: Option<&[u8]> = None;
@@ -55,7 +55,7 @@ impl Events {
             bytes = bytes.get(end + 1..).unwrap_or_default();
             if self.rest.is_empty() {
                 match read(line) {
-                    Line::Data(data) if !self.has_data => {
+                    SseLine::Data(data) if !self.has_data => {
                         self.has_data = true;
                         lying = Some(data);
                     }
@@ -77,25 +77,25 @@ impl Events {
     }
 
     /// There are no more bytes: what is left is an event, if it has data.
-    pub(super) fn end(&mut self, mut tell: impl FnMut(Sent<'_>)) {
+    pub(super) fn end(&mut self, mut tell: impl FnMut(SseMessage<'_>)) {
         let rest = std::mem::take(&mut self.rest);
         if !rest.is_empty() {
             self.take(read(&rest), &mut None, &mut tell);
         }
-        self.take(Line::Blank, &mut None, &mut tell);
+        self.take(SseLine::Blank, &mut None, &mut tell);
     }
 
-    fn take(&mut self, line: Line<'_>, lying: &mut Option<&[u8]>, tell: &mut impl FnMut(Sent<'_>)) {
+    fn take(&mut self, line: SseLine<'_>, lying: &mut Option<&[u8]>, tell: &mut impl FnMut(SseMessage<'_>)) {
         match line {
-            Line::Blank => {
+            SseLine::Blank => {
                 let data = lying.take().unwrap_or(&self.data);
                 if !data.is_empty() {
-                    tell(Sent { is_error: self.is_error, data });
+                    tell(SseMessage { is_error: self.is_error, data });
                 }
                 self.data.clear();
                 (self.has_data, self.is_error) = (false, false);
             }
-            Line::Data(data) => {
+            SseLine::Data(data) => {
                 self.data.extend_from_slice(lying.take().unwrap_or_default());
                 if self.has_data {
                     self.data.push(b'\n');
@@ -103,24 +103,24 @@ impl Events {
                 self.has_data = true;
                 self.data.extend_from_slice(data);
             }
-            Line::Name(name) => self.is_error = name == b"error",
-            Line::Other => {}
+            SseLine::Name(name) => self.is_error = name == b"error",
+            SseLine::Other => {}
         }
     }
 }
 
-fn read(line: &[u8]) -> Line<'_> {
+fn read(line: &[u8]) -> SseLine<'_> {
     if line.is_empty() {
-        return Line::Blank;
+        return SseLine::Blank;
     }
     let value = |rest: &'static str| {
         let value = line.strip_prefix(rest.as_bytes())?;
         Some(value.strip_prefix(b" ").unwrap_or(value))
     };
     match (value("data:"), value("event:")) {
-        (Some(data), _) => Line::Data(data),
-        (None, Some(name)) => Line::Name(name),
-        (None, None) => Line::Other,
+        (Some(data), _) => SseLine::Data(data),
+        (None, Some(name)) => SseLine::Name(name),
+        (None, None) => SseLine::Other,
     }
 }
 
@@ -131,11 +131,11 @@ mod tests {
     use super::*;
 
     fn read(pieces: &[&[u8]]) -> Vec<String> {
-        let mut events = Events::default();
+        let mut events = SseDecoder::default();
         let mut all = Vec::new();
-        let mut tell = |sent: Sent<'_>| {
-            let mark = if sent.is_error { "!" } else { "" };
-            all.push(format!("{mark}{}", String::from_utf8_lossy(sent.data)));
+        let mut tell = |message: SseMessage<'_>| {
+            let mark = if message.is_error { "!" } else { "" };
+            all.push(format!("{mark}{}", String::from_utf8_lossy(message.data)));
         };
         for piece in pieces {
             events.feed(piece, &mut tell).unwrap();
@@ -165,11 +165,11 @@ mod tests {
 
     #[test]
     fn an_event_without_end_is_refused() {
-        let mut events = Events::default();
+        let mut events = SseDecoder::default();
         let piece = vec![b'x'; 1 << 20];
         let failed = (0..40).find_map(|_| events.feed(&piece, |_| {}).err());
         assert_eq!(failed.unwrap().kind, FailureKind::Garbled);
-        let mut events = Events::default();
+        let mut events = SseDecoder::default();
         let line = [b"data: ".as_slice(), &piece, b"\n"].concat();
         let failed = (0..40).find_map(|_| events.feed(&line, |_| {}).err());
         assert_eq!(failed.unwrap().kind, FailureKind::Garbled, "lines without end are no better");

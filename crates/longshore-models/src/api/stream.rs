@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::chat;
 use super::failure::{Failure, FailureKind};
-use super::sse::{self, Sent};
+use super::sse::{self, SseMessage};
 use super::{Event, messages, plain_arguments, responses};
 use crate::tool::ToolDefinition;
 use longshore_model::service::ModelApi;
@@ -19,7 +19,7 @@ const ANSWER_BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Stream {
     form: Form,
-    reader: Reader,
+    reader: AnswerReader,
     bytes: usize,
     over: bool,
 }
@@ -29,16 +29,16 @@ pub struct Stream {
 enum Form {
     /// These bytes do not tell yet.
     Unknown(Vec<u8>),
-    Events(sse::Events),
+    Events(sse::SseDecoder),
     /// So much of one body.
     Body(Vec<u8>),
 }
 
 #[derive(Debug)]
-enum Reader {
-    Chat(Box<chat::Reader>),
-    Responses(responses::Reader),
-    Messages(messages::Reader),
+enum AnswerReader {
+    Chat(Box<chat::ChatReader>),
+    Responses(responses::ResponsesReader),
+    Messages(messages::MessagesReader),
 }
 
 impl Stream {
@@ -50,9 +50,9 @@ impl Stream {
     /// A stream that has not begun, of a service that was offered these tools.
     pub fn offering(api: ModelApi, tools: &Arc<[ToolDefinition]>) -> Self {
         let reader = match api {
-            ModelApi::Chat => Reader::Chat(Box::new(chat::Reader::new(Arc::clone(tools)))),
-            ModelApi::Responses => Reader::Responses(responses::Reader::default()),
-            ModelApi::Messages => Reader::Messages(messages::Reader::default()),
+            ModelApi::Chat => AnswerReader::Chat(Box::new(chat::ChatReader::new(Arc::clone(tools)))),
+            ModelApi::Responses => AnswerReader::Responses(responses::ResponsesReader::default()),
+            ModelApi::Messages => AnswerReader::Messages(messages::MessagesReader::default()),
         };
         Self { form: Form::Unknown(Vec::new()), reader, bytes: 0, over: false }
     }
@@ -81,7 +81,7 @@ impl Stream {
                 match begins(&head) {
                     Begins::Unknown => *form = Form::Unknown(head),
                     Begins::Events(at) => {
-                        *form = Form::Events(sse::Events::default());
+                        *form = Form::Events(sse::SseDecoder::default());
                         self.read(head.get(at..).unwrap_or_default(), tell);
                     }
                     Begins::Body(at) => {
@@ -91,7 +91,7 @@ impl Stream {
                 }
             }
             Form::Events(events) => {
-                let fed = events.feed(bytes, |sent| heard(reader, sent, over, &mut tell));
+                let fed = events.feed(bytes, |message| heard(reader, message, over, &mut tell));
                 if let Err(failure) = fed {
                     told(Event::Failed(failure), over, &mut tell);
                 }
@@ -112,7 +112,7 @@ impl Stream {
         let Self { form, reader, over, .. } = self;
         match form {
             Form::Unknown(_) => {}
-            Form::Events(events) => events.end(|sent| heard(reader, sent, over, &mut tell)),
+            Form::Events(events) => events.end(|message| heard(reader, message, over, &mut tell)),
             Form::Body(body) if !*over => {
                 let body = std::mem::take(body);
                 reader.whole(&body, &mut |event| told(event, over, &mut tell));
@@ -150,12 +150,17 @@ fn begins(head: &[u8]) -> Begins {
     }
 }
 
-fn heard(reader: &mut Reader, sent: Sent<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
+fn heard(
+    reader: &mut AnswerReader,
+    message: SseMessage<'_>,
+    over: &mut bool,
+    tell: &mut impl FnMut(Event<'_>),
+) {
     if *over {
-    } else if sent.is_error {
-        told(Event::Failed(Failure::of_event(sent.data)), over, tell);
+    } else if message.is_error {
+        told(Event::Failed(Failure::of_event(message.data)), over, tell);
     } else {
-        reader.read(sent.data, &mut |event| told(event, over, tell));
+        reader.read(message.data, &mut |event| told(event, over, tell));
     }
 }
 
@@ -172,30 +177,30 @@ fn told(event: Event<'_>, over: &mut bool, tell: &mut impl FnMut(Event<'_>)) {
     });
 }
 
-impl Reader {
+impl AnswerReader {
     fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         match self {
-            Reader::Chat(reader) => reader.read(data, tell),
-            Reader::Responses(reader) => reader.read(data, tell),
-            Reader::Messages(reader) => reader.read(data, tell),
+            AnswerReader::Chat(reader) => reader.read(data, tell),
+            AnswerReader::Responses(reader) => reader.read(data, tell),
+            AnswerReader::Messages(reader) => reader.read(data, tell),
         }
     }
 
     /// The answer is one body.
     fn whole(&mut self, body: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
         match self {
-            Reader::Chat(reader) => reader.read(body, tell),
-            Reader::Responses(reader) => reader.whole(body, tell),
-            Reader::Messages(reader) => reader.whole(body, tell),
+            AnswerReader::Chat(reader) => reader.read(body, tell),
+            AnswerReader::Responses(reader) => reader.whole(body, tell),
+            AnswerReader::Messages(reader) => reader.whole(body, tell),
         }
     }
 
     /// The stream ended without saying so. Some services do that after all was said.
     fn end(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
         match self {
-            Reader::Chat(reader) => reader.end(tell),
-            Reader::Responses(_) => {}
-            Reader::Messages(reader) => reader.end(tell),
+            AnswerReader::Chat(reader) => reader.end(tell),
+            AnswerReader::Responses(_) => {}
+            AnswerReader::Messages(reader) => reader.end(tell),
         }
     }
 }

@@ -12,9 +12,9 @@ use longshore_model::service::ModelApi;
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::asked::Asked;
+use super::model_request::ModelRequest;
 use super::sealed::{self, Service};
-use super::tools::{Tool, Tools};
+use super::tools::{ClientTool, Tools};
 use super::{chat, messages, responses};
 
 /// What an answer says of itself.
@@ -28,16 +28,16 @@ pub struct Exchange {
 
 /// What of an answer comes in pieces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Spoken {
+pub(super) enum TextKind {
     Text,
     Thought,
 }
 
 /// A call, whole.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct GatewayCall {
     pub(super) id: String,
-    pub(super) tool: Tool,
+    pub(super) tool: ClientTool,
     /// As the model wrote them; `{}` where it wrote nothing.
     pub(super) arguments: String,
 }
@@ -46,11 +46,11 @@ pub(super) struct Call {
 pub(super) trait Write: Send {
     /// Before anything is said.
     fn start(&mut self);
-    fn begin(&mut self, what: Spoken);
-    fn more(&mut self, what: Spoken, text: &str);
+    fn begin(&mut self, what: TextKind);
+    fn more(&mut self, what: TextKind, text: &str);
     /// All of `text` was said. A thought comes with what its service needs to know it again.
-    fn end(&mut self, what: Spoken, text: &str, seal: &str);
-    fn call(&mut self, call: &Call);
+    fn end(&mut self, what: TextKind, text: &str, seal: &str);
+    fn call(&mut self, call: &GatewayCall);
     fn finish(&mut self, finish: Finish, usage: &Usage);
     fn fail(&mut self, failure: &Failure);
     /// The frames since the last time.
@@ -60,27 +60,27 @@ pub(super) trait Write: Send {
 }
 
 /// An answer that is being written.
-pub struct Answer {
+pub struct GatewayAnswer {
     writer: Box<dyn Write>,
     service: Service,
     tools: Tools,
     calls: HashSet<String>,
     id: String,
-    open: Option<(Spoken, String)>,
+    open: Option<(TextKind, String)>,
     usage: Usage,
     started: bool,
     failure: Option<Failure>,
 }
 
-impl Answer {
-    /// The answer of a service to `asked`, in the words of `api`.
-    pub fn new(api: ModelApi, service: Service, asked: Asked, exchange: Exchange) -> Self {
-        let Asked { request, tools, calls, tells_usage, .. } = asked;
+impl GatewayAnswer {
+    /// The answer of a service to `request`, in the words of `api`.
+    pub fn new(api: ModelApi, service: Service, request: ModelRequest, exchange: Exchange) -> Self {
+        let ModelRequest { request, tools, calls, tells_usage, .. } = request;
         let id = exchange.id.clone();
         let writer: Box<dyn Write> = match api {
-            ModelApi::Chat => Box::new(chat::Writer::new(exchange, request.model, tells_usage)),
-            ModelApi::Responses => Box::new(responses::Writer::new(exchange, request.model)),
-            ModelApi::Messages => Box::new(messages::Writer::new(exchange, request.model)),
+            ModelApi::Chat => Box::new(chat::ChatWriter::new(exchange, request.model, tells_usage)),
+            ModelApi::Responses => Box::new(responses::ResponsesWriter::new(exchange, request.model)),
+            ModelApi::Messages => Box::new(messages::MessagesWriter::new(exchange, request.model)),
         };
         let usage = Usage::default();
         Self { writer, service, tools, calls, id, open: None, usage, started: false, failure: None }
@@ -93,17 +93,17 @@ impl Answer {
             self.writer.start();
         }
         match event {
-            Event::Text(text) => self.more(Spoken::Text, text),
+            Event::Text(text) => self.more(TextKind::Text, text),
             Event::TextDone(text) => {
-                self.rest(Spoken::Text, &text);
+                self.rest(TextKind::Text, &text);
                 self.close(None);
             }
-            Event::Reasoning(text) => self.more(Spoken::Thought, text),
+            Event::Reasoning(text) => self.more(TextKind::Thought, text),
             Event::ReasoningDone { text, data } => {
-                self.rest(Spoken::Thought, &text);
-                if self.open.as_ref().is_none_or(|(what, _)| *what != Spoken::Thought) {
+                self.rest(TextKind::Thought, &text);
+                if self.open.as_ref().is_none_or(|(what, _)| *what != TextKind::Thought) {
                     // It cannot be shown, but it must be sent again.
-                    self.open(Spoken::Thought);
+                    self.open(TextKind::Thought);
                 }
                 self.close(Some(data));
             }
@@ -114,7 +114,7 @@ impl Answer {
                 let id = self.name(id);
                 let tool = self.tools.tool(&name);
                 let arguments = if arguments.trim().is_empty() { "{}".to_owned() } else { arguments };
-                self.writer.call(&Call { id, tool, arguments });
+                self.writer.call(&GatewayCall { id, tool, arguments });
             }
             Event::Usage(usage) => self.usage = usage,
             Event::Ended(finish) => {
@@ -141,13 +141,13 @@ impl Answer {
         }
     }
 
-    fn open(&mut self, what: Spoken) {
+    fn open(&mut self, what: TextKind) {
         self.close(None);
         self.writer.begin(what);
         self.open = Some((what, String::new()));
     }
 
-    fn more(&mut self, what: Spoken, text: Cow<'_, str>) {
+    fn more(&mut self, what: TextKind, text: Cow<'_, str>) {
         if text.is_empty() {
             return;
         }
@@ -161,7 +161,7 @@ impl Answer {
     }
 
     /// What of a whole text was not said in pieces.
-    fn rest(&mut self, what: Spoken, whole: &str) {
+    fn rest(&mut self, what: TextKind, whole: &str) {
         match &self.open {
             Some((open, said)) if *open == what => {
                 let rest = whole.strip_prefix(said.as_str()).unwrap_or_default().to_owned();
@@ -175,8 +175,8 @@ impl Answer {
         let Some((what, said)) = self.open.take() else { return };
         // A thought is sealed even when nothing came with it: clients take an empty seal for a fault.
         let seal = match what {
-            Spoken::Text => String::new(),
-            Spoken::Thought => sealed::seal(&self.service, data.unwrap_or_default()),
+            TextKind::Text => String::new(),
+            TextKind::Thought => sealed::seal(&self.service, data.unwrap_or_default()),
         };
         self.writer.end(what, &said, &seal);
     }

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::history::{History, Item, Output, Part, Role};
+use crate::history::{History, HistoryItem, HistoryPart, Output, Role};
 use longshore_model::command::{Attachment, AttachmentSource};
 
 use super::sealed::Sealed;
@@ -18,9 +18,9 @@ pub(super) struct Conversation {
     instructions: Vec<String>,
     history: History,
     /// What a person said last, as long as nobody else has spoken since.
-    words: Option<Vec<Part>>,
+    words: Option<Vec<HistoryPart>>,
     /// What the maker of the client says in the middle, on its way to the next words of a person.
-    asides: Vec<Part>,
+    asides: Vec<HistoryPart>,
     /// Which answer of the model is being told.
     step: u64,
     in_answer: bool,
@@ -29,10 +29,10 @@ pub(super) struct Conversation {
     used: HashSet<String>,
 }
 
-/// A conversation that was told.
-pub(super) struct Told {
+/// A conversation up to the answer that is asked for.
+pub(super) struct Prior {
     pub(super) instructions: Arc<str>,
-    pub(super) history: Vec<Arc<Item>>,
+    pub(super) history: Vec<Arc<HistoryItem>>,
     /// The names of all calls in it.
     pub(super) calls: HashSet<String>,
 }
@@ -48,12 +48,12 @@ impl Conversation {
             self.instructions.push(text.to_owned());
         } else {
             let text = format!("<system-message>\n{text}\n</system-message>");
-            self.asides.push(Part::InputText { text });
+            self.asides.push(HistoryPart::InputText { text });
         }
     }
 
     /// A person speaks.
-    pub(super) fn user(&mut self, content: Vec<Part>) {
+    pub(super) fn user(&mut self, content: Vec<HistoryPart>) {
         if content.is_empty() {
             return;
         }
@@ -65,8 +65,8 @@ impl Conversation {
         }
     }
 
-    fn say(&mut self, content: Vec<Part>) {
-        self.history.push(Item::Message { role: Role::User, step: 0, prompt: None, content });
+    fn say(&mut self, content: Vec<HistoryPart>) {
+        self.history.push(HistoryItem::Message { role: Role::User, step: 0, prompt: None, content });
     }
 
     /// Somebody else speaks now.
@@ -92,7 +92,7 @@ impl Conversation {
     pub(super) fn assistant(&mut self, text: &str) {
         if !text.is_empty() {
             let step = self.answer();
-            self.history.push(Item::assistant(step, text));
+            self.history.push(HistoryItem::assistant(step, text));
         }
     }
 
@@ -100,7 +100,7 @@ impl Conversation {
     pub(super) fn thought(&mut self, sealed: Option<Sealed>) {
         if let Some(Sealed { api, from, data }) = sealed {
             let step = self.answer();
-            self.history.push(Item::Reasoning { step, api, from, data });
+            self.history.push(HistoryItem::Reasoning { step, api, from, data });
         }
     }
 
@@ -113,7 +113,7 @@ impl Conversation {
             .unwrap_or_default();
         self.calls.insert(id.to_owned(), call_id.clone());
         self.used.extend([id.to_owned(), call_id.clone()]);
-        self.history.push(Item::FunctionCall { step, call_id, name, arguments });
+        self.history.push(HistoryItem::FunctionCall { step, call_id, name, arguments });
     }
 
     /// What came of a call.
@@ -121,12 +121,12 @@ impl Conversation {
         self.close();
         self.in_answer = false;
         let call_id = self.calls.get(id).cloned().unwrap_or_else(|| id.to_owned());
-        self.history.push(Item::FunctionCallOutput { call_id, output });
+        self.history.push(HistoryItem::FunctionCallOutput { call_id, output });
     }
 
-    pub(super) fn told(mut self) -> Told {
+    pub(super) fn prior(mut self) -> Prior {
         self.close_all();
-        Told {
+        Prior {
             instructions: self.instructions.join("\n\n").into(),
             history: self.history.legal(),
             calls: self.used,
@@ -144,8 +144,8 @@ impl Conversation {
 }
 
 /// A text of a person.
-pub(super) fn words(text: &str) -> Option<Part> {
-    (!text.is_empty()).then(|| Part::InputText { text: text.to_owned() })
+pub(super) fn words(text: &str) -> Option<HistoryPart> {
+    (!text.is_empty()).then(|| HistoryPart::InputText { text: text.to_owned() })
 }
 
 /// What is elsewhere and is looked at.
@@ -164,17 +164,17 @@ pub(super) fn attached(url: &str, elsewhere: &str, name: Option<&str>) -> Attach
 }
 
 /// What came of a call, of parts that are texts and attachments.
-pub(super) fn output(parts: Vec<Part>, success: bool) -> Output {
+pub(super) fn output(parts: Vec<HistoryPart>, success: bool) -> Output {
     let mut output = Output { content: String::new(), success, images: Vec::new() };
     for part in parts {
         match part {
-            Part::InputText { text } | Part::OutputText { text } => {
+            HistoryPart::InputText { text } | HistoryPart::OutputText { text } => {
                 if !output.content.is_empty() {
                     output.content.push('\n');
                 }
                 output.content.push_str(&text);
             }
-            Part::Attached(attachment) => output.images.push(attachment),
+            HistoryPart::Attached(attachment) => output.images.push(attachment),
         }
     }
     output

@@ -5,14 +5,14 @@
 //! built-in agent uses too; the halves that speak with the client are here.
 //!
 //! ```text
-//! client ── chat, responses, messages: read ──> Asked ── api::body_with ──> service
-//!    ^                                                                         │
-//!    └──── chat, responses, messages: write <── Answer <── api::Stream <───────┘
+//! client ── chat, responses, messages: read ──> ModelRequest ── api::body_with ──> service
+//!    ^                                                                                │
+//!    └──── chat, responses, messages: write <── GatewayAnswer <── api::Stream <───────┘
 //! ```
 //!
 //! | module | holds |
 //! |---|---|
-//! | `asked` | what a client asks, in neutral words |
+//! | `model_request` | what a client asks, in neutral words |
 //! | `conversation` | what was said so far, put in an order that every API takes |
 //! | `tools` | the client's tools under names that every API takes, and back |
 //! | `answer` | neutral events as begun, grown and ended things, for whoever writes them |
@@ -27,10 +27,10 @@
 //! before, and a client that leaves takes the request to the service with it.
 
 mod answer;
-mod asked;
 mod chat;
 mod conversation;
 mod messages;
+mod model_request;
 mod openai;
 mod refusal;
 mod responses;
@@ -39,8 +39,8 @@ mod server;
 mod tools;
 mod upstream;
 
-pub use answer::{Answer, Exchange};
-pub use asked::{Asked, Unreadable, read};
+pub use answer::{Exchange, GatewayAnswer};
+pub use model_request::{ModelRequest, Unreadable, read};
 pub use sealed::Service;
 pub use server::Gateway;
 pub use upstream::GatewayError;

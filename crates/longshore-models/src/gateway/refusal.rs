@@ -8,18 +8,18 @@ use axum::response::{AppendHeaders, IntoResponse, Response};
 use longshore_model::service::ModelApi;
 use serde_json::{Value, json};
 
-use super::asked::Unreadable;
+use super::model_request::Unreadable;
 
 /// A request that gets no answer.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct GatewayRefusal {
     pub(super) status: StatusCode,
     pub(super) failure: Failure,
     /// When the service wants to be asked again, as it said it.
     pub(super) headers: Vec<(HeaderName, HeaderValue)>,
 }
 
-impl Refusal {
+impl GatewayRefusal {
     pub(super) fn new(status: StatusCode, message: impl Into<String>) -> Self {
         let failure = Failure::new(FailureKind::Refused, message);
         Self { status, failure, headers: Vec::new() }
@@ -42,13 +42,13 @@ impl Refusal {
     }
 }
 
-impl From<Failure> for Refusal {
+impl From<Failure> for GatewayRefusal {
     fn from(failure: Failure) -> Self {
         Self { status: status(failure.kind), headers: Self::in_header(&failure), failure }
     }
 }
 
-impl From<Unreadable> for Refusal {
+impl From<Unreadable> for GatewayRefusal {
     fn from(why: Unreadable) -> Self {
         Self::new(StatusCode::BAD_REQUEST, why.to_string())
     }

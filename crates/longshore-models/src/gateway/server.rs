@@ -18,9 +18,9 @@ use longshore_model::service::ModelApi;
 use serde_json::json;
 use tokio::net::TcpListener;
 
-use super::answer::{Answer, Exchange};
-use super::asked::read;
-use super::refusal::Refusal;
+use super::answer::{Exchange, GatewayAnswer};
+use super::model_request::read;
+use super::refusal::GatewayRefusal;
 use super::upstream::{GatewayError, Reading, Upstream};
 use crate::loopback::{self, ServeError};
 use crate::script::{BODY_LIMIT, refuse_browsers};
@@ -69,14 +69,16 @@ impl Gateway {
     }
 }
 
-type Sent = Result<Bytes, BytesRejection>;
+type BodyResult = Result<Bytes, BytesRejection>;
 
 fn router(gateway: Gateway) -> Router {
     let asks = |api: ModelApi| {
-        post(move |State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: Sent| async move {
-            let answered = respond(&gateway, api, &uri, &headers, body).await;
-            answered.unwrap_or_else(|refusal| refusal.response(api))
-        })
+        post(
+            move |State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: BodyResult| async move {
+                let answered = respond(&gateway, api, &uri, &headers, body).await;
+                answered.unwrap_or_else(|refusal| refusal.response(api))
+            },
+        )
     };
     let mut routes = Router::new();
     for prefix in ["", "/v1"] {
@@ -101,8 +103,8 @@ async fn respond(
     api: ModelApi,
     uri: &Uri,
     headers: &HeaderMap,
-    body: Sent,
-) -> Result<Response, Refusal> {
+    body: BodyResult,
+) -> Result<Response, GatewayRefusal> {
     let body = taken(body)?;
     let upstream = &gateway.upstream;
     if api == upstream.api() {
@@ -110,14 +112,14 @@ async fn respond(
     }
     if headers.contains_key(CONTENT_ENCODING) {
         let why = "send the body uncompressed: it is translated here";
-        return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
+        return Err(GatewayRefusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, why));
     }
-    let asked = read(api, &body)?;
+    let request = read(api, &body)?;
     drop(body);
-    tracing::debug!(model = asked.request.model, streamed = asked.streamed, "a request is translated");
-    let streamed = asked.streamed;
-    let mut reading = upstream.ask(headers, &asked).await?;
-    let mut answer = Answer::new(api, upstream.service.clone(), asked, gateway.exchange());
+    tracing::debug!(model = request.request.model, streamed = request.streamed, "a request is translated");
+    let streamed = request.streamed;
+    let mut reading = upstream.ask(headers, &request).await?;
+    let mut answer = GatewayAnswer::new(api, upstream.service.clone(), request, gateway.exchange());
     if streamed {
         let writing = Writing { answer, reading, pulse: gateway.pulse };
         let body = Body::from_stream(stream::unfold(writing, Writing::next));
@@ -138,7 +140,7 @@ async fn respond(
 
 /// An answer on its way from one stream into another. A piece is read when the one before was taken.
 struct Writing {
-    answer: Answer,
+    answer: GatewayAnswer,
     reading: Reading,
     pulse: Duration,
 }
@@ -161,8 +163,8 @@ impl Writing {
     }
 }
 
-fn taken(body: Sent) -> Result<Bytes, Refusal> {
-    body.map_err(|rejection| Refusal::new(rejection.status(), rejection.body_text()))
+fn taken(body: BodyResult) -> Result<Bytes, GatewayRefusal> {
+    body.map_err(|rejection| GatewayRefusal::new(rejection.status(), rejection.body_text()))
 }
 
 /// What of an address stands below that of the service, which has the version in it.
@@ -178,7 +180,7 @@ async fn models(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap) ->
 }
 
 /// How many tokens a request has. Where the service cannot tell, a guess is enough for agents that watch their budget.
-async fn count(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: Sent) -> Response {
+async fn count(State(gateway): State<Gateway>, uri: Uri, headers: HeaderMap, body: BodyResult) -> Response {
     const BYTES_PER_TOKEN: usize = 4;
     let counted = async {
         let body = taken(body)?;
@@ -197,5 +199,5 @@ async fn unknown(uri: Uri) -> Response {
         "the gateway does not know {}; it serves /v1/responses, /v1/chat/completions, /v1/messages and /v1/models",
         uri.path()
     );
-    Refusal::new(StatusCode::NOT_FOUND, why).response(ModelApi::Responses)
+    GatewayRefusal::new(StatusCode::NOT_FOUND, why).response(ModelApi::Responses)
 }

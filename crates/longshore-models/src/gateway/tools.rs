@@ -16,7 +16,7 @@ const BETWEEN: &str = "__";
 
 /// What kind of tool the client has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ClientToolKind {
     /// A function: its arguments are JSON.
     Function,
     /// It takes a text as it is.
@@ -29,8 +29,8 @@ pub(super) enum Kind {
 
 /// A tool as the client knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Tool {
-    pub(super) kind: Kind,
+pub(super) struct ClientTool {
+    pub(super) kind: ClientToolKind,
     pub(super) group: Option<String>,
     pub(super) name: String,
 }
@@ -40,14 +40,14 @@ pub(super) struct Tool {
 pub(super) struct Tools {
     offered: Vec<ToolDefinition>,
     /// By the name under which they are offered.
-    known: HashMap<String, Tool>,
+    known: HashMap<String, ClientTool>,
     /// The names under which they are offered.
     names: HashMap<(Option<String>, String), String>,
 }
 
 impl Tools {
     /// Adds a tool. One that is there stays as it is.
-    pub(super) fn add(&mut self, tool: Tool, description: &str, parameters: Value) {
+    pub(super) fn add(&mut self, tool: ClientTool, description: &str, parameters: Value) {
         let key = (tool.group.clone(), tool.name.clone());
         if tool.name.is_empty() || self.names.contains_key(&key) {
             return;
@@ -83,7 +83,11 @@ impl Tools {
             "required": ["input"],
             "additionalProperties": false,
         });
-        let tool = Tool { kind: Kind::Custom, group: group.map(str::to_owned), name: name.to_owned() };
+        let tool = ClientTool {
+            kind: ClientToolKind::Custom,
+            group: group.map(str::to_owned),
+            name: name.to_owned(),
+        };
         self.add(tool, told.trim_start(), parameters);
     }
 
@@ -100,8 +104,8 @@ impl Tools {
 
     /// The tool that is offered under a name. A name that nobody offered is a function of that name: the client knows
     /// best what to say of it.
-    pub(super) fn tool(&self, name: &str) -> Tool {
-        let unknown = || Tool { kind: Kind::Function, group: None, name: name.to_owned() };
+    pub(super) fn tool(&self, name: &str) -> ClientTool {
+        let unknown = || ClientTool { kind: ClientToolKind::Function, group: None, name: name.to_owned() };
         self.known.get(name).cloned().unwrap_or_else(unknown)
     }
 
@@ -151,8 +155,8 @@ pub(super) fn free_text(arguments: &str) -> String {
 mod tests {
     use super::*;
 
-    fn function(group: Option<&str>, name: &str) -> Tool {
-        Tool { kind: Kind::Function, group: group.map(str::to_owned), name: name.to_owned() }
+    fn function(group: Option<&str>, name: &str) -> ClientTool {
+        ClientTool { kind: ClientToolKind::Function, group: group.map(str::to_owned), name: name.to_owned() }
     }
 
     #[test]

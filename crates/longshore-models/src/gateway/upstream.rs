@@ -10,8 +10,8 @@ use longshore_model::service::ModelApi;
 use reqwest::Client;
 use tokio::time::Instant;
 
-use super::asked::Asked;
-use super::refusal::Refusal;
+use super::model_request::ModelRequest;
+use super::refusal::GatewayRefusal;
 use super::sealed::Service;
 use crate::api::{Event, Failure, FailureKind, Learnt, Stream, Strict};
 use crate::http::{self, NoAddress, Redirected};
@@ -78,10 +78,14 @@ impl Upstream {
     }
 
     /// Asks, in the service's own API, on behalf of a client with these headers. The answer has begun.
-    pub(super) async fn ask(&self, client: &HeaderMap, asked: &Asked) -> Result<Reading, Refusal> {
+    pub(super) async fn ask(
+        &self,
+        client: &HeaderMap,
+        model_request: &ModelRequest,
+    ) -> Result<Reading, GatewayRefusal> {
         let mut strict = self.learnt.known();
         loop {
-            match self.ask_once(client, asked, strict).await {
+            match self.ask_once(client, model_request, strict).await {
                 Ok(reading) => return Ok(reading),
                 Err(refusal) => {
                     let Some(more) = strict.after(&refusal.failure) else { return Err(refusal) };
@@ -92,9 +96,14 @@ impl Upstream {
         }
     }
 
-    async fn ask_once(&self, client: &HeaderMap, asked: &Asked, strict: Strict) -> Result<Reading, Refusal> {
+    async fn ask_once(
+        &self,
+        client: &HeaderMap,
+        model_request: &ModelRequest,
+        strict: Strict,
+    ) -> Result<Reading, GatewayRefusal> {
         let url = format!("{}{}", self.base, self.api().path());
-        let body = asked.body_for(&self.service, strict);
+        let body = model_request.body_for(&self.service, strict);
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         headers.insert(ACCEPT, HeaderValue::from_static("text/event-stream"));
@@ -107,7 +116,7 @@ impl Upstream {
         if let Some(told) = http::web_page(&response, SETTING) {
             return Err(Failure::new(FailureKind::Refused, told).into());
         }
-        let stream = Stream::offering(self.api(), &asked.request.tools);
+        let stream = Stream::offering(self.api(), &model_request.request.tools);
         let begun = Vec::new();
         let mut reading = Reading { response, stream, begun, heard: Instant::now(), over: false };
         reading.begun = reading.next().await;
@@ -129,7 +138,7 @@ impl Upstream {
         path: &str,
         client: &HeaderMap,
         body: Bytes,
-    ) -> Result<Response, Refusal> {
+    ) -> Result<Response, GatewayRefusal> {
         let mut headers = of_the_ends(client);
         headers.remove(HOST);
         headers.remove(CONTENT_LENGTH);
@@ -147,7 +156,11 @@ impl Upstream {
         Ok(response)
     }
 
-    async fn sent(&self, request: reqwest::RequestBuilder, path: &str) -> Result<reqwest::Response, Refusal> {
+    async fn sent(
+        &self,
+        request: reqwest::RequestBuilder,
+        path: &str,
+    ) -> Result<reqwest::Response, GatewayRefusal> {
         let sent = tokio::time::timeout(PATIENCE, request.send()).await.map_err(|_| silent())?;
         let answer = sent.map_err(|error| self.unreachable(&error, path))?;
         match Redirected::of_answer(&answer) {
@@ -212,7 +225,7 @@ fn silent() -> Failure {
 }
 
 /// What the service answered instead.
-async fn refused(mut response: reqwest::Response) -> Refusal {
+async fn refused(mut response: reqwest::Response) -> GatewayRefusal {
     let status = response.status();
     let said = |name: HeaderName| response.headers().get(&name).cloned().map(|value| (name, value));
     let headers: Vec<_> = [RETRY_AFTER, RETRY_AFTER_MS].into_iter().filter_map(said).collect();
@@ -228,10 +241,10 @@ async fn refused(mut response: reqwest::Response) -> Refusal {
     // What came in time is told.
     let _ = tokio::time::timeout(CONNECT_WITHIN, reading).await;
     let failure = Failure::of_answer(status.as_u16(), &String::from_utf8_lossy(&body), None);
-    let headers = if headers.is_empty() { Refusal::in_header(&failure) } else { headers };
+    let headers = if headers.is_empty() { GatewayRefusal::in_header(&failure) } else { headers };
     // Something that is neither an answer nor an error is an error to whoever asked.
     let status = if status.as_u16() >= 400 { status } else { StatusCode::BAD_GATEWAY };
-    Refusal { status, failure, headers }
+    GatewayRefusal { status, failure, headers }
 }
 
 /// An answer that is being read. Whoever drops it hangs up.

@@ -3,9 +3,9 @@
 use axum::http::StatusCode;
 use serde_json::Value;
 
-use super::frame::{Answer, Delivery, Exchange, Frame};
+use super::frame::{Delivery, Exchange, ScriptAnswer, ScriptFrame};
 use super::request::last_results;
-use super::step::{Action, Play, Step, Usage};
+use super::step::{Action, Play, ScriptStep, ScriptUsage};
 use super::{chat, gemini, messages, responses};
 
 /// What a refusal without a body of its own says.
@@ -27,7 +27,7 @@ pub enum Api {
 /// An answer in one API, in both ways that a client may ask for it.
 pub(super) struct Rendered {
     /// As a stream.
-    pub(super) frames: Vec<Frame>,
+    pub(super) frames: Vec<ScriptFrame>,
     /// The status of the answer as one body.
     pub(super) status: StatusCode,
     /// The answer as one body.
@@ -65,15 +65,15 @@ impl Api {
     }
 
     /// The answer that a step gives in this API.
-    pub fn render(self, step: &Step, exchange: &Exchange) -> Answer {
+    pub fn render(self, step: &ScriptStep, exchange: &Exchange) -> ScriptAnswer {
         match &step.play {
             Play::Stream { actions, usage, headers } => {
                 let rendered = self.rendered(actions, usage, exchange);
                 match exchange.delivery {
                     Delivery::Stream { .. } => {
-                        Answer::Stream { headers: headers.clone(), frames: rendered.frames }
+                        ScriptAnswer::Stream { headers: headers.clone(), frames: rendered.frames }
                     }
-                    Delivery::Whole => Answer::Plain {
+                    Delivery::Whole => ScriptAnswer::Plain {
                         status: rendered.status,
                         headers: headers.clone(),
                         before: rendered.frames.into_iter().filter(|frame| !frame.is_event()).collect(),
@@ -81,7 +81,7 @@ impl Api {
                     },
                 }
             }
-            Play::Http(refusal) => Answer::Plain {
+            Play::Http(refusal) => ScriptAnswer::Plain {
                 status: refusal.status,
                 headers: refusal.headers.clone(),
                 before: Vec::new(),
@@ -113,7 +113,7 @@ impl Api {
         }
     }
 
-    fn rendered(self, actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
+    fn rendered(self, actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
         match self {
             Api::Responses => responses::render(actions, usage, exchange),
             Api::Chat => chat::render(actions, usage, exchange),

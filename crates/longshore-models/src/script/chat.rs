@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::api::Rendered;
 use super::failure::status_of;
-use super::frame::{Delivery, Exchange, Frame, SseEvent};
+use super::frame::{Delivery, Exchange, ScriptFrame, SseEvent};
 use super::plain::{PlainCall, thoughts};
 use super::request::{last_text, text_of};
-use super::step::{Action, Usage};
+use super::step::{Action, ScriptUsage};
 
 /// The text of the last message of the user. Results of tools have a role of their own.
 pub(super) fn last_user_text(request: &Value) -> String {
@@ -21,8 +21,9 @@ pub(super) fn last_user_text(request: &Value) -> String {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
-    let mut writer = Writer { exchange, frames: Vec::new(), message: Message::default(), failure: None };
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+    let mut writer =
+        ChatRenderer { exchange, frames: Vec::new(), message: ScriptChatMessage::default(), failure: None };
     writer.delta(json!({"role": "assistant", "content": ""}));
     for action in actions {
         writer.action(action);
@@ -51,7 +52,7 @@ fn finish_reason(reason: &str) -> &str {
     }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &ScriptUsage) -> Value {
     json!({
         "prompt_tokens": usage.input,
         "completion_tokens": usage.output,
@@ -63,7 +64,7 @@ fn usage_json(usage: &Usage) -> Value {
 
 /// The message as it has grown so far.
 #[derive(Default)]
-struct Message {
+struct ScriptChatMessage {
     text: String,
     thoughts: String,
     calls: Vec<Value>,
@@ -72,27 +73,27 @@ struct Message {
 }
 
 /// Writes the chunks of one answer.
-struct Writer<'a> {
+struct ChatRenderer<'a> {
     exchange: &'a Exchange,
-    frames: Vec<Frame>,
-    message: Message,
+    frames: Vec<ScriptFrame>,
+    message: ScriptChatMessage,
     failure: Option<(StatusCode, Value)>,
 }
 
-impl Writer<'_> {
+impl ChatRenderer<'_> {
     fn action(&mut self, action: &Action) {
         match action {
             Action::Say(say) => {
                 for piece in say.text.pieces() {
                     self.delta(json!({"content": piece}));
-                    self.frames.extend(Frame::pause(say.text.delay()));
+                    self.frames.extend(ScriptFrame::pause(say.text.delay()));
                 }
                 self.message.text.push_str(&say.text.text());
             }
             Action::Reason(reason) => {
                 for (piece, pause) in thoughts(reason) {
                     self.delta(json!({"reasoning_content": piece}));
-                    self.frames.extend(Frame::pause(pause));
+                    self.frames.extend(ScriptFrame::pause(pause));
                     self.message.thoughts.push_str(&piece);
                 }
             }
@@ -103,9 +104,9 @@ impl Writer<'_> {
                 self.message.more.extend(item.as_object().cloned().unwrap_or_default());
             }
             Action::Event(event) => self.push(event),
-            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
-            Action::Cut => self.frames.push(Frame::Cut),
-            Action::Hang => self.frames.push(Frame::Hang),
+            Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
+            Action::Cut => self.frames.push(ScriptFrame::Cut),
+            Action::Hang => self.frames.push(ScriptFrame::Hang),
             // What is missing says the first, and the finish reason says the second.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
@@ -129,7 +130,7 @@ impl Writer<'_> {
         self.delta(json!({"tool_calls": [begun]}));
         for piece in call.arguments.pieces() {
             self.delta(json!({"tool_calls": [{"index": index, "function": {"arguments": piece}}]}));
-            self.frames.extend(Frame::pause(call.arguments.delay()));
+            self.frames.extend(ScriptFrame::pause(call.arguments.delay()));
         }
         let mut whole = json!({"id": id, "type": "function", "function": function(&call.arguments.text())});
         if let Some(signed) = signed {
@@ -138,7 +139,7 @@ impl Writer<'_> {
         self.message.calls.push(whole);
     }
 
-    fn finish(&mut self, reason: &str, usage: &Usage) {
+    fn finish(&mut self, reason: &str, usage: &ScriptUsage) {
         let choice = json!({"index": 0, "delta": {}, "finish_reason": reason});
         self.push(&self.chunk(json!([choice])));
         if self.exchange.delivery == (Delivery::Stream { usage: true }) {
@@ -146,7 +147,7 @@ impl Writer<'_> {
             chunk["usage"] = usage_json(usage);
             self.push(&chunk);
         }
-        self.frames.push(Frame::Event(SseEvent { name: None, data: "[DONE]".to_owned() }));
+        self.frames.push(ScriptFrame::Event(SseEvent { name: None, data: "[DONE]".to_owned() }));
     }
 
     fn delta(&mut self, delta: Value) {
@@ -155,7 +156,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, data: &Value) {
-        self.frames.push(Frame::Event(SseEvent::unnamed(data)));
+        self.frames.push(ScriptFrame::Event(SseEvent::unnamed(data)));
     }
 
     fn chunk(&self, choices: Value) -> Value {
@@ -163,7 +164,7 @@ impl Writer<'_> {
     }
 
     /// The whole answer. One that only ended has no reason to finish and no usage.
-    fn whole(&mut self, finish: Option<&str>, usage: &Usage) -> Value {
+    fn whole(&mut self, finish: Option<&str>, usage: &ScriptUsage) -> Value {
         let said = std::mem::take(&mut self.message);
         let mut message = json!({"role": "assistant", "content": null});
         if !said.text.is_empty() || said.calls.is_empty() {

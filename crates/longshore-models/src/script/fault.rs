@@ -18,14 +18,14 @@ pub enum ScriptError {
     Json(#[from] serde_json::Error),
     /// The JSON is not a script.
     #[error("the script: {0}")]
-    Script(Fault),
+    Script(ScriptFault),
     /// A step is wrong.
     #[error("step {step}: {fault}")]
     Step {
         /// Its number, from 1.
         step: usize,
         /// What is wrong.
-        fault: Fault,
+        fault: ScriptFault,
     },
     /// An action of a step is wrong.
     #[error("step {step}, action {action}: {fault}")]
@@ -35,13 +35,13 @@ pub enum ScriptError {
         /// The number of the action within it, from 1.
         action: usize,
         /// What is wrong.
-        fault: Fault,
+        fault: ScriptFault,
     },
 }
 
 /// What is wrong at one place of a script.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
+pub enum ScriptFault {
     /// Something else stands where an object or list belongs.
     #[error("{what} must be {wanted}, not {found}")]
     Shape {

@@ -6,7 +6,7 @@ use axum::http::header::{CONTENT_LENGTH, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Map, Value};
 
-use super::fault::Fault;
+use super::fault::ScriptFault;
 
 /// The longest wait that a script may ask for: an hour. More is a slip of the keyboard.
 const LONGEST_WAIT_MS: u64 = 3_600_000;
@@ -18,7 +18,7 @@ pub(super) struct Fields {
 }
 
 impl Fields {
-    pub(super) fn of(what: &str, value: Value) -> Result<Self, Fault> {
+    pub(super) fn of(what: &str, value: Value) -> Result<Self, ScriptFault> {
         match value {
             Value::Object(left) => Ok(Fields { left, asked: Vec::new() }),
             other => Err(shape(what, "an object", &other)),
@@ -35,7 +35,7 @@ impl Fields {
         self.left.remove(key).filter(|value| !value.is_null())
     }
 
-    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, Fault> {
+    pub(super) fn text(&mut self, key: &'static str) -> Result<Option<String>, ScriptFault> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::String(text)) if !text.is_empty() => Ok(Some(text)),
@@ -43,12 +43,12 @@ impl Fields {
         }
     }
 
-    pub(super) fn need_text(&mut self, key: &'static str) -> Result<String, Fault> {
-        self.text(key)?.ok_or(Fault::Missing { key })
+    pub(super) fn need_text(&mut self, key: &'static str) -> Result<String, ScriptFault> {
+        self.text(key)?.ok_or(ScriptFault::Missing { key })
     }
 
     /// A list of texts, or one text as a list of one.
-    pub(super) fn texts(&mut self, key: &'static str) -> Result<Vec<String>, Fault> {
+    pub(super) fn texts(&mut self, key: &'static str) -> Result<Vec<String>, ScriptFault> {
         const WANTED: &str = "a text or a list of texts";
         match self.value(key) {
             None => Ok(Vec::new()),
@@ -69,7 +69,7 @@ impl Fields {
         key: &'static str,
         wanted: &'static str,
         range: std::ops::RangeInclusive<u64>,
-    ) -> Result<Option<u64>, Fault> {
+    ) -> Result<Option<u64>, ScriptFault> {
         match self.value(key) {
             None => Ok(None),
             Some(value) => match value.as_u64() {
@@ -79,13 +79,13 @@ impl Fields {
         }
     }
 
-    pub(super) fn wait(&mut self, key: &'static str) -> Result<Option<Duration>, Fault> {
+    pub(super) fn wait(&mut self, key: &'static str) -> Result<Option<Duration>, ScriptFault> {
         let wanted = "milliseconds from 0 to 3600000";
         let millis = self.number(key, wanted, 0..=LONGEST_WAIT_MS)?;
         Ok(millis.map(Duration::from_millis))
     }
 
-    pub(super) fn yes_or_no(&mut self, key: &'static str) -> Result<Option<bool>, Fault> {
+    pub(super) fn yes_or_no(&mut self, key: &'static str) -> Result<Option<bool>, ScriptFault> {
         match self.value(key) {
             None => Ok(None),
             Some(Value::Bool(answer)) => Ok(Some(answer)),
@@ -94,14 +94,14 @@ impl Fields {
     }
 
     /// A key whose presence is the message: only `true` is sensible.
-    pub(super) fn flag(&mut self, key: &'static str) -> Result<(), Fault> {
+    pub(super) fn flag(&mut self, key: &'static str) -> Result<(), ScriptFault> {
         match self.value(key) {
             Some(Value::Bool(true)) => Ok(()),
             other => Err(wrong(key, "true", &other.unwrap_or(Value::Null))),
         }
     }
 
-    pub(super) fn headers(&mut self, key: &'static str) -> Result<HeaderMap, Fault> {
+    pub(super) fn headers(&mut self, key: &'static str) -> Result<HeaderMap, ScriptFault> {
         let mut headers = HeaderMap::new();
         let Some(value) = self.value(key) else {
             return Ok(headers);
@@ -118,7 +118,7 @@ impl Fields {
                 .filter(|name| *name != CONTENT_LENGTH && *name != TRANSFER_ENCODING)
                 .zip(HeaderValue::try_from(text).ok());
             let Some((legal_name, legal_value)) = legal else {
-                return Err(Fault::Header { name });
+                return Err(ScriptFault::Header { name });
             };
             headers.append(legal_name, legal_value);
         }
@@ -126,26 +126,26 @@ impl Fields {
     }
 
     /// Ends the reading: whatever is left was a mistake.
-    pub(super) fn done(mut self) -> Result<(), Fault> {
+    pub(super) fn done(mut self) -> Result<(), ScriptFault> {
         match self.left.keys().next().cloned() {
             None => Ok(()),
             Some(key) => {
                 self.asked.sort_unstable();
                 self.asked.dedup();
-                Err(Fault::UnknownKey { key, known: self.asked.join(", ") })
+                Err(ScriptFault::UnknownKey { key, known: self.asked.join(", ") })
             }
         }
     }
 }
 
 /// The fault of a key that holds something else than it should.
-pub(super) fn wrong(key: &str, wanted: &'static str, found: &Value) -> Fault {
+pub(super) fn wrong(key: &str, wanted: &'static str, found: &Value) -> ScriptFault {
     shape(&format!("{key:?}"), wanted, found)
 }
 
 /// The fault of something being of the wrong kind or out of its range.
-pub(super) fn shape(what: &str, wanted: &'static str, found: &Value) -> Fault {
-    Fault::Shape { what: what.to_owned(), wanted, found: kind(found) }
+pub(super) fn shape(what: &str, wanted: &'static str, found: &Value) -> ScriptFault {
+    ScriptFault::Shape { what: what.to_owned(), wanted, found: kind(found) }
 }
 
 fn kind(value: &Value) -> &'static str {

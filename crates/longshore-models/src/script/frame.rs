@@ -32,13 +32,13 @@ pub enum Delivery {
 
 /// A rendered answer.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Answer {
+pub enum ScriptAnswer {
     /// A stream of server-sent events.
     Stream {
         /// Further headers.
         headers: HeaderMap,
         /// What happens on the stream. After the last frame the body ends properly.
-        frames: Vec<Frame>,
+        frames: Vec<ScriptFrame>,
     },
     /// A plain HTTP response.
     Plain {
@@ -47,7 +47,7 @@ pub enum Answer {
         /// Further headers.
         headers: HeaderMap,
         /// What happens before the body comes: waits, and perhaps something after which it never comes.
-        before: Vec<Frame>,
+        before: Vec<ScriptFrame>,
         /// A string is sent as it is, everything else as JSON.
         body: Value,
     },
@@ -55,7 +55,7 @@ pub enum Answer {
 
 /// One thing that happens on a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Frame {
+pub enum ScriptFrame {
     /// An event is sent.
     Event(SseEvent),
     /// Nothing is sent for a while.
@@ -66,17 +66,17 @@ pub enum Frame {
     Hang,
 }
 
-impl Frame {
+impl ScriptFrame {
     /// The wait after a piece of text, if there is one.
     pub fn pause(wait: Duration) -> Option<Self> {
-        (!wait.is_zero()).then_some(Frame::Wait(wait))
+        (!wait.is_zero()).then_some(ScriptFrame::Wait(wait))
     }
 
     /// Whether something is sent.
     pub fn is_event(&self) -> bool {
         match self {
-            Frame::Event(_) => true,
-            Frame::Wait(_) | Frame::Cut | Frame::Hang => false,
+            ScriptFrame::Event(_) => true,
+            ScriptFrame::Wait(_) | ScriptFrame::Cut | ScriptFrame::Hang => false,
         }
     }
 }

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::api::Rendered;
 use super::failure::status_of;
-use super::frame::{Exchange, Frame, SseEvent};
+use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::plain::PlainCall;
 use super::request::{last_text, text_of};
-use super::step::{Action, Usage};
+use super::step::{Action, ScriptUsage};
 
 /// The text of the last message of the user. Results of tools come as messages of the user too, without text.
 pub(super) fn last_user_text(request: &Value) -> String {
@@ -40,8 +40,9 @@ fn error(status: StatusCode, name: &str, message: &str) -> Value {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
-    let mut writer = Writer { exchange, frames: Vec::new(), parts: Vec::new(), calls: 0, failure: None };
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+    let mut writer =
+        GeminiRenderer { exchange, frames: Vec::new(), parts: Vec::new(), calls: 0, failure: None };
     for action in actions {
         writer.action(action);
     }
@@ -72,7 +73,7 @@ fn finish_reason(reason: &str) -> &str {
     }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &ScriptUsage) -> Value {
     json!({
         "promptTokenCount": usage.input,
         "cachedContentTokenCount": usage.cached,
@@ -103,38 +104,38 @@ fn is_plain_text(part: &Value) -> bool {
 }
 
 /// Writes the events of one answer.
-struct Writer<'a> {
+struct GeminiRenderer<'a> {
     exchange: &'a Exchange,
-    frames: Vec<Frame>,
+    frames: Vec<ScriptFrame>,
     /// The parts so far, as they went out.
     parts: Vec<Value>,
     calls: usize,
     failure: Option<(StatusCode, Value)>,
 }
 
-impl Writer<'_> {
+impl GeminiRenderer<'_> {
     fn action(&mut self, action: &Action) {
         match action {
             Action::Say(say) => {
                 for piece in say.text.pieces() {
                     self.part(json!({"text": piece}));
-                    self.frames.extend(Frame::pause(say.text.delay()));
+                    self.frames.extend(ScriptFrame::pause(say.text.delay()));
                 }
             }
             Action::Reason(reason) => {
                 // Agents take every such part for a thought of its own, so none is cut.
                 for thought in reason.summary.iter().chain(&reason.raw) {
                     self.part(json!({"text": thought.text(), "thought": true}));
-                    self.frames.extend(Frame::pause(thought.delay()));
+                    self.frames.extend(ScriptFrame::pause(thought.delay()));
                 }
             }
             Action::Call(call) => self.call(&PlainCall::of_function(call)),
             Action::Custom(custom) => self.call(&PlainCall::of_custom(custom)),
             Action::Item(part) => self.part(part.clone()),
             Action::Event(event) => self.push(event),
-            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
-            Action::Cut => self.frames.push(Frame::Cut),
-            Action::Hang => self.frames.push(Frame::Hang),
+            Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
+            Action::Cut => self.frames.push(ScriptFrame::Cut),
+            Action::Hang => self.frames.push(ScriptFrame::Hang),
             // What is missing says the first, and the finish reason says the second.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
@@ -154,7 +155,7 @@ impl Writer<'_> {
             part["thoughtSignature"] = json!(signature);
         }
         self.part(part);
-        self.frames.extend(Frame::pause(call.arguments.delay()));
+        self.frames.extend(ScriptFrame::pause(call.arguments.delay()));
     }
 
     fn part(&mut self, part: Value) {
@@ -163,10 +164,10 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, event: &Value) {
-        self.frames.push(Frame::Event(SseEvent::unnamed(event)));
+        self.frames.push(ScriptFrame::Event(SseEvent::unnamed(event)));
     }
 
-    fn response(&self, parts: Value, finish: Option<&str>, usage: Option<&Usage>) -> Value {
+    fn response(&self, parts: Value, finish: Option<&str>, usage: Option<&ScriptUsage>) -> Value {
         let mut candidate = json!({"content": {"role": "model", "parts": parts}, "index": 0});
         if let Some(finish) = finish {
             candidate["finishReason"] = json!(finish);

@@ -10,10 +10,10 @@ use serde_json::{Value, json};
 
 use super::api::Rendered;
 use super::failure::status_of;
-use super::frame::{Exchange, Frame, SseEvent};
+use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::plain::{PlainCall, thoughts};
 use super::request::{last_text, text_of};
-use super::step::{Action, Reason, Say, Usage};
+use super::step::{Action, Reason, Say, ScriptUsage};
 
 /// What an agent adds to the words of the user by itself begins so.
 const REMINDER: &str = "<system-reminder>";
@@ -47,10 +47,10 @@ fn error(kind: &str, message: &str) -> Value {
 }
 
 /// One answer.
-pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
-    let mut writer = Writer { exchange, frames: Vec::new(), content: Vec::new(), failure: None };
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+    let mut writer = MessagesRenderer { exchange, frames: Vec::new(), content: Vec::new(), failure: None };
     let mut begun = writer.message(None);
-    begun["usage"] = usage_json(&Usage { output: 1, ..*usage });
+    begun["usage"] = usage_json(&ScriptUsage { output: 1, ..*usage });
     writer.push(&json!({"type": "message_start", "message": begun}));
     for action in actions {
         writer.action(action);
@@ -88,7 +88,7 @@ fn stop_reason(reason: &str) -> &str {
     }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &ScriptUsage) -> Value {
     json!({
         "input_tokens": usage.input.saturating_sub(usage.cached),
         "cache_creation_input_tokens": 0,
@@ -98,15 +98,15 @@ fn usage_json(usage: &Usage) -> Value {
 }
 
 /// Writes the events of one answer.
-struct Writer<'a> {
+struct MessagesRenderer<'a> {
     exchange: &'a Exchange,
-    frames: Vec<Frame>,
+    frames: Vec<ScriptFrame>,
     /// The blocks so far; its length is the index of the next one.
     content: Vec<Value>,
     failure: Option<(StatusCode, Value)>,
 }
 
-impl Writer<'_> {
+impl MessagesRenderer<'_> {
     fn action(&mut self, action: &Action) {
         match action {
             Action::Say(say) => self.say(say),
@@ -118,9 +118,9 @@ impl Writer<'_> {
                 self.stop(block.clone());
             }
             Action::Event(event) => self.push(event),
-            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
-            Action::Cut => self.frames.push(Frame::Cut),
-            Action::Hang => self.frames.push(Frame::Hang),
+            Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
+            Action::Cut => self.frames.push(ScriptFrame::Cut),
+            Action::Hang => self.frames.push(ScriptFrame::Hang),
             // What is missing says the first, and the stop reason says the second.
             Action::End | Action::Incomplete(_) => {}
             Action::Fail { code, message } => {
@@ -135,7 +135,7 @@ impl Writer<'_> {
         self.begin(&json!({"type": "text", "text": ""}));
         for piece in say.text.pieces() {
             self.delta(json!({"type": "text_delta", "text": piece}));
-            self.frames.extend(Frame::pause(say.text.delay()));
+            self.frames.extend(ScriptFrame::pause(say.text.delay()));
         }
         let block = json!({"type": "text", "text": say.text.text()});
         match say.unfinished {
@@ -149,7 +149,7 @@ impl Writer<'_> {
         self.begin(&json!({"type": "thinking", "thinking": "", "signature": ""}));
         for (piece, pause) in thoughts(reason) {
             self.delta(json!({"type": "thinking_delta", "thinking": piece}));
-            self.frames.extend(Frame::pause(pause));
+            self.frames.extend(ScriptFrame::pause(pause));
             text.push_str(&piece);
         }
         self.delta(json!({"type": "signature_delta", "signature": SIGNATURE}));
@@ -165,7 +165,7 @@ impl Writer<'_> {
         self.begin(&block(json!({})));
         for piece in call.arguments.pieces() {
             self.delta(json!({"type": "input_json_delta", "partial_json": piece}));
-            self.frames.extend(Frame::pause(call.arguments.delay()));
+            self.frames.extend(ScriptFrame::pause(call.arguments.delay()));
         }
         match call.unfinished {
             true => self.content.push(block(call.arguments_json())),
@@ -190,7 +190,7 @@ impl Writer<'_> {
     }
 
     fn push(&mut self, event: &Value) {
-        self.frames.push(Frame::Event(SseEvent::named_by_type(event)));
+        self.frames.push(ScriptFrame::Event(SseEvent::named_by_type(event)));
     }
 
     /// The message without its content.

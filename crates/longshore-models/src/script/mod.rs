@@ -7,11 +7,11 @@
 //! ```text
 //! file ── parse ──> Script (steps of actions, the same for every API)
 //!                      │
-//! request ── Api ──> Player (which step answers this request?)
+//! request ── Api ──> ScriptPlayer (which step answers this request?)
 //!                      │
-//!                   Api::render ──> Frames (events and waits)      pure, up to here
+//!                   Api::render ──> ScriptAnswer (events and waits)  pure, up to here
 //!                      │
-//!              routes, stream, server ──> the socket               all of the IO
+//!              routes, stream, server ──> the socket                all of the IO
 //! ```
 //!
 //! Actions do not know an API. An API is one file that renders actions into its events and its whole answers
@@ -45,13 +45,14 @@ mod stream;
 pub use api::Api;
 pub use chunks::{Chunks, Cutting};
 pub use demand::Demand;
-pub use fault::{Fault, ScriptError};
-pub use frame::{Answer, Delivery, Exchange, Frame, SseEvent};
+pub use fault::{ScriptError, ScriptFault};
+pub use frame::{Delivery, Exchange, ScriptAnswer, ScriptFrame, SseEvent};
 pub use model::Model;
-pub use player::{Chosen, EXHAUSTED, LeftStep, Player};
-pub use record::{Entry, Outcome, Requests};
+pub use player::{Chosen, EXHAUSTED, LeftStep, ScriptPlayer};
+pub use record::{Outcome, RequestEntry, Requests};
 pub(crate) use server::refuse_browsers;
 pub use server::{BODY_LIMIT, serve};
 pub use step::{
-    Action, CustomCall, FunctionCall, Heard, Play, Reason, Refusal, Repeat, Say, Script, Step, Usage, When,
+    Action, CustomCall, FunctionCall, Heard, Play, Reason, Repeat, Say, Script, ScriptRefusal, ScriptStep,
+    ScriptUsage, When,
 };

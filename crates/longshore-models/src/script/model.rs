@@ -12,10 +12,10 @@ use serde_json::Value;
 
 use super::api::Api;
 use super::demand::Demand;
-use super::frame::{Answer, Delivery, Exchange};
+use super::frame::{Delivery, Exchange, ScriptAnswer};
 use super::offered::fitted;
-use super::player::{LeftStep, Player};
-use super::record::{Entry, Outcome, Record, Requests, Ticket, shown_headers};
+use super::player::{LeftStep, ScriptPlayer};
+use super::record::{Outcome, Record, RequestEntry, Requests, Ticket, shown_headers};
 use super::step::{Heard, Script};
 
 /// The model that is listed when the script names none.
@@ -25,11 +25,11 @@ const DEFAULT_MODEL: &str = "scripted";
 /// server serves it.
 #[derive(Debug, Clone)]
 pub struct Model {
-    shared: Arc<Shared>,
+    shared: Arc<SharedModel>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedModel {
     play: Mutex<Playing>,
     answers: AtomicU64,
     record: Arc<Record>,
@@ -37,13 +37,13 @@ struct Shared {
 
 #[derive(Debug)]
 struct Playing {
-    player: Player,
+    player: ScriptPlayer,
     models: Vec<String>,
     insists: Vec<Demand>,
 }
 
 /// What a request asks for.
-pub(super) struct Wanted {
+pub(super) struct AnswerSpec {
     pub(super) api: Api,
     /// The model that is to answer.
     pub(super) model: Option<String>,
@@ -51,7 +51,7 @@ pub(super) struct Wanted {
 }
 
 /// An HTTP request, as far as it is recorded.
-pub(super) struct Asked {
+pub(super) struct RequestHead {
     pub(super) method: Method,
     pub(super) uri: Uri,
     pub(super) headers: HeaderMap,
@@ -59,11 +59,11 @@ pub(super) struct Asked {
     pub(super) size: usize,
 }
 
-impl<S: Sync> FromRequestParts<S> for Asked {
+impl<S: Sync> FromRequestParts<S> for RequestHead {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
-        Ok(Asked {
+        Ok(RequestHead {
             method: parts.method.clone(),
             uri: parts.uri.clone(),
             headers: parts.headers.clone(),
@@ -86,7 +86,7 @@ impl Model {
 
     fn recorded(script: Script, record: Record) -> Self {
         Model {
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedModel {
                 play: Mutex::new(Playing::new(script)),
                 answers: AtomicU64::new(0),
                 record: Arc::new(record),
@@ -133,54 +133,59 @@ impl Model {
     }
 
     /// Answers a request in an API: chooses the step, records both, and renders.
-    pub(super) fn answer(&self, wanted: Wanted, asked: &Asked, request: Value) -> (Answer, Ticket) {
-        let api = wanted.api;
+    pub(super) fn answer(
+        &self,
+        spec: AnswerSpec,
+        head: &RequestHead,
+        request: Value,
+    ) -> (ScriptAnswer, Ticket) {
+        let api = spec.api;
         let (text, results) = (api.last_user_text(&request), api.last_results(&request));
         let insists = self.lock().insists.clone();
         let refusal = |demand: Demand| Some((demand.status(), demand.refuses(api, &request)?));
         if let Some((status, why)) = insists.into_iter().find_map(refusal) {
             let headers = HeaderMap::new();
             let body = api.error_body(status, why);
-            let answer = Answer::Plain { status, headers, before: Vec::new(), body };
-            return (answer, self.record(asked, request, None, None));
+            let answer = ScriptAnswer::Plain { status, headers, before: Vec::new(), body };
+            return (answer, self.record(head, request, None, None));
         }
         let heard = Heard { text: &text, results: &results, tools: api.offers_tools(&request) };
         let chosen = self.lock().player.next(&heard);
         if chosen.number.is_none() {
-            tracing::warn!(path = asked.uri.path(), "no step is left for this request");
+            tracing::warn!(path = head.uri.path(), "no step is left for this request");
         }
         let exchange = Exchange {
             number: self.shared.answers.fetch_add(1, Ordering::Relaxed) + 1,
-            model: wanted.model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
+            model: spec.model.unwrap_or_else(|| DEFAULT_MODEL.to_owned()),
             created_at: now().as_second(),
-            delivery: wanted.delivery,
+            delivery: spec.delivery,
         };
         tracing::debug!(answer = exchange.number, step = chosen.number, "playing a step");
         let answer = api.render(&fitted(&chosen.step, api, &request), &exchange);
         let note = chosen.step.note.clone();
-        (answer, self.record(asked, request, chosen.number, note))
+        (answer, self.record(head, request, chosen.number, note))
     }
 
     /// Records a request. The ticket notes the end of its answer.
     pub(super) fn record(
         &self,
-        asked: &Asked,
+        head: &RequestHead,
         body: Value,
         step: Option<usize>,
         note: Option<String>,
     ) -> Ticket {
-        let entry = Entry {
+        let entry = RequestEntry {
             number: 0,
             at: now().to_string(),
-            method: asked.method.to_string(),
-            path: asked.uri.path().to_owned(),
-            headers: shown_headers(&asked.headers),
+            method: head.method.to_string(),
+            path: head.uri.path().to_owned(),
+            headers: shown_headers(&head.headers),
             body: Arc::new(body),
             step,
             note,
             outcome: Outcome::Playing,
         };
-        let number = self.shared.record.add(entry, asked.size);
+        let number = self.shared.record.add(entry, head.size);
         Ticket::new(Arc::clone(&self.shared.record), number)
     }
 
@@ -196,7 +201,7 @@ impl Playing {
             models.push(DEFAULT_MODEL.to_owned());
         }
         let insists = std::mem::take(&mut script.insists);
-        Playing { player: Player::new(script), models, insists }
+        Playing { player: ScriptPlayer::new(script), models, insists }
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::api::Api;
 use super::chunks::{Chunks, Cutting};
-use super::step::{Action, FunctionCall, Play, Step};
+use super::step::{Action, FunctionCall, Play, ScriptStep};
 
 /// A tool that a request offers.
 struct Offered {
@@ -18,14 +18,14 @@ struct Offered {
 
 /// The step as this request can have it: of the names of a call the first that is offered, and of its arguments those that
 /// the tool takes.
-pub(super) fn fitted(step: &Arc<Step>, api: Api, request: &Value) -> Arc<Step> {
+pub(super) fn fitted(step: &Arc<ScriptStep>, api: Api, request: &Value) -> Arc<ScriptStep> {
     let chooses = |action: &Action| matches!(action, Action::Call(call) if !call.otherwise.is_empty());
     match &step.play {
         Play::Stream { actions, .. } if actions.iter().any(chooses) => {}
         Play::Stream { .. } | Play::Http(_) => return Arc::clone(step),
     }
     let tools = offered(api, request);
-    let mut step = Step::clone(step);
+    let mut step = ScriptStep::clone(step);
     if let Play::Stream { actions, .. } = &mut step.play {
         for action in actions {
             if let Action::Call(call) = action {

@@ -6,10 +6,10 @@ use axum::http::StatusCode;
 use serde_json::Value;
 
 use super::demand::Demand;
-use super::fault::{Fault, ScriptError};
+use super::fault::{ScriptError, ScriptFault};
 use super::fields::{Fields, shape, wrong};
 use super::parse_action::action;
-use super::step::{Action, Play, Refusal, Repeat, Script, Step, Usage, When};
+use super::step::{Action, Play, Repeat, Script, ScriptRefusal, ScriptStep, ScriptUsage, When};
 
 impl Script {
     /// Reads a script file.
@@ -37,7 +37,7 @@ impl Script {
 }
 
 /// The steps, and a script that has all but them.
-fn settings(value: Value) -> Result<(Vec<Value>, Script), Fault> {
+fn settings(value: Value) -> Result<(Vec<Value>, Script), ScriptFault> {
     if !value.is_object() {
         let wanted = "a list of steps, or an object with \"steps\"";
         return Err(shape("it", wanted, &value));
@@ -46,7 +46,7 @@ fn settings(value: Value) -> Result<(Vec<Value>, Script), Fault> {
     let list = match fields.value("steps") {
         Some(Value::Array(list)) => list,
         Some(other) => return Err(wrong("steps", "a list of steps", &other)),
-        None => return Err(Fault::Missing { key: "steps" }),
+        None => return Err(ScriptFault::Missing { key: "steps" }),
     };
     let models = fields.texts("models")?;
     let insists = fields.texts("insist")?.iter().map(|word| demand(word)).collect::<Result<_, _>>()?;
@@ -54,13 +54,13 @@ fn settings(value: Value) -> Result<(Vec<Value>, Script), Fault> {
     Ok((list, Script { steps: Vec::new(), models, insists }))
 }
 
-fn demand(word: &str) -> Result<Demand, Fault> {
+fn demand(word: &str) -> Result<Demand, ScriptFault> {
     let known = Demand::ALL.into_iter().find(|(known, _)| *known == word);
     let wanted = "\"thoughts\", \"signatures\", \"turns\", \"template\" or \"order\"";
     known.map(|(_, demand)| demand).ok_or_else(|| wrong("insist", wanted, &Value::from(word)))
 }
 
-fn step(number: usize, source: Value) -> Result<Step, ScriptError> {
+fn step(number: usize, source: Value) -> Result<ScriptStep, ScriptError> {
     let at_step = |fault| ScriptError::Step { step: number, fault };
     let mut fields = Fields::of("a step", source.clone()).map_err(at_step)?;
     let note = fields.text("note").map_err(at_step)?;
@@ -70,18 +70,18 @@ fn step(number: usize, source: Value) -> Result<Step, ScriptError> {
         (true, false) => stream(number, &mut fields)?,
         (false, true) => Play::Http(refusal(&mut fields).map_err(at_step)?),
         (true, true) => {
-            return Err(at_step(Fault::Clash { first: "do", second: "http" }));
+            return Err(at_step(ScriptFault::Clash { first: "do", second: "http" }));
         }
         (false, false) => {
             let known = "do, http".to_owned();
-            return Err(at_step(Fault::NoKind { known }));
+            return Err(at_step(ScriptFault::NoKind { known }));
         }
     };
     fields.done().map_err(at_step)?;
-    Ok(Step { note, when, repeat, play, source })
+    Ok(ScriptStep { note, when, repeat, play, source })
 }
 
-fn when(fields: &mut Fields) -> Result<Option<When>, Fault> {
+fn when(fields: &mut Fields) -> Result<Option<When>, ScriptFault> {
     let Some(value) = fields.value("when") else {
         return Ok(None);
     };
@@ -91,12 +91,12 @@ fn when(fields: &mut Fields) -> Result<Option<When>, Fault> {
     let tools = condition.yes_or_no("tools")?;
     condition.done()?;
     if contains.is_none() && result.is_none() && tools.is_none() {
-        return Err(Fault::Missing { key: "contains" });
+        return Err(ScriptFault::Missing { key: "contains" });
     }
     Ok(Some(When { contains, result, tools }))
 }
 
-fn repeat(fields: &mut Fields) -> Result<Repeat, Fault> {
+fn repeat(fields: &mut Fields) -> Result<Repeat, ScriptFault> {
     const WANTED: &str = "a number from 1 or \"forever\"";
     match fields.value("repeat") {
         None => Ok(Repeat::Times(1)),
@@ -108,14 +108,14 @@ fn repeat(fields: &mut Fields) -> Result<Repeat, Fault> {
     }
 }
 
-fn refusal(fields: &mut Fields) -> Result<Refusal, Fault> {
+fn refusal(fields: &mut Fields) -> Result<ScriptRefusal, ScriptFault> {
     let wanted = "a status code from 200 to 599";
     let code = fields.number("http", wanted, 200..=599)?;
     let status = code
         .and_then(|code| u16::try_from(code).ok())
         .and_then(|code| StatusCode::from_u16(code).ok())
-        .ok_or(Fault::Missing { key: "http" })?;
-    Ok(Refusal { status, headers: fields.headers("headers")?, body: fields.value("body") })
+        .ok_or(ScriptFault::Missing { key: "http" })?;
+    Ok(ScriptRefusal { status, headers: fields.headers("headers")?, body: fields.value("body") })
 }
 
 fn stream(number: usize, fields: &mut Fields) -> Result<Play, ScriptError> {
@@ -129,8 +129,11 @@ fn stream(number: usize, fields: &mut Fields) -> Result<Play, ScriptError> {
     };
     let mut actions: Vec<Action> = Vec::with_capacity(list.len());
     for (place, value) in (1..).zip(list) {
-        let read =
-            if actions.last().is_some_and(Action::is_last) { Err(Fault::AfterTheEnd) } else { action(value) };
+        let read = if actions.last().is_some_and(Action::is_last) {
+            Err(ScriptFault::AfterTheEnd)
+        } else {
+            action(value)
+        };
         actions.push(read.map_err(|fault| ScriptError::Action { step: number, action: place, fault })?);
     }
     Ok(Play::Stream {
@@ -140,16 +143,16 @@ fn stream(number: usize, fields: &mut Fields) -> Result<Play, ScriptError> {
     })
 }
 
-fn usage(fields: &mut Fields) -> Result<Usage, Fault> {
+fn usage(fields: &mut Fields) -> Result<ScriptUsage, ScriptFault> {
     let Some(value) = fields.value("usage") else {
-        return Ok(Usage::default());
+        return Ok(ScriptUsage::default());
     };
     let mut tokens = Fields::of("\"usage\"", value)?;
     let mut count = |key| {
         let number = tokens.number(key, "a number of tokens", 0..=u64::from(u32::MAX))?;
-        Ok::<u64, Fault>(number.unwrap_or(0))
+        Ok::<u64, ScriptFault>(number.unwrap_or(0))
     };
-    let usage = Usage {
+    let usage = ScriptUsage {
         input: count("input")?,
         cached: count("cached")?,
         output: count("output")?,

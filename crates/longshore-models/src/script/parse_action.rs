@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::chunks::{Chunks, Cutting};
-use super::fault::Fault;
+use super::fault::ScriptFault;
 use super::fields::{Fields, shape, wrong};
 use super::step::{Action, CustomCall, FunctionCall, Reason, Say};
 
 /// Reads the action that a key names.
-type Read = fn(&mut Fields) -> Result<Action, Fault>;
+type Read = fn(&mut Fields) -> Result<Action, ScriptFault>;
 
 /// Every kind of action: the key that names it and how it is read.
 const KINDS: [(&str, Read); 12] = [
@@ -29,23 +29,23 @@ const KINDS: [(&str, Read); 12] = [
 ];
 
 /// Reads one action.
-pub(super) fn action(value: Value) -> Result<Action, Fault> {
+pub(super) fn action(value: Value) -> Result<Action, ScriptFault> {
     let mut fields = Fields::of("an action", value)?;
     let mut named = KINDS.iter().filter(|(key, _)| fields.has(key));
     let Some((first, read)) = named.next() else {
         let known: Vec<&str> = KINDS.iter().map(|(key, _)| *key).collect();
         let known = known.join(", ");
-        return Err(Fault::NoKind { known });
+        return Err(ScriptFault::NoKind { known });
     };
     if let Some((second, _)) = named.next() {
-        return Err(Fault::Clash { first, second });
+        return Err(ScriptFault::Clash { first, second });
     }
     let action = read(&mut fields)?;
     fields.done()?;
     Ok(action)
 }
 
-fn say(fields: &mut Fields) -> Result<Action, Fault> {
+fn say(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let (cutting, delay) = pace(fields, Cutting::Words)?;
     let text = match fields.value("say") {
         Some(Value::String(text)) => Chunks::cut(&text, cutting, delay),
@@ -59,7 +59,7 @@ fn say(fields: &mut Fields) -> Result<Action, Fault> {
     Ok(Action::Say(Say { text, id: fields.text("id")?, phase: fields.text("phase")?, unfinished }))
 }
 
-fn reason(fields: &mut Fields) -> Result<Action, Fault> {
+fn reason(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let (cutting, delay) = pace(fields, Cutting::Words)?;
     let summary = fields.texts("reason")?;
     let raw = fields.text("raw")?;
@@ -70,7 +70,7 @@ fn reason(fields: &mut Fields) -> Result<Action, Fault> {
     }))
 }
 
-fn call(fields: &mut Fields) -> Result<Action, Fault> {
+fn call(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let (cutting, delay) = pace(fields, Cutting::Count(1))?;
     let arguments = match fields.value("args") {
         None => "{}".to_owned(),
@@ -80,7 +80,7 @@ fn call(fields: &mut Fields) -> Result<Action, Fault> {
         Some(other) => return Err(wrong("args", "an object or a text", &other)),
     };
     let mut names = fields.texts("call")?.into_iter();
-    let name = names.next().ok_or(Fault::Missing { key: "call" })?;
+    let name = names.next().ok_or(ScriptFault::Missing { key: "call" })?;
     Ok(Action::Call(FunctionCall {
         name,
         otherwise: names.collect(),
@@ -92,7 +92,7 @@ fn call(fields: &mut Fields) -> Result<Action, Fault> {
     }))
 }
 
-fn custom(fields: &mut Fields) -> Result<Action, Fault> {
+fn custom(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let (cutting, delay) = pace(fields, Cutting::Count(1))?;
     Ok(Action::Custom(CustomCall {
         name: fields.need_text("custom")?,
@@ -101,19 +101,19 @@ fn custom(fields: &mut Fields) -> Result<Action, Fault> {
     }))
 }
 
-fn sleep(fields: &mut Fields) -> Result<Action, Fault> {
+fn sleep(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let wait = fields.wait("sleep_ms")?;
-    wait.map(Action::Sleep).ok_or(Fault::Missing { key: "sleep_ms" })
+    wait.map(Action::Sleep).ok_or(ScriptFault::Missing { key: "sleep_ms" })
 }
 
-fn fail(fields: &mut Fields) -> Result<Action, Fault> {
+fn fail(fields: &mut Fields) -> Result<Action, ScriptFault> {
     let mut error = Fields::of("\"fail\"", fields.value("fail").unwrap_or(Value::Null))?;
     let action = Action::Fail { code: error.need_text("code")?, message: error.need_text("message")? };
     error.done()?;
     Ok(action)
 }
 
-fn object(fields: &mut Fields, key: &'static str) -> Result<Value, Fault> {
+fn object(fields: &mut Fields, key: &'static str) -> Result<Value, ScriptFault> {
     match fields.value(key) {
         Some(object @ Value::Object(_)) => Ok(object),
         other => Err(wrong(key, "an object", &other.unwrap_or(Value::Null))),
@@ -121,7 +121,7 @@ fn object(fields: &mut Fields, key: &'static str) -> Result<Value, Fault> {
 }
 
 /// The keys that every streamed text has: how it is cut and how fast it comes.
-fn pace(fields: &mut Fields, otherwise: Cutting) -> Result<(Cutting, Duration), Fault> {
+fn pace(fields: &mut Fields, otherwise: Cutting) -> Result<(Cutting, Duration), ScriptFault> {
     const WANTED: &str = "a number from 1, \"words\" or \"lines\"";
     let cutting = match fields.value("chunks") {
         None => otherwise,
@@ -135,7 +135,7 @@ fn pace(fields: &mut Fields, otherwise: Cutting) -> Result<(Cutting, Duration), 
     Ok((cutting, fields.wait("delay_ms")?.unwrap_or_default()))
 }
 
-fn exact_pieces(key: &str, pieces: Vec<Value>) -> Result<Vec<String>, Fault> {
+fn exact_pieces(key: &str, pieces: Vec<Value>) -> Result<Vec<String>, ScriptFault> {
     pieces
         .into_iter()
         .map(|piece| match piece {

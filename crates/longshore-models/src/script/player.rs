@@ -7,24 +7,24 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::chunks::{Chunks, Cutting};
-use super::step::{Action, Heard, Play, Repeat, Say, Script, Step, Usage};
+use super::step::{Action, Heard, Play, Repeat, Say, Script, ScriptStep, ScriptUsage};
 
 /// What the model says when no step is left for a request.
 pub const EXHAUSTED: &str = "(script exhausted)";
 
 /// The steps that are still to be played.
 #[derive(Debug, Default)]
-pub struct Player {
-    waiting: VecDeque<Waiting>,
+pub struct ScriptPlayer {
+    waiting: VecDeque<PendingStep>,
     /// How many steps were ever added, so that each keeps the number that errors call it by.
     added: usize,
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct PendingStep {
     number: usize,
     left: Repeat,
-    step: Arc<Step>,
+    step: Arc<ScriptStep>,
 }
 
 /// The step that answers a request.
@@ -33,7 +33,7 @@ pub struct Chosen {
     /// The number of the step in its script, from 1; none when the script had nothing for the request.
     pub number: Option<usize>,
     /// What to play.
-    pub step: Arc<Step>,
+    pub step: Arc<ScriptStep>,
 }
 
 /// A step that is not used up.
@@ -47,10 +47,10 @@ pub struct LeftStep {
     pub step: Value,
 }
 
-impl Player {
+impl ScriptPlayer {
     /// A player at the beginning of a script.
     pub fn new(script: Script) -> Self {
-        let mut player = Player::default();
+        let mut player = ScriptPlayer::default();
         player.push(script);
         player
     }
@@ -59,7 +59,11 @@ impl Player {
     pub fn push(&mut self, script: Script) {
         for step in script.steps {
             self.added += 1;
-            self.waiting.push_back(Waiting { number: self.added, left: step.repeat, step: Arc::new(step) });
+            self.waiting.push_back(PendingStep {
+                number: self.added,
+                left: step.repeat,
+                step: Arc::new(step),
+            });
         }
     }
 
@@ -68,7 +72,7 @@ impl Player {
     /// The first step that asks for such a request wins over all that ask for none: so the sessions that a script
     /// names get their own steps in order, whichever of them asks first, and the rest share the others.
     pub fn next(&mut self, heard: &Heard<'_>) -> Chosen {
-        let asks_for_it = |waiting: &Waiting| {
+        let asks_for_it = |waiting: &PendingStep| {
             let when = waiting.step.when.as_ref();
             when.is_some_and(|when| when.fits(heard))
         };
@@ -95,7 +99,7 @@ impl Player {
 
     /// The steps that are not used up, in order.
     pub fn left(&self) -> Vec<LeftStep> {
-        let left = |waiting: &Waiting| LeftStep {
+        let left = |waiting: &PendingStep| LeftStep {
             number: waiting.number,
             times: match waiting.left {
                 Repeat::Times(times) => Some(times),
@@ -108,16 +112,16 @@ impl Player {
 }
 
 /// The step of a script that has nothing left to say.
-fn exhausted() -> Arc<Step> {
-    static STEP: LazyLock<Arc<Step>> = LazyLock::new(|| {
+fn exhausted() -> Arc<ScriptStep> {
+    static STEP: LazyLock<Arc<ScriptStep>> = LazyLock::new(|| {
         let text = Chunks::cut(EXHAUSTED, Cutting::Count(1), std::time::Duration::ZERO);
-        Arc::new(Step {
+        Arc::new(ScriptStep {
             note: None,
             when: None,
             repeat: Repeat::Forever,
             play: Play::Stream {
                 actions: vec![Action::Say(Say { text, id: None, phase: None, unfinished: false })],
-                usage: Usage::default(),
+                usage: ScriptUsage::default(),
                 headers: Default::default(),
             },
             source: json!({"do": [{"say": EXHAUSTED}]}),

@@ -22,7 +22,7 @@ const SECRET_HEADERS: [&str; 6] =
 
 /// One request.
 #[derive(Debug, Clone, Serialize)]
-pub struct Entry {
+pub struct RequestEntry {
     /// Its number on this server, from 1.
     pub number: u64,
     /// When it came, as RFC 3339.
@@ -65,27 +65,27 @@ pub struct Requests {
     /// How many older ones were dropped to keep memory bounded.
     pub dropped: u64,
     /// The others, oldest first.
-    pub requests: Vec<Entry>,
+    pub requests: Vec<RequestEntry>,
 }
 
 /// A line of the file.
 #[derive(Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
-enum Line<'a> {
-    Request(&'a Entry),
+enum RequestLogLine<'a> {
+    Request(&'a RequestEntry),
     Outcome { number: u64, outcome: Outcome },
 }
 
 /// The record of one server.
 #[derive(Debug, Default)]
 pub(super) struct Record {
-    state: Mutex<State>,
+    state: Mutex<RecordState>,
     changes: watch::Sender<()>,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    entries: VecDeque<(usize, Entry)>,
+struct RecordState {
+    entries: VecDeque<(usize, RequestEntry)>,
     bytes: usize,
     added: u64,
     dropped: u64,
@@ -103,12 +103,12 @@ impl Record {
     }
 
     /// Adds a request, gives it its number, and returns that. `size` is the length of its body.
-    pub(super) fn add(&self, mut entry: Entry, size: usize) -> u64 {
+    pub(super) fn add(&self, mut entry: RequestEntry, size: usize) -> u64 {
         let mut state = self.lock();
         state.added += 1;
         entry.number = state.added;
         let number = entry.number;
-        state.write(&Line::Request(&entry));
+        state.write(&RequestLogLine::Request(&entry));
         state.bytes += size;
         state.entries.push_back((size, entry));
         while state.entries.len() > MOST_ENTRIES || state.bytes > MOST_BYTES {
@@ -125,7 +125,7 @@ impl Record {
     /// Notes how the answer to a request ended.
     pub(super) fn finish(&self, number: u64, outcome: Outcome) {
         let mut state = self.lock();
-        state.write(&Line::Outcome { number, outcome });
+        state.write(&RequestLogLine::Outcome { number, outcome });
         let mut newest_first = state.entries.iter_mut().rev();
         if let Some((_, entry)) = newest_first.find(|(_, entry)| entry.number == number) {
             entry.outcome = outcome;
@@ -146,14 +146,14 @@ impl Record {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, RecordState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
+impl RecordState {
     /// Appends a line. A disk that is full must not change what the agent under test sees, so it only warns.
-    fn write(&mut self, line: &Line<'_>) {
+    fn write(&mut self, line: &RequestLogLine<'_>) {
         let Some(file) = &mut self.file else {
             return;
         };
@@ -204,8 +204,8 @@ impl Drop for Ticket {
 mod tests {
     use super::*;
 
-    fn entry(path: &str) -> Entry {
-        Entry {
+    fn entry(path: &str) -> RequestEntry {
+        RequestEntry {
             number: 0,
             at: String::new(),
             method: "POST".into(),

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::api::Rendered;
 use super::chunks::Chunks;
-use super::frame::{Exchange, Frame, SseEvent};
+use super::frame::{Exchange, ScriptFrame, SseEvent};
 use super::request::{last_text, text_of};
-use super::step::{Action, CustomCall, FunctionCall, Reason, Say, Usage};
+use super::step::{Action, CustomCall, FunctionCall, Reason, Say, ScriptUsage};
 
 /// The text of the last message of the user. Results of tools are items of their own and do not count, so it
 /// stays the same over all requests of a turn.
@@ -34,9 +34,14 @@ pub(super) fn error_body(status: StatusCode, message: &str) -> Value {
 }
 
 /// One answer. A failure is an answer too: asked for as one body, it comes with the status of success.
-pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> Rendered {
-    let mut writer =
-        Writer { exchange, frames: Vec::new(), sequence: 0, output: Vec::new(), whole: Value::Null };
+pub(super) fn render(actions: &[Action], usage: &ScriptUsage, exchange: &Exchange) -> Rendered {
+    let mut writer = ResponsesRenderer {
+        exchange,
+        frames: Vec::new(),
+        sequence: 0,
+        output: Vec::new(),
+        whole: Value::Null,
+    };
     writer.response("response.created", "in_progress", json!({}));
     for action in actions {
         writer.action(action);
@@ -47,7 +52,7 @@ pub(super) fn render(actions: &[Action], usage: &Usage, exchange: &Exchange) -> 
     Rendered { frames: writer.frames, status: StatusCode::OK, whole: writer.whole }
 }
 
-fn usage_json(usage: &Usage) -> Value {
+fn usage_json(usage: &ScriptUsage) -> Value {
     json!({
         "input_tokens": usage.input,
         "input_tokens_details": {"cached_tokens": usage.cached},
@@ -58,9 +63,9 @@ fn usage_json(usage: &Usage) -> Value {
 }
 
 /// Writes the events of one answer.
-struct Writer<'a> {
+struct ResponsesRenderer<'a> {
     exchange: &'a Exchange,
-    frames: Vec<Frame>,
+    frames: Vec<ScriptFrame>,
     sequence: u64,
     /// The finished items; its length is the index of the next one.
     output: Vec<Value>,
@@ -68,7 +73,7 @@ struct Writer<'a> {
     whole: Value,
 }
 
-impl Writer<'_> {
+impl ResponsesRenderer<'_> {
     fn action(&mut self, action: &Action) {
         match action {
             Action::Say(say) => self.say(say),
@@ -77,9 +82,9 @@ impl Writer<'_> {
             Action::Custom(custom) => self.custom(custom),
             Action::Item(item) => self.finish_item(item.clone()),
             Action::Event(event) => self.push(event),
-            Action::Sleep(wait) => self.frames.push(Frame::Wait(*wait)),
-            Action::Cut => self.frames.push(Frame::Cut),
-            Action::Hang => self.frames.push(Frame::Hang),
+            Action::Sleep(wait) => self.frames.push(ScriptFrame::Wait(*wait)),
+            Action::Cut => self.frames.push(ScriptFrame::Cut),
+            Action::Hang => self.frames.push(ScriptFrame::Hang),
             // The body ends after the last frame, so the missing completion says it all.
             Action::End => {}
             Action::Fail { code, message } => {
@@ -204,7 +209,7 @@ impl Writer<'_> {
     fn deltas(&mut self, place: &Value, kind: &str, chunks: &Chunks) {
         for piece in chunks.pieces() {
             self.at(place, kind, json!({"delta": piece}));
-            self.frames.extend(Frame::pause(chunks.delay()));
+            self.frames.extend(ScriptFrame::pause(chunks.delay()));
         }
     }
 
@@ -223,7 +228,7 @@ impl Writer<'_> {
 
     fn push(&mut self, event: &Value) {
         let event = SseEvent::named_by_type(event);
-        self.frames.push(Frame::Event(event));
+        self.frames.push(ScriptFrame::Event(event));
     }
 
     /// Tells how the whole response stands.

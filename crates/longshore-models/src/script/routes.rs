@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::api::Api;
-use super::frame::{Answer, Delivery};
-use super::model::{Asked, Model, Wanted};
+use super::frame::{Delivery, ScriptAnswer};
+use super::model::{AnswerSpec, Model, RequestHead};
 use super::record::{Outcome, Ticket};
 use super::server::Serving;
 use super::stream;
@@ -27,8 +27,8 @@ const ANTHROPIC_VERSION: &str = "anthropic-version";
 /// address than others.
 pub(super) fn of_the_apis() -> Router<Serving> {
     let asks = |api: Api| {
-        post(move |State(serving): State<Serving>, asked: Asked, body| async move {
-            respond(serving, api, asked, body).await
+        post(move |State(serving): State<Serving>, head: RequestHead, body| async move {
+            respond(serving, api, head, body).await
         })
     };
     let mut routes = Router::new();
@@ -47,14 +47,19 @@ pub(super) fn of_the_apis() -> Router<Serving> {
         .fallback(unknown)
 }
 
-async fn respond(serving: Serving, api: Api, asked: Asked, body: Result<Bytes, BytesRejection>) -> Response {
-    let (asked, request) = match read(&serving.model, api, asked, body) {
+async fn respond(
+    serving: Serving,
+    api: Api,
+    head: RequestHead,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let (head, request) = match read(&serving.model, api, head, body) {
         Ok(read) => read,
         Err(refusal) => return *refusal,
     };
     let model = request["model"].as_str().map(str::to_owned);
-    let wanted = Wanted { api, model, delivery: api.delivery(&request) };
-    let (answer, ticket) = serving.model.answer(wanted, &asked, request);
+    let spec = AnswerSpec { api, model, delivery: api.delivery(&request) };
+    let (answer, ticket) = serving.model.answer(spec, &head, request);
     play(answer, serving.stop, ticket)
 }
 
@@ -62,22 +67,22 @@ async fn respond(serving: Serving, api: Api, asked: Asked, body: Result<Bytes, B
 async fn gemini(
     State(serving): State<Serving>,
     Path(call): Path<String>,
-    asked: Asked,
+    head: RequestHead,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     let (model, verb) = call.rsplit_once(':').unwrap_or((&call, ""));
     let delivery = match verb {
         "streamGenerateContent" => Delivery::Stream { usage: true },
         "generateContent" => Delivery::Whole,
-        "countTokens" => return count(&serving, Api::Gemini, asked, body, "totalTokens"),
-        _ => return unknown(State(serving), asked).await,
+        "countTokens" => return count(&serving, Api::Gemini, head, body, "totalTokens"),
+        _ => return unknown(State(serving), head).await,
     };
-    let (asked, request) = match read(&serving.model, Api::Gemini, asked, body) {
+    let (head, request) = match read(&serving.model, Api::Gemini, head, body) {
         Ok(read) => read,
         Err(refusal) => return *refusal,
     };
-    let wanted = Wanted { api: Api::Gemini, model: Some(model.to_owned()), delivery };
-    let (answer, ticket) = serving.model.answer(wanted, &asked, request);
+    let spec = AnswerSpec { api: Api::Gemini, model: Some(model.to_owned()), delivery };
+    let (answer, ticket) = serving.model.answer(spec, &head, request);
     play(answer, serving.stop, ticket)
 }
 
@@ -85,37 +90,37 @@ async fn gemini(
 fn read(
     model: &Model,
     api: Api,
-    mut asked: Asked,
+    mut head: RequestHead,
     body: Result<Bytes, BytesRejection>,
-) -> Result<(Asked, Value), Box<Response>> {
-    let refused = |asked: &Asked, shown: Value, status: StatusCode, why: &str| {
-        Box::new(refuse(model, api, asked, shown, status, why))
+) -> Result<(RequestHead, Value), Box<Response>> {
+    let refused = |head: &RequestHead, shown: Value, status: StatusCode, why: &str| {
+        Box::new(refuse(model, api, head, shown, status, why))
     };
     let bytes = match body {
         Ok(bytes) => bytes,
         Err(rejection) => {
-            return Err(refused(&asked, Value::Null, rejection.status(), &rejection.body_text()));
+            return Err(refused(&head, Value::Null, rejection.status(), &rejection.body_text()));
         }
     };
-    asked.size = bytes.len();
-    if asked.headers.contains_key(CONTENT_ENCODING) {
+    head.size = bytes.len();
+    if head.headers.contains_key(CONTENT_ENCODING) {
         let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
-        return Err(refused(&asked, Value::Null, status, "send the body uncompressed"));
+        return Err(refused(&head, Value::Null, status, "send the body uncompressed"));
     }
     match serde_json::from_slice(&bytes) {
-        Ok(request) => Ok((asked, request)),
+        Ok(request) => Ok((head, request)),
         Err(fault) => {
             let shown = &bytes[..bytes.len().min(SHOWN_GARBAGE)];
             let shown = json!(String::from_utf8_lossy(shown));
             let why = format!("the body is not JSON: {fault}");
-            Err(refused(&asked, shown, StatusCode::BAD_REQUEST, &why))
+            Err(refused(&head, shown, StatusCode::BAD_REQUEST, &why))
         }
     }
 }
 
-fn play(answer: Answer, stop: watch::Receiver<bool>, mut ticket: Ticket) -> Response {
+fn play(answer: ScriptAnswer, stop: watch::Receiver<bool>, mut ticket: Ticket) -> Response {
     match answer {
-        Answer::Stream { headers, frames } => {
+        ScriptAnswer::Stream { headers, frames } => {
             let mut response = Response::new(stream::body(frames, None, stop, ticket));
             let all = response.headers_mut();
             all.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -123,7 +128,7 @@ fn play(answer: Answer, stop: watch::Receiver<bool>, mut ticket: Ticket) -> Resp
             all.extend(headers);
             response
         }
-        Answer::Plain { status, headers, before, body } => {
+        ScriptAnswer::Plain { status, headers, before, body } => {
             let (kind, text) = match body {
                 Value::String(text) => (None, text),
                 json => (Some(HeaderValue::from_static("application/json")), json.to_string()),
@@ -147,10 +152,10 @@ fn play(answer: Answer, stop: watch::Receiver<bool>, mut ticket: Ticket) -> Resp
 
 async fn count_for_messages(
     State(serving): State<Serving>,
-    asked: Asked,
+    head: RequestHead,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
-    count(&serving, Api::Messages, asked, body, "input_tokens")
+    count(&serving, Api::Messages, head, body, "input_tokens")
 }
 
 /// How many tokens a request has: no step is used up for it, and a guess is enough for agents that watch their
@@ -158,25 +163,25 @@ async fn count_for_messages(
 fn count(
     serving: &Serving,
     api: Api,
-    asked: Asked,
+    head: RequestHead,
     body: Result<Bytes, BytesRejection>,
     key: &str,
 ) -> Response {
     const BYTES_PER_TOKEN: usize = 4;
-    match read(&serving.model, api, asked, body) {
-        Ok((asked, request)) => {
-            let tokens = asked.size / BYTES_PER_TOKEN;
-            note(&serving.model, &asked, request);
+    match read(&serving.model, api, head, body) {
+        Ok((head, request)) => {
+            let tokens = head.size / BYTES_PER_TOKEN;
+            note(&serving.model, &head, request);
             Json(json!({ key: tokens })).into_response()
         }
         Err(refusal) => *refusal,
     }
 }
 
-async fn models(State(serving): State<Serving>, asked: Asked) -> Json<Value> {
-    note(&serving.model, &asked, Value::Null);
+async fn models(State(serving): State<Serving>, head: RequestHead) -> Json<Value> {
+    note(&serving.model, &head, Value::Null);
     let names = serving.model.names();
-    Json(match asked.headers.contains_key(ANTHROPIC_VERSION) {
+    Json(match head.headers.contains_key(ANTHROPIC_VERSION) {
         true => {
             let entry = |name: &String| {
                 let since = "1970-01-01T00:00:00Z";
@@ -193,8 +198,8 @@ async fn models(State(serving): State<Serving>, asked: Asked) -> Json<Value> {
     })
 }
 
-async fn gemini_models(State(serving): State<Serving>, asked: Asked) -> Json<Value> {
-    note(&serving.model, &asked, Value::Null);
+async fn gemini_models(State(serving): State<Serving>, head: RequestHead) -> Json<Value> {
+    note(&serving.model, &head, Value::Null);
     let entry = |name| {
         let methods = ["generateContent", "countTokens"];
         json!({"name": format!("models/{name}"), "displayName": name, "supportedGenerationMethods": methods})
@@ -204,26 +209,33 @@ async fn gemini_models(State(serving): State<Serving>, asked: Asked) -> Json<Val
 }
 
 /// Some agents look whether anybody is there before they ask.
-async fn present(State(serving): State<Serving>, asked: Asked) -> &'static str {
-    note(&serving.model, &asked, Value::Null);
+async fn present(State(serving): State<Serving>, head: RequestHead) -> &'static str {
+    note(&serving.model, &head, Value::Null);
     "a scripted model\n"
 }
 
-async fn unknown(State(serving): State<Serving>, asked: Asked) -> Response {
-    let why = format!("the scripted model does not know {}", asked.uri.path());
-    refuse(&serving.model, Api::Responses, &asked, Value::Null, StatusCode::NOT_FOUND, &why)
+async fn unknown(State(serving): State<Serving>, head: RequestHead) -> Response {
+    let why = format!("the scripted model does not know {}", head.uri.path());
+    refuse(&serving.model, Api::Responses, &head, Value::Null, StatusCode::NOT_FOUND, &why)
 }
 
 /// Records a request that no step answers.
-fn note(model: &Model, asked: &Asked, body: Value) {
-    let mut ticket = model.record(asked, body, None, None);
+fn note(model: &Model, head: &RequestHead, body: Value) {
+    let mut ticket = model.record(head, body, None, None);
     ticket.ends(Outcome::Played);
 }
 
 /// Answers a request that no step can answer, and records it: it tells what an agent wanted.
-fn refuse(model: &Model, api: Api, asked: &Asked, shown: Value, status: StatusCode, why: &str) -> Response {
-    tracing::warn!(path = asked.uri.path(), status = status.as_u16(), why, "refused a request");
-    note(model, asked, shown);
+fn refuse(
+    model: &Model,
+    api: Api,
+    head: &RequestHead,
+    shown: Value,
+    status: StatusCode,
+    why: &str,
+) -> Response {
+    tracing::warn!(path = head.uri.path(), status = status.as_u16(), why, "refused a request");
+    note(model, head, shown);
     error(api, status, why)
 }
 

@@ -12,7 +12,7 @@ use super::demand::Demand;
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     /// The steps in the order of the file.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScriptStep>,
     /// The model names that the server lists; when empty it lists `scripted`.
     pub models: Vec<String>,
     /// What every request must have; one that does not is refused, and no step is used up for it.
@@ -21,7 +21,7 @@ pub struct Script {
 
 /// The answer to one request (or to several, when it repeats).
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct ScriptStep {
     /// What the author wrote beside it, for people who read the record of requests.
     pub note: Option<String>,
     /// Which requests it is for; without it, any that no other step claims.
@@ -82,17 +82,17 @@ pub enum Play {
         /// What the model does, in this order.
         actions: Vec<Action>,
         /// The tokens it claims to have used.
-        usage: Usage,
+        usage: ScriptUsage,
         /// Further headers of the HTTP response.
         headers: HeaderMap,
     },
     /// A plain HTTP response, usually an error.
-    Http(Refusal),
+    Http(ScriptRefusal),
 }
 
 /// A plain HTTP response in place of a stream.
 #[derive(Debug, Clone)]
-pub struct Refusal {
+pub struct ScriptRefusal {
     /// The status code.
     pub status: StatusCode,
     /// Further headers, such as `retry-after`.
@@ -207,7 +207,7 @@ pub struct CustomCall {
 
 /// The tokens that an answer claims to have used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Usage {
+pub struct ScriptUsage {
     /// Tokens of the request, the cached ones among them.
     pub input: u64,
     /// Those of the request that came from a cache.
@@ -218,8 +218,8 @@ pub struct Usage {
     pub reasoning: u64,
 }
 
-impl Default for Usage {
+impl Default for ScriptUsage {
     fn default() -> Self {
-        Usage { input: 100, cached: 40, output: 20, reasoning: 5 }
+        ScriptUsage { input: 100, cached: 40, output: 20, reasoning: 5 }
     }
 }

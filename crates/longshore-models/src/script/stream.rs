@@ -8,13 +8,13 @@ use axum::body::{Body, Bytes};
 use futures_util::stream;
 use tokio::sync::watch;
 
-use super::frame::Frame;
+use super::frame::ScriptFrame;
 use super::record::{Outcome, Ticket};
 
 /// The body of a response that plays frames, until they end, the client leaves or the server stops. `last` comes
 /// after the frames.
 pub(super) fn body(
-    frames: Vec<Frame>,
+    frames: Vec<ScriptFrame>,
     last: Option<Bytes>,
     stop: watch::Receiver<bool>,
     ticket: Ticket,
@@ -24,7 +24,7 @@ pub(super) fn body(
 }
 
 struct Playing {
-    frames: IntoIter<Frame>,
+    frames: IntoIter<ScriptFrame>,
     last: Option<Bytes>,
     stop: watch::Receiver<bool>,
     ticket: Ticket,
@@ -36,24 +36,24 @@ impl Playing {
     async fn next(mut self) -> Option<(io::Result<Bytes>, Self)> {
         while let Some(frame) = self.frames.next() {
             match frame {
-                Frame::Event(event) => {
+                ScriptFrame::Event(event) => {
                     // Clients leave as soon as they read the last event, often before the body is seen to end.
                     if self.frames.as_slice().is_empty() {
                         self.ticket.ends(Outcome::Played);
                     }
                     return Some((Ok(event.encode().into()), self));
                 }
-                Frame::Wait(wait) => {
+                ScriptFrame::Wait(wait) => {
                     if self.stopped_within(wait).await {
                         return Some(self.drop_connection(Outcome::Stopped));
                     }
                 }
-                Frame::Cut => {
+                ScriptFrame::Cut => {
                     // What was sent before is flushed only when the body has nothing ready for a moment.
                     tokio::task::yield_now().await;
                     return Some(self.drop_connection(Outcome::Cut));
                 }
-                Frame::Hang => {
+                ScriptFrame::Hang => {
                     stopped(&mut self.stop).await;
                     return Some(self.drop_connection(Outcome::Stopped));
                 }

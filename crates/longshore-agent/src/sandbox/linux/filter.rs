@@ -11,7 +11,7 @@ use seccompiler::{
 use super::super::{Reach, Sandbox};
 
 /// System calls, and when they are meant: always when there are no rules.
-type Calls = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Calls that change a file's rights, owner, times or attributes.
 const ATTRIBUTES: [i64; 14] = [
@@ -53,7 +53,7 @@ pub(super) fn of(sandbox: &Sandbox, landlock: i64) -> io::Result<BpfProgram> {
 
 fn compiled(sandbox: &Sandbox, landlock: i64) -> Result<BpfProgram, seccompiler::BackendError> {
     // Never right: a file system is nobody's to mount in here, and a filter cannot be empty.
-    let mut calls = Calls::from([(libc::SYS_mount, Vec::new())]);
+    let mut calls = SyscallRules::from([(libc::SYS_mount, Vec::new())]);
     if !sandbox.network {
         let local = u64::from(libc::AF_UNIX.unsigned_abs());
         let other = SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, local)?;
@@ -75,7 +75,7 @@ fn compiled(sandbox: &Sandbox, landlock: i64) -> Result<BpfProgram, seccompiler:
 #[cfg(test)]
 pub(super) fn pretend_that_landlock_is_missing() {
     let missing = SeccompAction::Errno(libc::ENOSYS.unsigned_abs());
-    let calls = Calls::from([(libc::SYS_landlock_create_ruleset, Vec::new())]);
+    let calls = SyscallRules::from([(libc::SYS_landlock_create_ruleset, Vec::new())]);
     let arch = std::env::consts::ARCH.try_into().unwrap();
     let filter = SeccompFilter::new(calls, SeccompAction::Allow, missing, arch).unwrap();
     seccompiler::apply_filter(&BpfProgram::try_from(filter).unwrap()).unwrap();

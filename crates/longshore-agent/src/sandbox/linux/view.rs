@@ -45,12 +45,12 @@ pub(super) struct View {
     way: Way,
     /// Who we are, as the files of `/proc` want it.
     maps: [(CString, Vec<u8>); 3],
-    places: Vec<Place>,
+    places: Vec<ViewPlace>,
     cwd: CString,
 }
 
 #[derive(Debug)]
-struct Place {
+struct ViewPlace {
     path: CString,
     kept: bool,
     /// Its copy, while the view is made.
@@ -107,9 +107,9 @@ impl View {
             places.extend(way.map(|folder| (folder, false)));
             places.insert(path, true);
         }
-        let place = |(path, kept)| Ok(Place { path: c_path(path)?, kept, copy: -1 });
+        let place = |(path, kept)| Ok(ViewPlace { path: c_path(path)?, kept, copy: -1 });
         // In this order folders come before what is in them.
-        let places: io::Result<Vec<Place>> = places.into_iter().map(place).collect();
+        let places: io::Result<Vec<ViewPlace>> = places.into_iter().map(place).collect();
         let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
         let maps = [
             (c_path(Path::new("/proc/self/setgroups"))?, b"deny".to_vec()),

@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use self::session::Session;
+use self::session::TerminalSession;
 use super::bound::{Collected, WHOLE_LIMIT};
-use super::command::{Script, Setting, Surroundings, explain};
+use super::command::{CommandSetting, Script, Surroundings, explain};
 use super::{Progress, ToolResult};
 
 /// How many terminals there may be at a time.
@@ -28,7 +28,7 @@ const LONGEST_YIELD: Duration = Duration::from_secs(600);
 /// What the model gives.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
-pub(super) enum Arguments {
+pub(super) enum ExecArguments {
     /// Run a command in a new terminal.
     Start {
         command: Script,
@@ -98,12 +98,12 @@ fn name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> 
 /// The terminals of one toolbox. Dropped, it ends them all.
 #[derive(Debug, Default)]
 pub(super) struct Terminals {
-    open: Mutex<Open>,
+    open: Mutex<OpenTerminals>,
 }
 
 #[derive(Debug, Default)]
-struct Open {
-    sessions: BTreeMap<String, Arc<Session>>,
+struct OpenTerminals {
+    sessions: BTreeMap<String, Arc<TerminalSession>>,
     /// How many there have been.
     opened: u64,
 }
@@ -112,21 +112,21 @@ impl Terminals {
     /// Does what the model wants. The setting is that of a command to start.
     pub(super) async fn run(
         &self,
-        arguments: Arguments,
-        setting: Option<Setting>,
+        arguments: ExecArguments,
+        setting: Option<CommandSetting>,
         surroundings: &Surroundings,
         progress: mpsc::Sender<Progress>,
         cancel: CancellationToken,
     ) -> ToolResult {
         let (session, patience) = match arguments {
-            Arguments::Start { command, patience, .. } => {
+            ExecArguments::Start { command, patience, .. } => {
                 let setting = setting.ok_or_else(|| "nothing says where it is to run".to_owned());
                 match setting.and_then(|setting| self.start(&command, setting, surroundings)) {
                     Ok(session) => (session, Some(patience)),
                     Err(fault) => return ToolResult::failed(fault),
                 }
             }
-            Arguments::Write { session, input, patience } => {
+            ExecArguments::Write { session, input, patience } => {
                 let session = match self.find(&session) {
                     Ok(session) => session,
                     Err(fault) => return ToolResult::failed(fault),
@@ -136,15 +136,15 @@ impl Terminals {
                 }
                 (session, Some(patience))
             }
-            Arguments::Read { session } => match self.find(&session) {
+            ExecArguments::Read { session } => match self.find(&session) {
                 Ok(session) => (session, None),
                 Err(fault) => return ToolResult::failed(fault),
             },
-            Arguments::Yield { session, patience } => match self.find(&session) {
+            ExecArguments::Yield { session, patience } => match self.find(&session) {
                 Ok(session) => (session, Some(patience)),
                 Err(fault) => return ToolResult::failed(fault),
             },
-            Arguments::Kill { session } => match self.find(&session) {
+            ExecArguments::Kill { session } => match self.find(&session) {
                 Ok(session) => {
                     session.kill();
                     (session, Some(Patience { yield_ms: Some(5000), until: None }))
@@ -164,9 +164,9 @@ impl Terminals {
     fn start(
         &self,
         script: &Script,
-        setting: Setting,
+        setting: CommandSetting,
         surroundings: &Surroundings,
-    ) -> Result<Arc<Session>, String> {
+    ) -> Result<Arc<TerminalSession>, String> {
         let mut open = self.lock();
         if open.sessions.len() >= SESSIONS_LIMIT {
             // Those that have ended can only be read.
@@ -180,7 +180,7 @@ impl Terminals {
             ));
         }
         let name = (open.opened + 1).to_string();
-        let session = Session::start(name.clone(), script, setting, surroundings)
+        let session = TerminalSession::start(name.clone(), script, setting, surroundings)
             .map_err(|error| explain(script, &error))?;
         open.opened += 1;
         let session = Arc::new(session);
@@ -188,7 +188,7 @@ impl Terminals {
         Ok(session)
     }
 
-    fn find(&self, name: &str) -> Result<Arc<Session>, String> {
+    fn find(&self, name: &str) -> Result<Arc<TerminalSession>, String> {
         let open = self.lock();
         open.sessions.get(name).cloned().ok_or_else(|| {
             let names: Vec<&str> = open.sessions.keys().map(String::as_str).collect();
@@ -199,12 +199,17 @@ impl Terminals {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Open> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, OpenTerminals> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn result(session: &Session, mut printed: Collected, ended: Option<Exit>, cancelled: bool) -> ToolResult {
+fn result(
+    session: &TerminalSession,
+    mut printed: Collected,
+    ended: Option<Exit>,
+    cancelled: bool,
+) -> ToolResult {
     let (status, exit_code, remark) = match &ended {
         None => (ToolStatus::Completed, None, format!("[session {} is running]", session.name)),
         Some(Exit { code: Some(0), .. }) => {

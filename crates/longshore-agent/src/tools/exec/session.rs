@@ -16,7 +16,7 @@ use super::Patience;
 use crate::sandbox::Sandbox;
 use crate::tools::Progress;
 use crate::tools::bound::{Collected, Decoder, floor};
-use crate::tools::command::{Script, Setting, Surroundings};
+use crate::tools::command::{CommandSetting, Script, Surroundings};
 use longshore_drivers::leash::{self, Group, Mark};
 use longshore_drivers::work::terminals::exit_of;
 
@@ -29,18 +29,18 @@ const SIZE: (u16, u16) = (40, 120);
 
 /// A command in a terminal. Dropped, it ends.
 #[derive(Debug)]
-pub(super) struct Session {
+pub(super) struct TerminalSession {
     pub(super) name: String,
     /// The command, as a person would type it.
     pub(super) line: String,
     pub(super) sandbox: Option<Sandbox>,
     writer: tokio::sync::Mutex<OwnedWritePty>,
-    shared: Arc<Shared>,
+    shared: Arc<SharedTerminal>,
     task: AbortHandle,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct SharedTerminal {
     said: Mutex<UnreadOutput>,
     /// Counts what was printed, and its end.
     changed: watch::Sender<u64>,
@@ -56,17 +56,17 @@ struct UnreadOutput {
     left: Vec<String>,
 }
 
-impl Shared {
+impl SharedTerminal {
     fn said(&self) -> MutexGuard<'_, UnreadOutput> {
         self.said.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Session {
+impl TerminalSession {
     pub(super) fn start(
         name: String,
         script: &Script,
-        setting: Setting,
+        setting: CommandSetting,
         surroundings: &Surroundings,
     ) -> io::Result<Self> {
         let other = |error: pty_process::Error| match error {
@@ -85,7 +85,7 @@ impl Session {
         // The leader of a session leads its first process group, too.
         let group = Group::new(child, mark, holder)?;
         let (reader, writer) = pty.into_split();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(SharedTerminal {
             said: Mutex::new(UnreadOutput {
                 unread: Collected::new(UNREAD_LIMIT),
                 ended: None,
@@ -182,14 +182,14 @@ impl Session {
     }
 }
 
-impl Drop for Session {
+impl Drop for TerminalSession {
     fn drop(&mut self) {
         // The task drops the group, which kills it.
         self.task.abort();
     }
 }
 
-async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
+async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<SharedTerminal>) {
     let (mut chunk, mut decoder, mut open) = (vec![0; 16 * 1024], Decoder::default(), true);
     let status = loop {
         tokio::select! {
@@ -214,7 +214,7 @@ async fn hold(mut group: Group, mut pty: OwnedReadPty, shared: Arc<Shared>) {
 }
 
 /// Keeps what was read. Whether there is more to come: a terminal that nobody holds any more is a fault to read from.
-fn take(shared: &Shared, decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>) -> bool {
+fn take(shared: &SharedTerminal, decoder: &mut Decoder, chunk: &[u8], read: io::Result<usize>) -> bool {
     let bytes = read.ok().and_then(|count| chunk.get(..count)).unwrap_or_default();
     let text = if bytes.is_empty() { decoder.finish() } else { decoder.decode(bytes) };
     shared.said().unread.push(&text);

@@ -10,12 +10,12 @@ use super::{Ground, reading, shell_lexer};
 use crate::git::places;
 use crate::git::quiet::Quiet;
 use crate::tools::command::Script;
-use crate::tools::{Ask, Risk, Verdict};
+use crate::tools::{CallApproval, CallVerdict, Risk};
 use longshore_drivers::work::files::{Place, locate};
 
 /// A command that the model wants to run.
 #[derive(Debug)]
-pub(super) struct Wish<'a> {
+pub(super) struct ProposedCommand<'a> {
     pub(super) script: &'a Script,
     pub(super) cwd: Option<&'a str>,
     pub(super) escalate: bool,
@@ -42,7 +42,7 @@ pub(in crate::tools) enum Manner {
 }
 
 /// What is known of a command before it runs.
-struct Look {
+struct CommandFacts {
     /// What it is made of, after a `cd` that comes first; none when it is not understood, and may do anything.
     commands: Option<Vec<Simple>>,
     there: PathBuf,
@@ -54,7 +54,7 @@ struct Look {
     outside: bool,
 }
 
-impl Look {
+impl CommandFacts {
     fn at(script: &Script, place: &Place, root: &Path) -> Self {
         let understood = understood(script);
         let (there, commands) = match understood.as_deref() {
@@ -88,7 +88,7 @@ impl Look {
 
 /// How a command is to run.
 pub(in crate::tools) fn manner(script: &Script, place: &Place, root: &Path) -> Manner {
-    let Look { commands, there, only_reads, outside, .. } = Look::at(script, place, root);
+    let CommandFacts { commands, there, only_reads, outside, .. } = CommandFacts::at(script, place, root);
     if only_reads {
         return Manner::Reads { there, outside };
     }
@@ -104,27 +104,27 @@ fn is_git(command: &Simple) -> bool {
     command.words.first().is_some_and(|program| program == "git")
 }
 
-pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
+pub(super) fn verdict(wish: &ProposedCommand<'_>, ground: &Ground<'_>) -> CallVerdict {
     if wish.script.is_empty() {
-        return Verdict::Refuse("the command is empty".to_owned());
+        return CallVerdict::Refuse("the command is empty".to_owned());
     }
     let place = match locate(ground.root, wish.cwd.unwrap_or(".")) {
         Ok(place) if place.path.is_dir() => place,
-        Ok(place) => return Verdict::Refuse(format!("{} is no folder to run in", place.path.display())),
-        Err(fault) => return Verdict::Refuse(fault.to_string()),
+        Ok(place) => return CallVerdict::Refuse(format!("{} is no folder to run in", place.path.display())),
+        Err(fault) => return CallVerdict::Refuse(fault.to_string()),
     };
     let line = wish.script.line();
-    let Look { commands, only_reads, programs, named, outside, .. } =
-        Look::at(wish.script, &place, ground.root);
+    let CommandFacts { commands, only_reads, programs, named, outside, .. } =
+        CommandFacts::at(wish.script, &place, ground.root);
     let allowed = only_reads || (programs.is_empty() && is_allowed(&line, commands.as_deref(), ground.rules));
     let free = allowed && !outside && !wish.escalate && ground.sandbox;
     match ground.mode {
-        Mode::Full => return Verdict::Go,
+        Mode::Full => return CallVerdict::Go,
         Mode::Plan if !only_reads || wish.escalate => {
             return ground
                 .planning("run commands, except some that only read (ls, cat, rg, git log and the like)");
         }
-        Mode::Plan | Mode::Ask | Mode::AutoEdit if free => return Verdict::Go,
+        Mode::Plan | Mode::Ask | Mode::AutoEdit if free => return CallVerdict::Go,
         Mode::Plan | Mode::Ask | Mode::AutoEdit => {}
     }
     let mut reasons = Vec::new();
@@ -155,7 +155,7 @@ pub(super) fn verdict(wish: &Wish<'_>, ground: &Ground<'_>) -> Verdict {
     let always = if free || (!outside && !wish.escalate) { vec![line.clone()] } else { Vec::new() };
     let cwd = Some(place.path.display().to_string());
     let subject = Subject::Command { command: line, cwd, always: always.clone() };
-    Verdict::Ask(Ask { reason: reasons.join(" "), risks, subject, always })
+    CallVerdict::Ask(CallApproval { reason: reasons.join(" "), risks, subject, always })
 }
 
 /// Where commands run that follow a `cd FOLDER &&`, and which these are.

@@ -26,8 +26,8 @@ use longshore_model::item::ToolStatus;
 use super::edits::Edits;
 use super::exec;
 use super::mcp::Servers;
-use super::request::Request;
-use super::{Ask, Risk, Verdict, patch};
+use super::request::ToolRequest;
+use super::{CallApproval, CallVerdict, Risk, patch};
 use crate::git::kept::Sources;
 use longshore_drivers::work::files::locate;
 
@@ -47,29 +47,29 @@ pub(super) struct Ground<'a> {
 }
 
 /// Whether a call may run.
-pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
+pub(super) fn verdict(request: &ToolRequest, ground: &Ground<'_>) -> CallVerdict {
     match request {
-        Request::Read(arguments) => ground.look("read_file", &arguments.path),
-        Request::Fetch(arguments) => ground.look("fetch_file", &arguments.path),
-        Request::Image(arguments) => ground.look("view_image", &arguments.path),
-        Request::List(arguments) => ground.look("list_dir", &arguments.path),
-        Request::Search(arguments) => ground.look("search", &arguments.path),
-        Request::Write(arguments) => {
+        ToolRequest::Read(arguments) => ground.look("read_file", &arguments.path),
+        ToolRequest::Fetch(arguments) => ground.look("fetch_file", &arguments.path),
+        ToolRequest::Image(arguments) => ground.look("view_image", &arguments.path),
+        ToolRequest::List(arguments) => ground.look("list_dir", &arguments.path),
+        ToolRequest::Search(arguments) => ground.look("search", &arguments.path),
+        ToolRequest::Write(arguments) => {
             let mut edits = Edits::new(ground.root);
             let planned = edits.change(&arguments.path, arguments.content.clone());
             ground.edit(&edits, planned, std::slice::from_ref(&arguments.path), false)
         }
-        Request::Patch(text) => {
+        ToolRequest::Patch(text) => {
             let named = match patch::named(text) {
                 Ok(named) => named,
-                Err(fault) => return Verdict::Refuse(fault),
+                Err(fault) => return CallVerdict::Refuse(fault),
             };
             let mut edits = Edits::new(ground.root);
             let planned = patch::plan(text, &mut edits);
             ground.edit(&edits, planned, &named.paths, named.deletes)
         }
-        Request::Shell(arguments) => commands::verdict(
-            &commands::Wish {
+        ToolRequest::Shell(arguments) => commands::verdict(
+            &commands::ProposedCommand {
                 script: &arguments.command,
                 cwd: arguments.cwd.as_deref(),
                 escalate: arguments.escalate,
@@ -77,30 +77,36 @@ pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
             },
             ground,
         ),
-        Request::Exec(exec::Arguments::Start { command, cwd, escalate, reason, .. }) => commands::verdict(
-            &commands::Wish {
-                script: command,
-                cwd: cwd.as_deref(),
-                escalate: *escalate,
-                reason: reason.as_deref(),
-            },
-            ground,
-        ),
-        Request::Exec(exec::Arguments::Write { session, input, .. }) => ground.type_into(session, input),
-        Request::Exec(
-            exec::Arguments::Read { .. } | exec::Arguments::Yield { .. } | exec::Arguments::Kill { .. },
-        ) => Verdict::Go,
-        Request::Mcp(target, input) => {
+        ToolRequest::Exec(exec::ExecArguments::Start { command, cwd, escalate, reason, .. }) => {
+            commands::verdict(
+                &commands::ProposedCommand {
+                    script: command,
+                    cwd: cwd.as_deref(),
+                    escalate: *escalate,
+                    reason: reason.as_deref(),
+                },
+                ground,
+            )
+        }
+        ToolRequest::Exec(exec::ExecArguments::Write { session, input, .. }) => {
+            ground.type_into(session, input)
+        }
+        ToolRequest::Exec(
+            exec::ExecArguments::Read { .. }
+            | exec::ExecArguments::Yield { .. }
+            | exec::ExecArguments::Kill { .. },
+        ) => CallVerdict::Go,
+        ToolRequest::Mcp(target, input) => {
             let subject = Subject::Tool { name: target.name(), input: input.clone() };
             let ask = |reason: String, always: Vec<String>| {
-                Verdict::Ask(Ask { reason, risks: Vec::new(), subject: subject.clone(), always })
+                CallVerdict::Ask(CallApproval { reason, risks: Vec::new(), subject: subject.clone(), always })
             };
             let name = target.name();
             let allowed =
                 ground.rules.iter().any(|rule| *rule == name || *rule == format!("{}.*", target.server));
             match ground.mode {
-                Mode::Full => Verdict::Go,
-                Mode::Ask | Mode::AutoEdit if allowed => Verdict::Go,
+                Mode::Full => CallVerdict::Go,
+                Mode::Ask | Mode::AutoEdit if allowed => CallVerdict::Go,
                 Mode::Ask | Mode::AutoEdit => {
                     ask(format!("It calls {name}, a tool of an MCP server."), vec![name])
                 }
@@ -114,24 +120,24 @@ pub(super) fn verdict(request: &Request, ground: &Ground<'_>) -> Verdict {
 }
 
 impl Ground<'_> {
-    fn planning(&self, what: &str) -> Verdict {
-        Verdict::Refuse(format!(
+    fn planning(&self, what: &str) -> CallVerdict {
+        CallVerdict::Refuse(format!(
             "the mode is plan, in which you may not {what}. Say what you would do; a person can allow more by \
              changing the mode"
         ))
     }
 
     /// Looking at a file or a folder.
-    fn look(&self, tool: &str, path: &str) -> Verdict {
+    fn look(&self, tool: &str, path: &str) -> CallVerdict {
         let place = match locate(self.root, path) {
             Ok(place) => place,
             // Whoever reads it will say the same.
-            Err(fault) => return Verdict::Refuse(fault.to_string()),
+            Err(fault) => return CallVerdict::Refuse(fault.to_string()),
         };
         match self.mode {
-            Mode::Full => Verdict::Go,
-            Mode::Plan | Mode::Ask | Mode::AutoEdit if place.inside => Verdict::Go,
-            Mode::Plan | Mode::Ask | Mode::AutoEdit => Verdict::Ask(Ask {
+            Mode::Full => CallVerdict::Go,
+            Mode::Plan | Mode::Ask | Mode::AutoEdit if place.inside => CallVerdict::Go,
+            Mode::Plan | Mode::Ask | Mode::AutoEdit => CallVerdict::Ask(CallApproval {
                 reason: format!("{} is outside of the work tree.", place.path.display()),
                 risks: vec![Risk::Outside],
                 subject: Subject::Tool {
@@ -144,7 +150,13 @@ impl Ground<'_> {
     }
 
     /// Changing files.
-    fn edit(&self, edits: &Edits, planned: Result<(), String>, paths: &[String], deletes: bool) -> Verdict {
+    fn edit(
+        &self,
+        edits: &Edits,
+        planned: Result<(), String>,
+        paths: &[String],
+        deletes: bool,
+    ) -> CallVerdict {
         if self.mode == Mode::Plan {
             return self.planning("change files");
         }
@@ -163,7 +175,7 @@ impl Ground<'_> {
         }
         // Nobody need be asked for what cannot be done.
         if let Err(fault) = planned {
-            return Verdict::Refuse(match outside.first() {
+            return CallVerdict::Refuse(match outside.first() {
                 // What is in it may not be told yet.
                 Some(path) if self.mode != Mode::Full => {
                     format!(
@@ -193,8 +205,8 @@ impl Ground<'_> {
             risks.push(Risk::Deletes);
         }
         match self.mode {
-            Mode::Full => return Verdict::Go,
-            Mode::AutoEdit if reasons.is_empty() => return Verdict::Go,
+            Mode::Full => return CallVerdict::Go,
+            Mode::AutoEdit if reasons.is_empty() => return CallVerdict::Go,
             Mode::AutoEdit => {}
             Mode::Ask | Mode::Plan if reasons.is_empty() => reasons.push("It changes files.".to_owned()),
             Mode::Ask | Mode::Plan => {}
@@ -203,17 +215,17 @@ impl Ground<'_> {
             outside.first().and_then(|path| path.parent()).map(|path| path.display().to_string());
         let changes = edits.diff(ToolStatus::Running).changes;
         let subject = Subject::Edit { changes, grant_root };
-        Verdict::Ask(Ask { reason: reasons.join(" "), risks, subject, always: Vec::new() })
+        CallVerdict::Ask(CallApproval { reason: reasons.join(" "), risks, subject, always: Vec::new() })
     }
 
     /// Typing into a terminal, which may be a shell.
-    fn type_into(&self, session: &str, input: &str) -> Verdict {
+    fn type_into(&self, session: &str, input: &str) -> CallVerdict {
         let rule = format!("unified_exec {session}");
         match self.mode {
-            Mode::Full => Verdict::Go,
-            Mode::Ask | Mode::AutoEdit if self.rules.contains(&rule) => Verdict::Go,
+            Mode::Full => CallVerdict::Go,
+            Mode::Ask | Mode::AutoEdit if self.rules.contains(&rule) => CallVerdict::Go,
             Mode::Plan => self.planning("type into a terminal"),
-            Mode::Ask | Mode::AutoEdit => Verdict::Ask(Ask {
+            Mode::Ask | Mode::AutoEdit => CallVerdict::Ask(CallApproval {
                 reason: format!("It types into the terminal of session {session}."),
                 risks: if self.sandbox { Vec::new() } else { vec![Risk::Unsandboxed] },
                 subject: Subject::Command {

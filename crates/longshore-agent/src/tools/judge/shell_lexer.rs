@@ -16,7 +16,7 @@ pub(super) struct Simple {
 
 /// The simple commands of a line; none when it is anything more.
 pub(super) fn commands(line: &str) -> Option<Vec<Simple>> {
-    let mut reader = Reader {
+    let mut reader = ShellLexer {
         chars: line.chars().peekable(),
         word: None,
         quoted: false,
@@ -40,7 +40,7 @@ const KEYWORDS: [&str; 21] = [
     "function", "select", "time", "coproc", "eval", "exec", "source", ".",
 ];
 
-struct Reader<'a> {
+struct ShellLexer<'a> {
     chars: Peekable<Chars<'a>>,
     word: Option<String>,
     /// Whether some of the word was quoted.
@@ -51,7 +51,7 @@ struct Reader<'a> {
     open: bool,
 }
 
-impl Reader<'_> {
+impl ShellLexer<'_> {
     fn read(&mut self) -> Option<()> {
         while let Some(c) = self.chars.next() {
             match c {

@@ -14,16 +14,16 @@ use rmcp::transport::streamable_http_client::{
 };
 use sse_stream::Sse;
 
-type Answer<T> = Result<T, StreamableHttpError<reqwest::Error>>;
+type HttpResult<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 type Headers = HashMap<HeaderName, HeaderValue>;
 
 /// How long an event of a server may be, in bytes.
 const EVENT_LIMIT: usize = 64 << 20;
 
 #[derive(Clone, Debug)]
-pub(super) struct Client(pub(super) reqwest::Client);
+pub(super) struct McpHttpClient(pub(super) reqwest::Client);
 
-impl StreamableHttpClient for Client {
+impl StreamableHttpClient for McpHttpClient {
     type Error = reqwest::Error;
 
     async fn post_message(
@@ -33,7 +33,7 @@ impl StreamableHttpClient for Client {
         session: Option<Arc<str>>,
         token: Option<String>,
         headers: Headers,
-    ) -> Answer<StreamableHttpPostResponse> {
+    ) -> HttpResult<StreamableHttpPostResponse> {
         self.post_message_with_max_sse_event_size(uri, message, session, token, headers, EVENT_LIMIT).await
     }
 
@@ -45,7 +45,7 @@ impl StreamableHttpClient for Client {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Answer<StreamableHttpPostResponse> {
+    ) -> HttpResult<StreamableHttpPostResponse> {
         let (asked, in_session) = (request_of(&message), session.is_some());
         let answered =
             self.0.post_message_with_max_sse_event_size(uri, message, session, token, headers, limit).await;
@@ -84,7 +84,7 @@ impl StreamableHttpClient for Client {
         session: Arc<str>,
         token: Option<String>,
         headers: Headers,
-    ) -> Answer<()> {
+    ) -> HttpResult<()> {
         self.0.delete_session(uri, session, token, headers).await
     }
 
@@ -95,7 +95,7 @@ impl StreamableHttpClient for Client {
         last: Option<String>,
         token: Option<String>,
         headers: Headers,
-    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+    ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
         self.get_stream_with_max_sse_event_size(uri, session, last, token, headers, EVENT_LIMIT).await
     }
 
@@ -107,7 +107,7 @@ impl StreamableHttpClient for Client {
         token: Option<String>,
         headers: Headers,
         limit: usize,
-    ) -> Answer<BoxStream<'static, Result<Sse, SseError>>> {
+    ) -> HttpResult<BoxStream<'static, Result<Sse, SseError>>> {
         self.0.get_stream_with_max_sse_event_size(uri, session, last, token, headers, limit).await
     }
 }

@@ -11,11 +11,11 @@ use rmcp::transport::streamable_http_client::{StreamableHttpClientTransportConfi
 use rmcp::{Peer, RoleClient};
 use tokio::process::{ChildStdin, ChildStdout};
 
-use super::client::Client as Http;
+use super::client::McpHttpClient;
 use super::handler::Handler;
 use longshore_models::http::Redirected;
 
-type Client = RunningService<RoleClient, Handler>;
+type McpService = RunningService<RoleClient, Handler>;
 
 /// How long a connection to a server may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(15);
@@ -23,7 +23,7 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(15);
 const TOOLS: usize = 2_000;
 const PAGES: usize = 500;
 
-pub(super) async fn pipes(handler: Handler, pipes: (ChildStdout, ChildStdin)) -> Result<Client, String> {
+pub(super) async fn pipes(handler: Handler, pipes: (ChildStdout, ChildStdin)) -> Result<McpService, String> {
     serve_client(handler, pipes).await.map_err(|error| plain(&error))
 }
 
@@ -31,7 +31,7 @@ pub(super) async fn http(
     handler: Handler,
     url: &str,
     headers: &BTreeMap<String, String>,
-) -> Result<Client, String> {
+) -> Result<McpService, String> {
     let mut custom = HashMap::new();
     for (name, value) in headers {
         let name: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
@@ -44,7 +44,7 @@ pub(super) async fn http(
     let mut config = StreamableHttpClientTransportConfig::with_uri(url).custom_headers(custom);
     config.allow_stateless = true;
     let client = longshore_models::http::client(CONNECT_WITHIN).build().map_err(|error| error.to_string())?;
-    let transport = StreamableHttpClientTransport::with_client(Http(client), config);
+    let transport = StreamableHttpClientTransport::with_client(McpHttpClient(client), config);
     serve_client(handler, transport).await.map_err(|error| plain(&error))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! All are started at once, each within [`START_WITHIN`]. The session waits for them a while; those that take longer
 //! bring their tools when they are ready. One that does not start, or ends, harms nobody else: it is told, and its
-//! tools fail. One that says nothing during a call, for as long as [`Setting`] allows, is no longer waited for.
+//! tools fail. One that says nothing during a call, for as long as [`McpSetting`] allows, is no longer waited for.
 
 mod client;
 mod connect;
@@ -27,7 +27,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use self::handler::Handler;
-use self::process::Process;
+use self::process::ServerProcess;
 use super::{Progress, ToolResult};
 
 /// How long a server may take until its tools are known. The first run of a package fetches it.
@@ -40,7 +40,7 @@ const NEWS: usize = 2 * longshore_model::mcp::MOST_SERVERS;
 #[derive(Debug)]
 pub(super) struct Servers {
     running: Arc<RwLock<Vec<Arc<Server>>>>,
-    names: RwLock<names::Names>,
+    names: RwLock<names::ToolNames>,
     starting: JoinSet<()>,
 }
 
@@ -60,7 +60,7 @@ struct Server {
     place: usize,
     client: RunningService<RoleClient, Handler>,
     tools: Arc<RwLock<Vec<Tool>>>,
-    process: Option<Process>,
+    process: Option<ServerProcess>,
     /// How long it may say nothing during a call.
     patience: Duration,
 }
@@ -83,7 +83,7 @@ impl Servers {
     /// Starts them all. What went wrong by the time that is waited for them is told in the list, the rest is news.
     pub(super) async fn start(
         servers: Vec<McpServer>,
-        setting: &Setting,
+        setting: &McpSetting,
     ) -> (Self, Vec<String>, mpsc::Receiver<News>) {
         let (tell, mut news) = mpsc::channel(NEWS);
         let mut notices = Vec::new();
@@ -149,7 +149,7 @@ impl Servers {
 
     /// The tools of all servers.
     pub(super) fn definitions(&self) -> Vec<ToolDefinition> {
-        let mut names = names::Names::default();
+        let mut names = names::ToolNames::default();
         let mut definitions = Vec::new();
         for server in self.running() {
             for tool in server.tools().iter() {
@@ -249,7 +249,7 @@ impl Server {
 
     /// What is told of a server that no longer answers.
     fn obituary(&self) -> String {
-        let last = self.process.as_ref().and_then(Process::last_words);
+        let last = self.process.as_ref().and_then(ServerProcess::last_words);
         let last = last.map(|words| format!("; its last words were:\n{words}")).unwrap_or_default();
         format!("the MCP server `{}` is gone, and its tools with it{last}", self.name)
     }
@@ -257,7 +257,7 @@ impl Server {
 
 /// What servers are started with.
 #[derive(Clone, Debug)]
-pub(super) struct Setting {
+pub(super) struct McpSetting {
     /// Where they run, and the root that they are told of.
     pub(super) cwd: std::path::PathBuf,
     /// Variables of our environment that they do not get.
@@ -270,13 +270,15 @@ pub(super) struct Setting {
     pub(super) patience_of: BTreeMap<String, Duration>,
 }
 
-async fn start(server: McpServer, place: usize, setting: Setting) -> Result<Server, String> {
+async fn start(server: McpServer, place: usize, setting: McpSetting) -> Result<Server, String> {
     let McpServer { name, transport } = server;
     let patience = setting.patience_of.get(&name).copied().unwrap_or(setting.patience);
     let tools = Arc::new(RwLock::new(Vec::new()));
     let handler = Handler::new(name.clone(), &setting.cwd, Arc::clone(&tools));
     let process = match &transport {
-        McpTransport::Stdio { command, args, env } => Some(Process::start(command, args, env, &setting)?),
+        McpTransport::Stdio { command, args, env } => {
+            Some(ServerProcess::start(command, args, env, &setting)?)
+        }
         McpTransport::Http { .. } => None,
     };
     let (process, pipes) = match process {

@@ -9,11 +9,11 @@ const LIMIT: usize = 64;
 
 /// Which tool has which name.
 #[derive(Debug, Default)]
-pub(super) struct Names {
+pub(super) struct ToolNames {
     known: BTreeMap<String, Target>,
 }
 
-impl Names {
+impl ToolNames {
     /// Gives a tool a name: `server__tool`, of letters, digits, `_` and `-`.
     pub(super) fn add(&mut self, target: Target) -> String {
         let plain = |text: &str| -> String {
@@ -67,7 +67,7 @@ mod tests {
             target("files", &long),
             target("files", &format!("{long}y")),
         ];
-        let mut names = Names::default();
+        let mut names = ToolNames::default();
         let given: Vec<String> = targets.iter().map(|target| names.add(target.clone())).collect();
         assert_eq!(given[..2], ["files__read", "my_server__do_it"]);
         for (name, target) in given.iter().zip(&targets) {

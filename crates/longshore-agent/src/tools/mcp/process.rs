@@ -11,7 +11,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 use tokio::task::AbortHandle;
 
-use super::Setting;
+use super::McpSetting;
 use longshore_drivers::leash::{self, Group, Mark};
 use longshore_drivers::transport::spawn::is_private;
 use longshore_drivers::transport::stderr::Stderr;
@@ -23,18 +23,18 @@ const END_WITHIN: Duration = Duration::from_millis(500);
 
 /// A server's process. Dropped, it ends with all that it started.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct ServerProcess {
     words: Arc<Mutex<Stderr>>,
     ended: watch::Receiver<bool>,
     task: AbortHandle,
 }
 
-impl Process {
+impl ServerProcess {
     pub(super) fn start(
         program: &str,
         arguments: &[String],
         env: &BTreeMap<String, String>,
-        setting: &Setting,
+        setting: &McpSetting,
     ) -> Result<(Self, ChildStdout, ChildStdin), String> {
         let mut command = Command::new(program);
         command.args(arguments).current_dir(&setting.cwd).process_group(0);
@@ -79,7 +79,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for ServerProcess {
     fn drop(&mut self) {
         // The task drops the group, which kills it.
         self.task.abort();

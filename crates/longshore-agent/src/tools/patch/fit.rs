@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::parse::{Hunk, Line};
+use super::parse::{Hunk, HunkLine};
 
 /// How two lines are compared: every next one is looser.
 const LOOKS: [fn(&str) -> String; 4] = [
@@ -34,18 +34,18 @@ pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
     let mut made: Vec<String> = Vec::with_capacity(lines.len());
     let mut done = 0;
     for (number, hunk) in hunks.iter().enumerate() {
-        let place = Place::of(hunk, &lines, done)
+        let place = HunkPlace::of(hunk, &lines, done)
             .map_err(|fault| format!("hunk {} (line {} of the patch): {fault}", number + 1, hunk.at))?;
         made.extend(lines.get(done..place.from).unwrap_or_default().iter().map(|line| (*line).to_owned()));
         done = place.from;
         for line in place.lines {
             match line {
-                Line::Keep(_) => {
+                HunkLine::Keep(_) => {
                     made.extend(lines.get(done).map(|line| (*line).to_owned()));
                     done += 1;
                 }
-                Line::Remove(_) => done += 1,
-                Line::Add(text) => made.push(format!("{text}{ends}")),
+                HunkLine::Remove(_) => done += 1,
+                HunkLine::Add(text) => made.push(format!("{text}{ends}")),
             }
         }
     }
@@ -58,13 +58,13 @@ pub(super) fn apply(content: &str, hunks: &[Hunk]) -> Result<String, String> {
 }
 
 /// Where a hunk begins.
-struct Place<'a> {
+struct HunkPlace<'a> {
     from: usize,
     /// The lines of it that count: an empty one at its end may be missing in the file.
-    lines: &'a [Line],
+    lines: &'a [HunkLine],
 }
 
-impl<'a> Place<'a> {
+impl<'a> HunkPlace<'a> {
     fn of(hunk: &'a Hunk, lines: &[&str], done: usize) -> Result<Self, String> {
         let mut from = done;
         for anchor in &hunk.anchors {
@@ -80,8 +80,8 @@ impl<'a> Place<'a> {
             .lines
             .iter()
             .filter_map(|line| match line {
-                Line::Keep(text) | Line::Remove(text) => Some(text.as_str()),
-                Line::Add(_) => None,
+                HunkLine::Keep(text) | HunkLine::Remove(text) => Some(text.as_str()),
+                HunkLine::Add(_) => None,
             })
             .collect();
         if olds.is_empty() {
@@ -91,7 +91,7 @@ impl<'a> Place<'a> {
         if let Some(from) = find(lines, &olds, from, hunk.at_end) {
             return Ok(Self { from, lines: &hunk.lines });
         }
-        if let (Some((Line::Keep(last), shorter)), [olds @ .., _]) =
+        if let (Some((HunkLine::Keep(last), shorter)), [olds @ .., _]) =
             (hunk.lines.split_last(), olds.as_slice())
             && last.is_empty()
             && !olds.is_empty()
@@ -182,9 +182,9 @@ mod tests {
 
     fn hunk(anchors: &[&str], lines: &[&str]) -> Hunk {
         let lines = lines.iter().map(|line| match line.split_at(1) {
-            ("+", rest) => Line::Add(rest.to_owned()),
-            ("-", rest) => Line::Remove(rest.to_owned()),
-            (_, rest) => Line::Keep(rest.to_owned()),
+            ("+", rest) => HunkLine::Add(rest.to_owned()),
+            ("-", rest) => HunkLine::Remove(rest.to_owned()),
+            (_, rest) => HunkLine::Keep(rest.to_owned()),
         });
         let anchors = anchors.iter().map(|anchor| (*anchor).to_owned()).collect();
         Hunk { at: 3, anchors, lines: lines.collect(), at_end: false }
@@ -267,9 +267,9 @@ mod tests {
             let lines = diff.iter_all_changes().map(|change| {
                 let line = change.value().trim_end_matches('\n').to_owned();
                 match change.tag() {
-                    similar::ChangeTag::Equal => Line::Keep(line),
-                    similar::ChangeTag::Delete => Line::Remove(line),
-                    similar::ChangeTag::Insert => Line::Add(line),
+                    similar::ChangeTag::Equal => HunkLine::Keep(line),
+                    similar::ChangeTag::Delete => HunkLine::Remove(line),
+                    similar::ChangeTag::Insert => HunkLine::Add(line),
                 }
             });
             let hunk = Hunk { at: 1, anchors: Vec::new(), lines: lines.collect(), at_end: false };

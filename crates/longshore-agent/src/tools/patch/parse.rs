@@ -21,14 +21,14 @@ pub(super) struct Hunk {
     pub(super) at: usize,
     /// Lines of the file that come before it.
     pub(super) anchors: Vec<String>,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<HunkLine>,
     /// Whether it is at the end of the file.
     pub(super) at_end: bool,
 }
 
 /// A line of a hunk.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum HunkLine {
     Keep(String),
     Remove(String),
     Add(String),
@@ -165,11 +165,11 @@ impl<'a> Lines<'a> {
                 break;
             }
             hunk.lines.push(match (line.chars().next(), line.get(1..)) {
-                (Some(' '), Some(rest)) => Line::Keep(rest.to_owned()),
-                (Some('-'), Some(rest)) => Line::Remove(rest.to_owned()),
-                (Some('+'), Some(rest)) => Line::Add(rest.to_owned()),
+                (Some(' '), Some(rest)) => HunkLine::Keep(rest.to_owned()),
+                (Some('-'), Some(rest)) => HunkLine::Remove(rest.to_owned()),
+                (Some('+'), Some(rest)) => HunkLine::Add(rest.to_owned()),
                 // The blank before an empty line gets lost.
-                (None, _) => Line::Keep(String::new()),
+                (None, _) => HunkLine::Keep(String::new()),
                 (Some(_), _) => {
                     return Err(format!(
                         "line {} of the patch must begin with a blank, `+`, `-` or `@@`: `{line}`",
@@ -218,10 +218,10 @@ mod tests {
             at: 8,
             anchors: vec![text("fn x"), text(" y")],
             lines: vec![
-                Line::Keep(text("stays")),
-                Line::Remove(text("goes")),
-                Line::Add(text("comes")),
-                Line::Keep(String::new()),
+                HunkLine::Keep(text("stays")),
+                HunkLine::Remove(text("goes")),
+                HunkLine::Add(text("comes")),
+                HunkLine::Keep(String::new()),
             ],
             at_end: true,
         };

@@ -42,7 +42,7 @@ impl<'a> CallDelta<'a> {
 
 /// A call, whole or not.
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct ChatCall {
     index: Option<usize>,
     id: Option<String>,
     name: String,
@@ -50,7 +50,7 @@ pub(super) struct Call {
     pub(super) extra: Option<Value>,
 }
 
-impl Call {
+impl ChatCall {
     /// Several calls of one tool whose arguments stand one after the other are several calls.
     pub(super) fn tell(self, tell: &mut dyn FnMut(Event<'_>)) {
         let all: Result<Vec<Map<String, Value>>, _> =
@@ -73,17 +73,17 @@ impl Call {
 
 /// The calls of an answer.
 #[derive(Debug)]
-pub(super) struct Calls {
+pub(super) struct ChatCalls {
     tools: Arc<[ToolDefinition]>,
-    calls: Vec<Call>,
+    calls: Vec<ChatCall>,
 }
 
-impl Calls {
+impl ChatCalls {
     pub(super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
         Self { tools, calls: Vec::new() }
     }
 
-    pub(super) fn take(&mut self) -> Vec<Call> {
+    pub(super) fn take(&mut self) -> Vec<ChatCall> {
         std::mem::take(&mut self.calls)
     }
 
@@ -110,12 +110,12 @@ impl Calls {
                 call.arguments.push_str(&arguments);
                 call.extra = extra_content.or(call.extra.take());
             }
-            None => self.calls.push(Call { index, id, name, arguments, extra: extra_content }),
+            None => self.calls.push(ChatCall { index, id, name, arguments, extra: extra_content }),
         }
     }
 
     /// Whether a piece that would belong to a call by its index begins another one.
-    fn is_another(&self, call: &Call, id: Option<&str>, name: &str, arguments: &str) -> bool {
+    fn is_another(&self, call: &ChatCall, id: Option<&str>, name: &str, arguments: &str) -> bool {
         if name.is_empty() || call.name.is_empty() {
             return false;
         }

@@ -14,6 +14,6 @@ mod thought;
 mod words;
 mod write;
 
-pub(super) use read::Reader;
+pub(super) use read::ChatReader;
 pub(super) use thought::{fill_signatures, fill_thoughts};
 pub(super) use write::body;

@@ -9,9 +9,9 @@ use longshore_model::usage::Usage;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::calls::{CallDelta, Calls, FunctionDelta};
+use super::calls::{CallDelta, ChatCalls, FunctionDelta};
 use super::thought::Thought;
-use super::words::Words;
+use super::words::ChatText;
 use crate::api::failure::{Failure, FailureKind, is_error};
 use crate::api::text::Text;
 use crate::api::{Cached, Event, Finish, Reasoned, parse};
@@ -23,7 +23,7 @@ struct Chunk<'a> {
     #[serde(borrow, default)]
     choices: Option<Vec<Choice<'a>>>,
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<ChatUsage>,
     #[serde(default)]
     error: Option<Value>,
 }
@@ -31,10 +31,10 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
+    delta: Option<ChatDelta<'a>>,
     /// All of it at once, from services that do not stream.
     #[serde(borrow, default)]
-    message: Option<Delta<'a>>,
+    message: Option<ChatDelta<'a>>,
     #[serde(borrow, default)]
     finish_reason: Option<Text<'a>>,
     /// What went wrong with whoever OpenRouter asked.
@@ -43,7 +43,7 @@ struct Choice<'a> {
 }
 
 #[derive(Default, Deserialize)]
-struct Delta<'a> {
+struct ChatDelta<'a> {
     #[serde(borrow, default)]
     content: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -67,7 +67,7 @@ struct Delta<'a> {
 }
 
 #[derive(Deserialize)]
-struct Used {
+struct ChatUsage {
     #[serde(default)]
     prompt_tokens: Option<u64>,
     #[serde(default)]
@@ -78,7 +78,7 @@ struct Used {
     completion_tokens_details: Option<Reasoned>,
 }
 
-impl Used {
+impl ChatUsage {
     fn usage(self) -> Usage {
         Usage {
             input: self.prompt_tokens,
@@ -93,16 +93,16 @@ impl Used {
 
 /// Reads one answer.
 #[derive(Debug)]
-pub(in super::super) struct Reader {
-    calls: Calls,
+pub(in super::super) struct ChatReader {
+    calls: ChatCalls,
     thought: Thought,
-    words: Words,
+    words: ChatText,
     finish: Option<Finish>,
 }
 
-impl Reader {
+impl ChatReader {
     pub(in super::super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
-        let (calls, words) = (Calls::new(Arc::clone(&tools)), Words::new(tools));
+        let (calls, words) = (ChatCalls::new(Arc::clone(&tools)), ChatText::new(tools));
         Self { calls, thought: Thought::default(), words, finish: None }
     }
 
@@ -161,8 +161,8 @@ impl Reader {
         tell(Event::Ended(self.finish.unwrap_or(Finish::Done)));
     }
 
-    fn grow(&mut self, delta: Delta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
-        let Delta {
+    fn grow(&mut self, delta: ChatDelta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+        let ChatDelta {
             content,
             reasoning_content,
             reasoning,

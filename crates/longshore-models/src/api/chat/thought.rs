@@ -139,13 +139,13 @@ fn answers(body: &mut Value) -> impl Iterator<Item = &mut Value> {
 
 /// What was kept of the thoughts of one answer, on its way back.
 #[derive(Default)]
-pub(super) struct Kept {
+pub(super) struct ThoughtReplay {
     fields: Map<String, Value>,
     before: String,
     calls: VecDeque<Value>,
 }
 
-impl Kept {
+impl ThoughtReplay {
     pub(super) fn add(&mut self, data: &Value) {
         for (key, value) in data.as_object().into_iter().flatten() {
             match (key.as_str(), value, self.fields.get_mut(key)) {

@@ -23,9 +23,9 @@ const FENCE: &str = "```";
 
 /// The words of an answer, as they come.
 #[derive(Debug)]
-pub(super) struct Words {
+pub(super) struct ChatText {
     tools: Arc<[ToolDefinition]>,
-    state: State,
+    state: ChatTextState,
     /// What may be the beginning of a tag, or is a call that has not ended.
     held: String,
     /// A thought as it stood in the words, tags and all.
@@ -36,7 +36,7 @@ pub(super) struct Words {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum ChatTextState {
     /// Nothing was said yet.
     Begin,
     Thinking,
@@ -47,10 +47,10 @@ enum State {
     Calling,
 }
 
-impl Words {
+impl ChatText {
     pub(super) fn new(tools: Arc<[ToolDefinition]>) -> Self {
         let (held, thought) = (String::new(), String::new());
-        Self { tools, state: State::Begin, held, thought, aloud: Some(String::new()), fences: 0 }
+        Self { tools, state: ChatTextState::Begin, held, thought, aloud: Some(String::new()), fences: 0 }
     }
 
     /// More words. A service that tells thoughts apart hides none in them.
@@ -58,7 +58,7 @@ impl Words {
         if told_apart {
             self.aloud = None;
         }
-        if self.state == State::Plain && self.held.is_empty() && !text.contains(['<', '`']) {
+        if self.state == ChatTextState::Plain && self.held.is_empty() && !text.contains(['<', '`']) {
             if let Some(aloud) = &mut self.aloud {
                 aloud.push_str(&text);
             }
@@ -68,11 +68,11 @@ impl Words {
         loop {
             let before = self.state;
             match self.state {
-                State::Begin => self.begin(told_apart),
-                State::Thinking => self.think(tell),
-                State::Thought => self.end_thought(tell),
-                State::Plain => self.plain(tell),
-                State::Calling => return,
+                ChatTextState::Begin => self.begin(told_apart),
+                ChatTextState::Thinking => self.think(tell),
+                ChatTextState::Thought => self.end_thought(tell),
+                ChatTextState::Plain => self.plain(tell),
+                ChatTextState::Calling => return,
             }
             if self.state == before {
                 return;
@@ -86,13 +86,13 @@ impl Words {
             return;
         }
         if told_apart || !said.starts_with(THINK) {
-            self.state = State::Plain;
+            self.state = ChatTextState::Plain;
             return;
         }
         let at = self.held.len() - said.len() + THINK.len();
         self.thought = self.held.drain(..at).collect();
         self.aloud = None;
-        self.state = State::Thinking;
+        self.state = ChatTextState::Thinking;
     }
 
     fn think(&mut self, tell: &mut dyn FnMut(Event<'_>)) {
@@ -111,7 +111,7 @@ impl Words {
         }
         if is_over {
             self.thought.extend(self.held.drain(..THOUGHT.len()));
-            self.state = State::Thought;
+            self.state = ChatTextState::Thought;
         }
     }
 
@@ -120,7 +120,7 @@ impl Words {
         self.thought.extend(self.held.drain(..self.held.len() - said));
         if said > 0 {
             self.close_thought(tell);
-            self.state = State::Plain;
+            self.state = ChatTextState::Plain;
         }
     }
 
@@ -148,11 +148,11 @@ impl Words {
                 self.flush(at, tell);
                 self.thought = self.aloud.clone().unwrap_or_default();
                 self.thought.extend(self.held.drain(..THOUGHT.len()));
-                self.state = State::Thought;
+                self.state = ChatTextState::Thought;
             }
             Some((at, _)) => {
                 self.flush(at, tell);
-                self.state = State::Calling;
+                self.state = ChatTextState::Calling;
             }
             None => {
                 // A fence is not cut in two, so that it is counted.
@@ -188,7 +188,7 @@ impl Words {
 
     /// All is said. What was held is words or, where calls are looked for, calls.
     pub(super) fn conclude(&mut self, looks: bool, tell: &mut dyn FnMut(Event<'_>)) -> Vec<Event<'static>> {
-        if self.state == State::Thinking {
+        if self.state == ChatTextState::Thinking {
             let rest = std::mem::take(&mut self.held);
             self.thought.push_str(&rest);
             if !rest.is_empty() {
@@ -197,7 +197,7 @@ impl Words {
         }
         self.close_thought(tell);
         let held = std::mem::take(&mut self.held);
-        if self.state != State::Calling || !looks {
+        if self.state != ChatTextState::Calling || !looks {
             if !held.is_empty() {
                 tell(Event::Text(held.into()));
             }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::thought::Kept;
-use crate::api::{Look, Request, arguments_of, look, name_of, summary, words};
-use crate::history::{Item, Part, Role};
+use super::thought::ThoughtReplay;
+use crate::api::{AttachmentView, NeutralRequest, arguments_of, name_of, summary, view_of, words};
+use crate::history::{HistoryItem, HistoryPart, Role};
 use longshore_model::service::ModelApi;
 
-pub(in super::super) fn body(request: &Request) -> Value {
+pub(in super::super) fn body(request: &NeutralRequest) -> Value {
     let tools: Vec<Value> = request
         .tools
         .iter()
@@ -38,20 +38,20 @@ pub(in super::super) fn body(request: &Request) -> Value {
 }
 
 /// Speakers take turns: templates of many models refuse two messages of one speaker in a row.
-fn messages(request: &Request) -> Vec<Value> {
+fn messages(request: &NeutralRequest) -> Vec<Value> {
     let told = (!request.instructions.is_empty())
         .then(|| json!({ "role": "system", "content": &*request.instructions }));
     let mut messages: Vec<Value> = told.into_iter().collect();
     let mut items = request.history.iter().peekable();
     while let Some(item) = items.next() {
         match &**item {
-            Item::Message { role: Role::User, content, .. } => said(&mut messages, user(content)),
-            Item::Summary { text } => said(&mut messages, summary(text).into()),
-            Item::FunctionCallOutput { .. } => {
+            HistoryItem::Message { role: Role::User, content, .. } => said(&mut messages, user(content)),
+            HistoryItem::Summary { text } => said(&mut messages, summary(text).into()),
+            HistoryItem::FunctionCallOutput { .. } => {
                 let mut shown = Vec::new();
                 result(item, &mut messages, &mut shown);
                 while let Some(next) =
-                    items.next_if(|next| matches!(&***next, Item::FunctionCallOutput { .. }))
+                    items.next_if(|next| matches!(&***next, HistoryItem::FunctionCallOutput { .. }))
                 {
                     result(next, &mut messages, &mut shown);
                 }
@@ -60,17 +60,17 @@ fn messages(request: &Request) -> Vec<Value> {
                     said(&mut messages, shown.into());
                 }
             }
-            Item::Message { role: Role::Assistant, .. }
-            | Item::FunctionCall { .. }
-            | Item::Reasoning { .. } => {
-                let mut answer = Answer::default();
+            HistoryItem::Message { role: Role::Assistant, .. }
+            | HistoryItem::FunctionCall { .. }
+            | HistoryItem::Reasoning { .. } => {
+                let mut answer = AssistantMessage::default();
                 answer.add(item);
                 while let Some(next) = items.next_if(|next| is_answer(next)) {
                     answer.add(next);
                 }
                 messages.extend(answer.message());
             }
-            Item::Allowed { .. } => {}
+            HistoryItem::Allowed { .. } => {}
         }
     }
     messages
@@ -94,39 +94,41 @@ fn parts(content: Value) -> Vec<Value> {
     }
 }
 
-fn is_answer(item: &Arc<Item>) -> bool {
+fn is_answer(item: &Arc<HistoryItem>) -> bool {
     match &**item {
-        Item::Message { role, .. } => *role == Role::Assistant,
-        Item::FunctionCall { .. } | Item::Reasoning { .. } => true,
-        Item::FunctionCallOutput { .. } | Item::Summary { .. } | Item::Allowed { .. } => false,
+        HistoryItem::Message { role, .. } => *role == Role::Assistant,
+        HistoryItem::FunctionCall { .. } | HistoryItem::Reasoning { .. } => true,
+        HistoryItem::FunctionCallOutput { .. }
+        | HistoryItem::Summary { .. }
+        | HistoryItem::Allowed { .. } => false,
     }
 }
 
 /// What of one answer goes into one message.
 #[derive(Default)]
-struct Answer {
+struct AssistantMessage {
     text: Vec<String>,
     calls: Vec<Value>,
-    kept: Kept,
+    thoughts: ThoughtReplay,
 }
 
-impl Answer {
-    fn add(&mut self, item: &Item) {
+impl AssistantMessage {
+    fn add(&mut self, item: &HistoryItem) {
         match item {
-            Item::Message { content, .. } => self.text.push(words(content)),
-            Item::FunctionCall { call_id, name, arguments, .. } => {
+            HistoryItem::Message { content, .. } => self.text.push(words(content)),
+            HistoryItem::FunctionCall { call_id, name, arguments, .. } => {
                 let function =
                     json!({ "name": name_of(name), "arguments": arguments_of(arguments).to_string() });
                 let mut call = json!({ "id": call_id, "type": "function", "function": function });
-                self.kept.put_into_call(&mut call);
+                self.thoughts.put_into_call(&mut call);
                 self.calls.push(call);
             }
-            Item::Reasoning { api: ModelApi::Chat, data, .. } => self.kept.add(data),
+            HistoryItem::Reasoning { api: ModelApi::Chat, data, .. } => self.thoughts.add(data),
             // What another API gave is of no use to this one.
-            Item::Reasoning { api: ModelApi::Responses | ModelApi::Messages, .. }
-            | Item::FunctionCallOutput { .. }
-            | Item::Summary { .. }
-            | Item::Allowed { .. } => {}
+            HistoryItem::Reasoning { api: ModelApi::Responses | ModelApi::Messages, .. }
+            | HistoryItem::FunctionCallOutput { .. }
+            | HistoryItem::Summary { .. }
+            | HistoryItem::Allowed { .. } => {}
         }
     }
 
@@ -140,37 +142,39 @@ impl Answer {
         if !self.calls.is_empty() {
             message["tool_calls"] = self.calls.into();
         }
-        self.kept.put_into_message(&mut message);
+        self.thoughts.put_into_message(&mut message);
         Some(message)
     }
 }
 
-fn user(content: &[Part]) -> Value {
-    if content.iter().all(|part| !matches!(part, Part::Attached(_))) {
+fn user(content: &[HistoryPart]) -> Value {
+    if content.iter().all(|part| !matches!(part, HistoryPart::Attached(_))) {
         return words(content).into();
     }
     let parts: Vec<Value> = content
         .iter()
         .map(|part| match part {
-            Part::InputText { text } | Part::OutputText { text } => json!({ "type": "text", "text": text }),
-            Part::Attached(attachment) => shown(look(attachment)),
+            HistoryPart::InputText { text } | HistoryPart::OutputText { text } => {
+                json!({ "type": "text", "text": text })
+            }
+            HistoryPart::Attached(attachment) => shown(view_of(attachment)),
         })
         .collect();
     parts.into()
 }
 
-fn shown(look: Look<'_>) -> Value {
-    let url = match look {
-        Look::Image(media_type, data) => format!("data:{media_type};base64,{data}"),
-        Look::ImageAt(url) => url.to_owned(),
-        Look::Mention(text) => return json!({ "type": "text", "text": text }),
+fn shown(view: AttachmentView<'_>) -> Value {
+    let url = match view {
+        AttachmentView::Image(media_type, data) => format!("data:{media_type};base64,{data}"),
+        AttachmentView::ImageAt(url) => url.to_owned(),
+        AttachmentView::Mention(text) => return json!({ "type": "text", "text": text }),
     };
     json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
-fn result(item: &Item, messages: &mut Vec<Value>, images: &mut Vec<Value>) {
-    if let Item::FunctionCallOutput { call_id, output } = item {
+fn result(item: &HistoryItem, messages: &mut Vec<Value>, images: &mut Vec<Value>) {
+    if let HistoryItem::FunctionCallOutput { call_id, output } = item {
         messages.push(json!({ "role": "tool", "tool_call_id": call_id, "content": output.content }));
-        images.extend(output.images.iter().map(|image| shown(look(image))));
+        images.extend(output.images.iter().map(|image| shown(view_of(image))));
     }
 }

@@ -11,5 +11,5 @@ mod read;
 mod write;
 
 pub(super) use effort::tell as tell_effort;
-pub(super) use read::Reader;
+pub(super) use read::MessagesReader;
 pub(super) use write::body;

@@ -12,23 +12,23 @@ use crate::api::{Event, Finish, parse};
 
 /// What is read of an event, where it lies.
 #[derive(Deserialize)]
-struct Told<'a> {
+struct MessagesEvent<'a> {
     #[serde(rename = "type", borrow, default)]
     kind: Text<'a>,
     #[serde(default)]
     index: u64,
     #[serde(borrow, default)]
-    delta: Option<Delta<'a>>,
+    delta: Option<BlockDelta<'a>>,
     #[serde(borrow, default)]
     content_block: Option<Begun<'a>>,
     #[serde(default)]
-    message: Option<Message>,
+    message: Option<MessageStart>,
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<MessagesUsage>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
+struct BlockDelta<'a> {
     #[serde(borrow, default)]
     text: Option<Text<'a>>,
     #[serde(borrow, default)]
@@ -62,9 +62,9 @@ struct Begun<'a> {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct MessageStart {
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<MessagesUsage>,
 }
 
 /// All of an answer at once, from services that do not stream.
@@ -75,12 +75,12 @@ struct Whole<'a> {
     #[serde(borrow, default)]
     stop_reason: Option<Text<'a>>,
     #[serde(default)]
-    usage: Option<Used>,
+    usage: Option<MessagesUsage>,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default)]
-struct Used {
+struct MessagesUsage {
     input_tokens: Option<u64>,
     cache_creation_input_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,
@@ -89,7 +89,7 @@ struct Used {
 
 /// A block that is being put together.
 #[derive(Debug)]
-enum Block {
+enum AnswerBlock {
     Text(String),
     Call { id: Option<String>, name: String, begun_with: Option<Value>, arguments: String },
     Thinking { text: String, signature: String },
@@ -99,38 +99,38 @@ enum Block {
 
 /// Reads one answer.
 #[derive(Debug, Default)]
-pub(in super::super) struct Reader {
-    blocks: BTreeMap<u64, Block>,
-    used: Used,
+pub(in super::super) struct MessagesReader {
+    blocks: BTreeMap<u64, AnswerBlock>,
+    used: MessagesUsage,
     finish: Option<Finish>,
 }
 
-impl Reader {
+impl MessagesReader {
     pub(in super::super) fn read(&mut self, data: &[u8], tell: &mut dyn FnMut(Event<'_>)) {
-        let told: Told<'_> = match parse(data) {
-            Ok(told) => told,
+        let event: MessagesEvent<'_> = match parse(data) {
+            Ok(event) => event,
             Err(failure) => return tell(Event::Failed(failure)),
         };
-        match &*told.kind.0 {
-            "message_start" => self.use_up(told.message.and_then(|message| message.usage)),
+        match &*event.kind.0 {
+            "message_start" => self.use_up(event.message.and_then(|message| message.usage)),
             "content_block_start" => {
-                if let Some(begun) = told.content_block {
-                    self.begin(told.index, begun, tell);
+                if let Some(begun) = event.content_block {
+                    self.begin(event.index, begun, tell);
                 }
             }
             "content_block_delta" => {
-                if let Some(delta) = told.delta {
-                    self.grow(told.index, delta, tell);
+                if let Some(delta) = event.delta {
+                    self.grow(event.index, delta, tell);
                 }
             }
             "content_block_stop" => {
-                if let Some(block) = self.blocks.remove(&told.index) {
+                if let Some(block) = self.blocks.remove(&event.index) {
                     stop(block, tell);
                 }
             }
             "message_delta" => {
-                self.use_up(told.usage);
-                let reason = told.delta.and_then(|delta| delta.stop_reason);
+                self.use_up(event.usage);
+                let reason = event.delta.and_then(|delta| delta.stop_reason);
                 self.finish = reason.map(|reason| finish_of(&reason.0)).or(self.finish);
             }
             "message_stop" => self.finish(tell),
@@ -175,8 +175,12 @@ impl Reader {
         for (_, block) in std::mem::take(&mut self.blocks) {
             stop(block, tell);
         }
-        let Used { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } =
-            self.used;
+        let MessagesUsage {
+            input_tokens,
+            cache_creation_input_tokens,
+            cache_read_input_tokens,
+            output_tokens,
+        } = self.used;
         let cached = cache_read_input_tokens.unwrap_or(0) + cache_creation_input_tokens.unwrap_or(0);
         tell(Event::Usage(Usage {
             input: input_tokens.map(|fresh| fresh + cached),
@@ -189,10 +193,10 @@ impl Reader {
         tell(Event::Ended(self.finish.unwrap_or(Finish::Done)));
     }
 
-    fn use_up(&mut self, used: Option<Used>) {
+    fn use_up(&mut self, used: Option<MessagesUsage>) {
         let Some(used) = used else { return };
         let newer = |now: Option<u64>, then: Option<u64>| now.or(then);
-        self.used = Used {
+        self.used = MessagesUsage {
             input_tokens: newer(used.input_tokens, self.used.input_tokens),
             cache_creation_input_tokens: newer(
                 used.cache_creation_input_tokens,
@@ -207,13 +211,13 @@ impl Reader {
         let block = match &*begun.kind.0 {
             "text" => {
                 let text = begun.text.unwrap_or_default().0;
-                let block = Block::Text(text.clone().into_owned());
+                let block = AnswerBlock::Text(text.clone().into_owned());
                 if !text.is_empty() {
                     tell(Event::Text(text));
                 }
                 block
             }
-            "tool_use" => Block::Call {
+            "tool_use" => AnswerBlock::Call {
                 id: begun.id.map(Text::into_owned),
                 name: begun.name.map(Text::into_owned).unwrap_or_default(),
                 begun_with: begun.input,
@@ -222,37 +226,39 @@ impl Reader {
             "thinking" => {
                 let text = begun.thinking.unwrap_or_default().0;
                 let signature = begun.signature.map(Text::into_owned).unwrap_or_default();
-                let block = Block::Thinking { text: text.clone().into_owned(), signature };
+                let block = AnswerBlock::Thinking { text: text.clone().into_owned(), signature };
                 if !text.is_empty() {
                     tell(Event::Reasoning(text));
                 }
                 block
             }
-            "redacted_thinking" => Block::Redacted(begun.data.map(Text::into_owned).unwrap_or_default()),
-            _ => Block::Other,
+            "redacted_thinking" => {
+                AnswerBlock::Redacted(begun.data.map(Text::into_owned).unwrap_or_default())
+            }
+            _ => AnswerBlock::Other,
         };
         self.blocks.insert(index, block);
     }
 
-    fn grow(&mut self, index: u64, delta: Delta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
+    fn grow(&mut self, index: u64, delta: BlockDelta<'_>, tell: &mut dyn FnMut(Event<'_>)) {
         match self.blocks.get_mut(&index) {
-            Some(Block::Text(all)) => {
+            Some(AnswerBlock::Text(all)) => {
                 if let Some(Text(text)) = delta.text {
                     all.push_str(&text);
                     tell(Event::Text(text));
                 }
             }
-            Some(Block::Call { arguments, .. }) => {
+            Some(AnswerBlock::Call { arguments, .. }) => {
                 arguments.push_str(delta.partial_json.as_ref().map_or("", |text| &text.0));
             }
-            Some(Block::Thinking { text, signature }) => {
+            Some(AnswerBlock::Thinking { text, signature }) => {
                 signature.push_str(delta.signature.as_ref().map_or("", |text| &text.0));
                 if let Some(Text(thinking)) = delta.thinking {
                     text.push_str(&thinking);
                     tell(Event::Reasoning(thinking));
                 }
             }
-            Some(Block::Redacted(_) | Block::Other) | None => {}
+            Some(AnswerBlock::Redacted(_) | AnswerBlock::Other) | None => {}
         }
     }
 }
@@ -268,22 +274,22 @@ fn finish_of(reason: &str) -> Finish {
 }
 
 /// A block is whole.
-fn stop(block: Block, tell: &mut dyn FnMut(Event<'_>)) {
+fn stop(block: AnswerBlock, tell: &mut dyn FnMut(Event<'_>)) {
     match block {
-        Block::Text(text) => tell(Event::TextDone(text.into())),
-        Block::Call { id, name, begun_with, arguments } => {
+        AnswerBlock::Text(text) => tell(Event::TextDone(text.into())),
+        AnswerBlock::Call { id, name, begun_with, arguments } => {
             let whole = begun_with.filter(|input| arguments.is_empty() && !input.is_null());
             let arguments = whole.map_or(arguments, |input| input.to_string());
             tell(Event::Call { id, name, arguments });
         }
-        Block::Thinking { text, signature } => {
+        AnswerBlock::Thinking { text, signature } => {
             let data = json!({ "type": "thinking", "thinking": text, "signature": signature });
             tell(Event::ReasoningDone { text, data });
         }
-        Block::Redacted(data) => {
+        AnswerBlock::Redacted(data) => {
             let data = json!({ "type": "redacted_thinking", "data": data });
             tell(Event::ReasoningDone { text: String::new(), data });
         }
-        Block::Other => {}
+        AnswerBlock::Other => {}
     }
 }

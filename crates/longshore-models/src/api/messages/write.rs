@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::api::{Look, Request, arguments_of, look, name_of, plain_id, summary};
-use crate::history::{Item, Part, Role};
+use crate::api::{AttachmentView, NeutralRequest, arguments_of, name_of, plain_id, summary, view_of};
+use crate::history::{HistoryItem, HistoryPart, Role};
 use longshore_model::service::ModelApi;
 
 /// How much an answer may hold when nothing is set: this API must be told.
 pub(super) const MAX_OUTPUT: u64 = 16_000;
 
-pub(in super::super) fn body(request: &Request) -> Value {
+pub(in super::super) fn body(request: &NeutralRequest) -> Value {
     let tools: Vec<Value> = request
         .tools
         .iter()
@@ -32,7 +32,7 @@ pub(in super::super) fn body(request: &Request) -> Value {
 }
 
 /// Speakers take turns: blocks of the same speaker go into one message, results before words.
-fn messages(request: &Request) -> Vec<Value> {
+fn messages(request: &NeutralRequest) -> Vec<Value> {
     let mut messages: Vec<(&str, Vec<Value>)> = Vec::new();
     for item in &request.history {
         let (role, blocks) = blocks(item);
@@ -54,26 +54,27 @@ fn messages(request: &Request) -> Vec<Value> {
     messages.into_iter().map(|(role, content)| json!({ "role": role, "content": content })).collect()
 }
 
-fn blocks(item: &Item) -> (&'static str, Vec<Value>) {
+fn blocks(item: &HistoryItem) -> (&'static str, Vec<Value>) {
     let text = |text: &str| (!text.trim().is_empty()).then(|| json!({ "type": "text", "text": text }));
     match item {
-        Item::Message { role, content, .. } => {
+        HistoryItem::Message { role, content, .. } => {
             let role = match role {
                 Role::User => "user",
                 Role::Assistant => "assistant",
             };
             let blocks = content.iter().filter_map(|part| match part {
-                Part::InputText { text: words } | Part::OutputText { text: words } => text(words),
-                Part::Attached(attachment) => Some(shown(look(attachment))),
+                HistoryPart::InputText { text: words } | HistoryPart::OutputText { text: words } => {
+                    text(words)
+                }
+                HistoryPart::Attached(attachment) => Some(shown(view_of(attachment))),
             });
             (role, blocks.collect())
         }
-        Item::Summary { text: words } => ("user", text(&summary(words)).into_iter().collect()),
-        Item::Reasoning { api: ModelApi::Messages, data, .. } => ("assistant", vec![data.clone()]),
-        Item::Reasoning { api: ModelApi::Chat | ModelApi::Responses, .. } | Item::Allowed { .. } => {
-            ("assistant", Vec::new())
-        }
-        Item::FunctionCall { call_id, name, arguments, .. } => {
+        HistoryItem::Summary { text: words } => ("user", text(&summary(words)).into_iter().collect()),
+        HistoryItem::Reasoning { api: ModelApi::Messages, data, .. } => ("assistant", vec![data.clone()]),
+        HistoryItem::Reasoning { api: ModelApi::Chat | ModelApi::Responses, .. }
+        | HistoryItem::Allowed { .. } => ("assistant", Vec::new()),
+        HistoryItem::FunctionCall { call_id, name, arguments, .. } => {
             let input = arguments_of(arguments);
             (
                 "assistant",
@@ -82,9 +83,9 @@ fn blocks(item: &Item) -> (&'static str, Vec<Value>) {
                 ],
             )
         }
-        Item::FunctionCallOutput { call_id, output } => {
+        HistoryItem::FunctionCallOutput { call_id, output } => {
             let mut content: Vec<Value> = text(&output.content).into_iter().collect();
-            content.extend(output.images.iter().map(|image| shown(look(image))));
+            content.extend(output.images.iter().map(|image| shown(view_of(image))));
             let mut block =
                 json!({ "type": "tool_result", "tool_use_id": plain_id(call_id), "content": content });
             if !output.success {
@@ -95,11 +96,13 @@ fn blocks(item: &Item) -> (&'static str, Vec<Value>) {
     }
 }
 
-fn shown(look: Look<'_>) -> Value {
-    let source = match look {
-        Look::Image(media_type, data) => json!({ "type": "base64", "media_type": media_type, "data": data }),
-        Look::ImageAt(url) => json!({ "type": "url", "url": url }),
-        Look::Mention(text) => return json!({ "type": "text", "text": text }),
+fn shown(view: AttachmentView<'_>) -> Value {
+    let source = match view {
+        AttachmentView::Image(media_type, data) => {
+            json!({ "type": "base64", "media_type": media_type, "data": data })
+        }
+        AttachmentView::ImageAt(url) => json!({ "type": "url", "url": url }),
+        AttachmentView::Mention(text) => return json!({ "type": "text", "text": text }),
     };
     json!({ "type": "image", "source": source })
 }

@@ -1,21 +1,21 @@
 //! Requests of OpenAI Chat Completions: a list of messages, calls in those of the assistant, results as their own.
 
-use crate::api::{Strict, Wishes};
-use crate::history::Part;
+use crate::api::{RequestOptions, Strict};
+use crate::history::HistoryPart;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
+use crate::gateway::model_request::{ClientOptions, ModelRequest, Unreadable, parse};
 use crate::gateway::openai::{choice, format};
 use crate::gateway::sealed;
-use crate::gateway::tools::{Kind, Tool, Tools};
+use crate::gateway::tools::{ClientTool, ClientToolKind, Tools};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body {
+struct ChatBody {
     model: Option<String>,
-    messages: Vec<Message>,
+    messages: Vec<ChatMessage>,
     tools: Option<Vec<Value>>,
     tool_choice: Value,
     parallel_tool_calls: Option<bool>,
@@ -32,7 +32,7 @@ struct Body {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct ChatMessage {
     role: String,
     #[serde(default)]
     content: Value,
@@ -47,8 +47,8 @@ struct Message {
     tool_call_id: Option<String>,
 }
 
-pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
-    let body: Body = parse(body)?;
+pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> {
+    let body: ChatBody = parse(body)?;
     if body.n.is_some_and(|count| count > 1) {
         return Err(Unreadable::new("`n`: there is one answer to a request here, not several"));
     }
@@ -64,7 +64,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         Value::String(word) => vec![word.clone()],
         other => list(other).iter().filter_map(|word| word.as_str().map(str::to_owned)).collect(),
     };
-    let wishes = Wishes {
+    let options = RequestOptions {
         tool_choice: choice(&body.tool_choice, |choice| named(choice, &tools)),
         parallel_calls: body.parallel_tool_calls,
         temperature: body.temperature,
@@ -73,15 +73,15 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         format: format(&body.response_format, &body.response_format["json_schema"]),
         strict: Strict::default(),
     };
-    let wanted = Wanted {
+    let client = ClientOptions {
         model: body.model,
         max_output: body.max_completion_tokens.or(body.max_tokens),
         effort: body.reasoning_effort,
-        wishes,
+        options,
         streamed: body.stream.unwrap_or(false),
         tells_usage: body.stream_options["include_usage"] == true,
     };
-    Asked::new(wanted, said, tools)
+    ModelRequest::new(client, said, tools)
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -95,12 +95,12 @@ fn offer(tools: &mut Tools, tool: &Value) {
         let grammar = &custom["format"]["grammar"];
         tools.add_custom(None, &text(&custom["name"]), &text(&custom["description"]), grammar);
     } else {
-        let tool = Tool { kind: Kind::Function, group: None, name: text(&function["name"]) };
+        let tool = ClientTool { kind: ClientToolKind::Function, group: None, name: text(&function["name"]) };
         tools.add(tool, &text(&function["description"]), function["parameters"].clone());
     }
 }
 
-fn tell(said: &mut Conversation, tools: &Tools, message: &Message) -> Result<(), Unreadable> {
+fn tell(said: &mut Conversation, tools: &Tools, message: &ChatMessage) -> Result<(), Unreadable> {
     let parts = parts(&message.content);
     match message.role.as_str() {
         "system" | "developer" => said.system(&output(parts, true).content),
@@ -138,13 +138,13 @@ fn as_text(arguments: &Value) -> String {
     arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
-fn parts(content: &Value) -> Vec<Part> {
+fn parts(content: &Value) -> Vec<HistoryPart> {
     let part = |part: &Value| {
         if let Some(url) = part["image_url"]["url"].as_str().or(part["image_url"].as_str()) {
-            return Some(Part::Attached(attached(url, IMAGE, None)));
+            return Some(HistoryPart::Attached(attached(url, IMAGE, None)));
         }
         if let Some(data) = part["file"]["file_data"].as_str() {
-            return Some(Part::Attached(attached(data, FILE, part["file"]["filename"].as_str())));
+            return Some(HistoryPart::Attached(attached(data, FILE, part["file"]["filename"].as_str())));
         }
         words(part["text"].as_str().or(part["refusal"].as_str())?)
     };

@@ -4,13 +4,13 @@ use crate::api::{Failure, Finish};
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-use crate::gateway::answer::{Call, Exchange, Spoken, Write};
+use crate::gateway::answer::{Exchange, GatewayCall, TextKind, Write};
 use crate::gateway::refusal;
-use crate::gateway::tools::{Kind, free_text};
+use crate::gateway::tools::{ClientToolKind, free_text};
 use crate::script::SseEvent;
 
 /// Writes one answer.
-pub(in crate::gateway) struct Writer {
+pub(in crate::gateway) struct ChatWriter {
     exchange: Exchange,
     model: String,
     tells_usage: bool,
@@ -25,7 +25,7 @@ pub(in crate::gateway) struct Writer {
     whole: Value,
 }
 
-impl Writer {
+impl ChatWriter {
     pub(in crate::gateway) fn new(exchange: Exchange, model: String, tells_usage: bool) -> Self {
         Self {
             exchange,
@@ -79,19 +79,19 @@ fn tokens(usage: &Usage) -> Value {
     })
 }
 
-impl Write for Writer {
+impl Write for ChatWriter {
     fn start(&mut self) {
         self.delta(json!({ "role": "assistant", "content": "" }));
     }
 
-    fn begin(&mut self, _: Spoken) {
+    fn begin(&mut self, _: TextKind) {
         self.gap = true;
     }
 
-    fn more(&mut self, what: Spoken, text: &str) {
+    fn more(&mut self, what: TextKind, text: &str) {
         let (said, key) = match what {
-            Spoken::Text => (&mut self.text, "content"),
-            Spoken::Thought => (&mut self.thoughts, "reasoning_content"),
+            TextKind::Text => (&mut self.text, "content"),
+            TextKind::Thought => (&mut self.thoughts, "reasoning_content"),
         };
         // There is one text in a message; what another API holds apart is held apart by an empty line.
         let gap = if std::mem::take(&mut self.gap) && !said.is_empty() { "\n\n" } else { "" };
@@ -101,8 +101,8 @@ impl Write for Writer {
     }
 
     /// Nothing says that a text ends.
-    fn end(&mut self, what: Spoken, _: &str, seal: &str) {
-        if what == Spoken::Thought {
+    fn end(&mut self, what: TextKind, _: &str, seal: &str) {
+        if what == TextKind::Thought {
             let index = self.details.len();
             let detail =
                 json!({ "type": "reasoning.encrypted", "data": seal, "format": "longshore", "index": index });
@@ -111,14 +111,14 @@ impl Write for Writer {
         }
     }
 
-    fn call(&mut self, call: &Call) {
-        let Call { id, tool, arguments } = call;
+    fn call(&mut self, call: &GatewayCall) {
+        let GatewayCall { id, tool, arguments } = call;
         let mut whole = match tool.kind {
-            Kind::Custom => {
+            ClientToolKind::Custom => {
                 let custom = json!({ "name": tool.name, "input": free_text(arguments) });
                 json!({ "id": id, "type": "custom", "custom": custom })
             }
-            Kind::Function | Kind::Search | Kind::Shell => {
+            ClientToolKind::Function | ClientToolKind::Search | ClientToolKind::Shell => {
                 let function = json!({ "name": tool.name, "arguments": arguments });
                 json!({ "id": id, "type": "function", "function": function })
             }

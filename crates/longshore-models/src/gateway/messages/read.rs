@@ -1,21 +1,21 @@
 //! Requests of Anthropic Messages: turns of two speakers made of blocks, results among those of the user.
 
-use crate::api::{Format, Strict, ToolChoice, Wishes};
-use crate::history::Part;
+use crate::api::{Format, RequestOptions, Strict, ToolChoice};
+use crate::history::HistoryPart;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
+use crate::gateway::model_request::{ClientOptions, ModelRequest, Unreadable, parse};
 use crate::gateway::sealed;
-use crate::gateway::tools::{Kind, Tool, Tools};
+use crate::gateway::tools::{ClientTool, ClientToolKind, Tools};
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body {
+struct MessagesBody {
     model: Option<String>,
     system: Value,
-    messages: Vec<Message>,
+    messages: Vec<AnthropicMessage>,
     tools: Option<Vec<Value>>,
     tool_choice: Value,
     max_tokens: Option<u64>,
@@ -27,20 +27,21 @@ struct Body {
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct AnthropicMessage {
     role: String,
     #[serde(default)]
     content: Value,
 }
 
-pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
-    let body: Body = parse(body)?;
+pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> {
+    let body: MessagesBody = parse(body)?;
     let mut tools = Tools::default();
     for tool in body.tools.iter().flatten() {
         let text = |key: &str| tool[key].as_str().unwrap_or_default();
         // What has no schema is done by its own service, or known to its own models only.
         if tool["input_schema"].is_object() {
-            let of_client = Tool { kind: Kind::Function, group: None, name: text("name").to_owned() };
+            let of_client =
+                ClientTool { kind: ClientToolKind::Function, group: None, name: text("name").to_owned() };
             tools.add(of_client, text("description"), tool["input_schema"].clone());
         } else {
             tracing::debug!(kind = text("type"), "left out a tool");
@@ -60,7 +61,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         }
     }
     let config = &body.output_config;
-    let wishes = Wishes {
+    let options = RequestOptions {
         tool_choice: choice(&body.tool_choice, &tools),
         parallel_calls: body.tool_choice["disable_parallel_tool_use"].as_bool().map(|not| !not),
         temperature: body.temperature,
@@ -69,15 +70,15 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         format: format(&config["format"]),
         strict: Strict::default(),
     };
-    let wanted = Wanted {
+    let client = ClientOptions {
         model: body.model,
         max_output: body.max_tokens,
         effort: config["effort"].as_str().map(str::to_owned),
-        wishes,
+        options,
         streamed: body.stream.unwrap_or(false),
         tells_usage: true,
     };
-    Asked::new(wanted, said, tools)
+    ModelRequest::new(client, said, tools)
 }
 
 fn blocks(content: &Value) -> &[Value] {
@@ -121,7 +122,7 @@ fn assistant(said: &mut Conversation, tools: &Tools, content: &Value) {
 }
 
 /// What can be read or looked at; results are told by themselves.
-fn parts(content: &Value) -> Vec<Part> {
+fn parts(content: &Value) -> Vec<HistoryPart> {
     let part = |block: &Value| {
         let source = &block["source"];
         let text = |key: &str| source[key].as_str();
@@ -134,9 +135,9 @@ fn parts(content: &Value) -> Vec<Part> {
                     (Some("text/plain"), Some(data), _) => words(data),
                     (Some(kind), Some(data), _) => {
                         let url = format!("data:{kind};base64,{data}");
-                        Some(Part::Attached(attached(&url, elsewhere, title)))
+                        Some(HistoryPart::Attached(attached(&url, elsewhere, title)))
                     }
-                    (_, _, Some(url)) => Some(Part::Attached(attached(url, elsewhere, title))),
+                    (_, _, Some(url)) => Some(HistoryPart::Attached(attached(url, elsewhere, title))),
                     (_, _, None) => None,
                 }
             }

@@ -4,12 +4,12 @@ use crate::api::{Failure, Finish, arguments_of};
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-use crate::gateway::answer::{Call, Exchange, Spoken, Write};
+use crate::gateway::answer::{Exchange, GatewayCall, TextKind, Write};
 use crate::gateway::refusal;
 use crate::script::SseEvent;
 
 /// Writes one answer.
-pub(in crate::gateway) struct Writer {
+pub(in crate::gateway) struct MessagesWriter {
     exchange: Exchange,
     model: String,
     frames: String,
@@ -18,7 +18,7 @@ pub(in crate::gateway) struct Writer {
     whole: Value,
 }
 
-impl Writer {
+impl MessagesWriter {
     pub(in crate::gateway) fn new(exchange: Exchange, model: String) -> Self {
         Self { exchange, model, frames: String::new(), content: Vec::new(), whole: Value::Null }
     }
@@ -69,38 +69,38 @@ fn tokens(usage: &Usage) -> Value {
     })
 }
 
-impl Write for Writer {
+impl Write for MessagesWriter {
     fn start(&mut self) {
         let message = self.message(None, &Usage::default());
         self.push(json!({ "type": "message_start", "message": message }));
     }
 
-    fn begin(&mut self, what: Spoken) {
+    fn begin(&mut self, what: TextKind) {
         self.start_block(match what {
-            Spoken::Text => json!({ "type": "text", "text": "" }),
-            Spoken::Thought => json!({ "type": "thinking", "thinking": "", "signature": "" }),
+            TextKind::Text => json!({ "type": "text", "text": "" }),
+            TextKind::Thought => json!({ "type": "thinking", "thinking": "", "signature": "" }),
         });
     }
 
-    fn more(&mut self, what: Spoken, text: &str) {
+    fn more(&mut self, what: TextKind, text: &str) {
         self.delta(match what {
-            Spoken::Text => json!({ "type": "text_delta", "text": text }),
-            Spoken::Thought => json!({ "type": "thinking_delta", "thinking": text }),
+            TextKind::Text => json!({ "type": "text_delta", "text": text }),
+            TextKind::Thought => json!({ "type": "thinking_delta", "thinking": text }),
         });
     }
 
-    fn end(&mut self, what: Spoken, text: &str, seal: &str) {
+    fn end(&mut self, what: TextKind, text: &str, seal: &str) {
         match what {
-            Spoken::Text => self.stop_block(json!({ "type": "text", "text": text })),
-            Spoken::Thought => {
+            TextKind::Text => self.stop_block(json!({ "type": "text", "text": text })),
+            TextKind::Thought => {
                 self.delta(json!({ "type": "signature_delta", "signature": seal }));
                 self.stop_block(json!({ "type": "thinking", "thinking": text, "signature": seal }));
             }
         }
     }
 
-    fn call(&mut self, call: &Call) {
-        let Call { id, tool, arguments } = call;
+    fn call(&mut self, call: &GatewayCall) {
+        let GatewayCall { id, tool, arguments } = call;
         // Clients cannot read what is no JSON, and would lose the whole answer.
         let input = arguments_of(arguments);
         let block = |input: Value| json!({ "type": "tool_use", "id": id, "name": tool.name, "input": input });

@@ -4,4 +4,4 @@ mod read;
 mod write;
 
 pub(super) use read::read;
-pub(super) use write::Writer;
+pub(super) use write::ResponsesWriter;

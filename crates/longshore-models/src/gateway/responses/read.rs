@@ -1,15 +1,15 @@
 //! Requests of OpenAI Responses: a list of items, each said, called or answered.
 
-use crate::api::{Strict, Wishes};
-use crate::history::Part;
+use crate::api::{RequestOptions, Strict};
+use crate::history::HistoryPart;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::gateway::asked::{Asked, Unreadable, Wanted, parse};
 use crate::gateway::conversation::{Conversation, FILE, IMAGE, attached, output, words};
+use crate::gateway::model_request::{ClientOptions, ModelRequest, Unreadable, parse};
 use crate::gateway::openai::{choice, format};
 use crate::gateway::sealed;
-use crate::gateway::tools::{Kind, Tool, Tools};
+use crate::gateway::tools::{ClientTool, ClientToolKind, Tools};
 
 /// The names under which tools of the client that have none are offered.
 const SEARCH: &str = "tool_search";
@@ -17,7 +17,7 @@ const SHELL: &str = "local_shell";
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
-struct Body {
+struct ResponsesBody {
     model: Option<String>,
     instructions: Option<String>,
     input: Value,
@@ -34,8 +34,8 @@ struct Body {
     conversation: Value,
 }
 
-pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
-    let body: Body = parse(body)?;
+pub(in crate::gateway) fn read(body: &[u8]) -> Result<ModelRequest, Unreadable> {
+    let body: ResponsesBody = parse(body)?;
     if !body.previous_response_id.is_null() || !body.conversation.is_null() {
         let why = "nothing is stored here: send the whole conversation as `input`, without `previous_response_id` and `conversation`";
         return Err(Unreadable::new(why));
@@ -60,7 +60,7 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
     for item in &items {
         tell(&mut said, &tools, item)?;
     }
-    let wishes = Wishes {
+    let options = RequestOptions {
         tool_choice: choice(&body.tool_choice, |choice| named(choice, &tools)),
         parallel_calls: body.parallel_tool_calls,
         temperature: body.temperature,
@@ -69,15 +69,15 @@ pub(in crate::gateway) fn read(body: &[u8]) -> Result<Asked, Unreadable> {
         format: format(&body.text["format"], &body.text["format"]),
         strict: Strict::default(),
     };
-    let wanted = Wanted {
+    let client = ClientOptions {
         model: body.model,
         max_output: body.max_output_tokens,
         effort: text_of(&body.reasoning["effort"]).map(str::to_owned),
-        wishes,
+        options,
         streamed: body.stream.unwrap_or(false),
         tells_usage: true,
     };
-    Asked::new(wanted, said, tools)
+    ModelRequest::new(client, said, tools)
 }
 
 /// A message may leave out that it is one.
@@ -96,14 +96,19 @@ fn list(value: &Value) -> &[Value] {
 fn offer(tools: &mut Tools, group: Option<&str>, tool: &Value) {
     let name = tool["name"].as_str().unwrap_or_default();
     let description = tool["description"].as_str().unwrap_or_default();
-    let of_kind =
-        |kind: Kind, name: &str| Tool { kind, group: group.map(str::to_owned), name: name.to_owned() };
+    let of_kind = |kind: ClientToolKind, name: &str| ClientTool {
+        kind,
+        group: group.map(str::to_owned),
+        name: name.to_owned(),
+    };
     match kind_of(tool) {
-        "function" => tools.add(of_kind(Kind::Function, name), description, tool["parameters"].clone()),
+        "function" => {
+            tools.add(of_kind(ClientToolKind::Function, name), description, tool["parameters"].clone())
+        }
         "custom" => tools.add_custom(group, name, description, &tool["format"]),
         "namespace" => list(&tool["tools"]).iter().for_each(|tool| offer(tools, Some(name), tool)),
         "tool_search" if tool["execution"] == "client" => {
-            tools.add(of_kind(Kind::Search, SEARCH), description, tool["parameters"].clone());
+            tools.add(of_kind(ClientToolKind::Search, SEARCH), description, tool["parameters"].clone());
         }
         "local_shell" => {
             let parameters = json!({
@@ -115,7 +120,11 @@ fn offer(tools: &mut Tools, group: Option<&str>, tool: &Value) {
                 },
                 "required": ["command"],
             });
-            tools.add(of_kind(Kind::Shell, SHELL), "Runs a command on the user's machine.", parameters);
+            tools.add(
+                of_kind(ClientToolKind::Shell, SHELL),
+                "Runs a command on the user's machine.",
+                parameters,
+            );
         }
         // What another service would do by itself, ours cannot.
         other => tracing::debug!(kind = other, "left out a tool"),
@@ -129,8 +138,8 @@ fn tell(said: &mut Conversation, tools: &Tools, item: &Value) -> Result<(), Unre
     match kind_of(item) {
         "message" => match text("role") {
             "assistant" => parts(&item["content"]).iter().for_each(|part| match part {
-                Part::InputText { text } | Part::OutputText { text } => said.assistant(text),
-                Part::Attached(_) => {}
+                HistoryPart::InputText { text } | HistoryPart::OutputText { text } => said.assistant(text),
+                HistoryPart::Attached(_) => {}
             }),
             "system" | "developer" => said.system(&output(parts(&item["content"]), true).content),
             "user" => said.user(parts(&item["content"])),
@@ -192,15 +201,15 @@ fn as_text(arguments: &Value) -> String {
     arguments.as_str().map_or_else(|| arguments.to_string(), str::to_owned)
 }
 
-fn parts(content: &Value) -> Vec<Part> {
+fn parts(content: &Value) -> Vec<HistoryPart> {
     let part = |part: &Value| match kind_of(part) {
         "input_image" => {
             let url = part["image_url"].as_str().or(part["image_url"]["url"].as_str())?;
-            Some(Part::Attached(attached(url, IMAGE, None)))
+            Some(HistoryPart::Attached(attached(url, IMAGE, None)))
         }
         "input_file" => {
             let url = text_of(&part["file_data"]).or(text_of(&part["file_url"]))?;
-            Some(Part::Attached(attached(url, FILE, part["filename"].as_str())))
+            Some(HistoryPart::Attached(attached(url, FILE, part["filename"].as_str())))
         }
         _ => words(part["text"].as_str().or(part["refusal"].as_str())?),
     };

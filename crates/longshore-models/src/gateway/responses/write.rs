@@ -4,13 +4,13 @@ use crate::api::{Failure, FailureKind, Finish};
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-use crate::gateway::answer::{Call, Exchange, Spoken, Write};
+use crate::gateway::answer::{Exchange, GatewayCall, TextKind, Write};
 use crate::gateway::refusal;
-use crate::gateway::tools::{Kind, free_text};
+use crate::gateway::tools::{ClientToolKind, free_text};
 use crate::script::SseEvent;
 
 /// Writes one answer.
-pub(in crate::gateway) struct Writer {
+pub(in crate::gateway) struct ResponsesWriter {
     exchange: Exchange,
     model: String,
     frames: String,
@@ -20,7 +20,7 @@ pub(in crate::gateway) struct Writer {
     whole: Value,
 }
 
-impl Writer {
+impl ResponsesWriter {
     pub(in crate::gateway) fn new(exchange: Exchange, model: String) -> Self {
         Self { exchange, model, frames: String::new(), sequence: 0, output: Vec::new(), whole: Value::Null }
     }
@@ -76,10 +76,10 @@ impl Writer {
     }
 }
 
-fn part(what: Spoken, text: &str) -> Value {
+fn part(what: TextKind, text: &str) -> Value {
     match what {
-        Spoken::Text => json!({ "type": "output_text", "text": text, "annotations": [] }),
-        Spoken::Thought => json!({ "type": "summary_text", "text": text }),
+        TextKind::Text => json!({ "type": "output_text", "text": text, "annotations": [] }),
+        TextKind::Thought => json!({ "type": "summary_text", "text": text }),
     }
 }
 
@@ -98,21 +98,21 @@ fn tokens(usage: &Usage) -> Value {
     })
 }
 
-impl Write for Writer {
+impl Write for ResponsesWriter {
     fn start(&mut self) {
         self.response("response.created", "in_progress", json!({}));
     }
 
-    fn begin(&mut self, what: Spoken) {
+    fn begin(&mut self, what: TextKind) {
         match what {
-            Spoken::Text => {
+            TextKind::Text => {
                 let id = self.id("msg");
                 let item = json!({ "type": "message", "id": id, "role": "assistant", "status": "in_progress", "content": [] });
                 self.added(item);
                 let begun = json!({ "part": part(what, "") });
                 self.at("response.content_part.added", &id, "content_index", begun);
             }
-            Spoken::Thought => {
+            TextKind::Thought => {
                 let id = self.id("rs");
                 self.added(json!({ "type": "reasoning", "id": id, "status": "in_progress", "summary": [] }));
                 let begun = json!({ "part": part(what, "") });
@@ -121,27 +121,27 @@ impl Write for Writer {
         }
     }
 
-    fn more(&mut self, what: Spoken, text: &str) {
+    fn more(&mut self, what: TextKind, text: &str) {
         let delta = json!({ "delta": text });
         match what {
-            Spoken::Text => self.at("response.output_text.delta", &self.id("msg"), "content_index", delta),
-            Spoken::Thought => {
+            TextKind::Text => self.at("response.output_text.delta", &self.id("msg"), "content_index", delta),
+            TextKind::Thought => {
                 self.at("response.reasoning_summary_text.delta", &self.id("rs"), "summary_index", delta);
             }
         }
     }
 
-    fn end(&mut self, what: Spoken, text: &str, seal: &str) {
+    fn end(&mut self, what: TextKind, text: &str, seal: &str) {
         let (whole, done) = (json!({ "text": text }), json!({ "part": part(what, text) }));
         match what {
-            Spoken::Text => {
+            TextKind::Text => {
                 let id = self.id("msg");
                 self.at("response.output_text.done", &id, "content_index", whole);
                 self.at("response.content_part.done", &id, "content_index", done);
                 let content = [part(what, text)];
                 self.done(json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": content }));
             }
-            Spoken::Thought => {
+            TextKind::Thought => {
                 let id = self.id("rs");
                 self.at("response.reasoning_summary_text.done", &id, "summary_index", whole);
                 self.at("response.reasoning_summary_part.done", &id, "summary_index", done);
@@ -153,23 +153,25 @@ impl Write for Writer {
         }
     }
 
-    fn call(&mut self, call: &Call) {
-        let Call { id: call_id, tool, arguments } = call;
+    fn call(&mut self, call: &GatewayCall) {
+        let GatewayCall { id: call_id, tool, arguments } = call;
         // What of the item grows, and the events by which it does.
         let (prefix, mut item, key, value, events) = match tool.kind {
-            Kind::Function => {
+            ClientToolKind::Function => {
                 let item = json!({ "type": "function_call", "name": tool.name });
                 ("fc", item, "arguments", arguments.clone(), Some("response.function_call_arguments"))
             }
-            Kind::Custom => {
+            ClientToolKind::Custom => {
                 let item = json!({ "type": "custom_tool_call", "name": tool.name });
                 ("ctc", item, "input", free_text(arguments), Some("response.custom_tool_call_input"))
             }
-            Kind::Search => {
+            ClientToolKind::Search => {
                 let item = json!({ "type": "tool_search_call", "execution": "client" });
                 ("tsc", item, "arguments", arguments.clone(), None)
             }
-            Kind::Shell => ("lsc", json!({ "type": "local_shell_call" }), "action", arguments.clone(), None),
+            ClientToolKind::Shell => {
+                ("lsc", json!({ "type": "local_shell_call" }), "action", arguments.clone(), None)
+            }
         };
         let id = self.id(prefix);
         item["id"] = id.as_str().into();
@@ -192,7 +194,7 @@ impl Write for Writer {
             item[key] = value.into();
         } else {
             let mut value: Value = serde_json::from_str(&value).unwrap_or_default();
-            if tool.kind == Kind::Shell && value.is_object() {
+            if tool.kind == ClientToolKind::Shell && value.is_object() {
                 value["type"] = "exec".into();
             }
             item[key] = value;

@@ -3,11 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::api::{self, Request, Strict, Wishes};
+use crate::api::{self, NeutralRequest, RequestOptions, Strict};
 use longshore_model::service::ModelApi;
 use serde::de::DeserializeOwned;
 
-use super::conversation::{Conversation, Told};
+use super::conversation::{Conversation, Prior};
 use super::sealed::Service;
 use super::tools::Tools;
 use super::{chat, messages, responses};
@@ -25,9 +25,9 @@ impl Unreadable {
 
 /// What a client asks.
 #[derive(Debug)]
-pub struct Asked {
-    pub(super) request: Request,
-    pub(super) wishes: Wishes,
+pub struct ModelRequest {
+    pub(super) request: NeutralRequest,
+    pub(super) options: RequestOptions,
     pub(super) tools: Tools,
     /// The names of the calls in the conversation: those of the answer are others.
     pub(super) calls: HashSet<String>,
@@ -39,28 +39,28 @@ pub struct Asked {
 
 /// What is the same in every API.
 #[derive(Default)]
-pub(super) struct Wanted {
+pub(super) struct ClientOptions {
     pub(super) model: Option<String>,
     pub(super) max_output: Option<u64>,
     pub(super) effort: Option<String>,
-    pub(super) wishes: Wishes,
+    pub(super) options: RequestOptions,
     pub(super) streamed: bool,
     pub(super) tells_usage: bool,
 }
 
-impl Asked {
-    pub(super) fn new(wanted: Wanted, said: Conversation, tools: Tools) -> Result<Self, Unreadable> {
-        let Wanted { model, max_output, effort, wishes, streamed, tells_usage } = wanted;
+impl ModelRequest {
+    pub(super) fn new(client: ClientOptions, said: Conversation, tools: Tools) -> Result<Self, Unreadable> {
+        let ClientOptions { model, max_output, effort, options, streamed, tells_usage } = client;
         let model = model.filter(|model| !model.is_empty());
         let model =
             model.ok_or_else(|| Unreadable::new("`model` is missing: name the model that is to answer"))?;
-        let Told { instructions, history, calls } = said.told();
+        let Prior { instructions, history, calls } = said.prior();
         if history.is_empty() {
             return Err(Unreadable::new("nothing is asked: there is no message to answer"));
         }
         let offered: Arc<[_]> = tools.offered().into();
-        let request = Request { model, instructions, history, tools: offered, max_output, effort };
-        Ok(Self { request, wishes, tools, calls, streamed, tells_usage })
+        let request = NeutralRequest { model, instructions, history, tools: offered, max_output, effort };
+        Ok(Self { request, options, tools, calls, streamed, tells_usage })
     }
 
     /// The body with which a service is asked. What another one thought is left out.
@@ -72,12 +72,12 @@ impl Asked {
     pub(super) fn body_for(&self, service: &Service, strict: Strict) -> String {
         let mut request = self.request.clone();
         request.history.retain(|item| !item.is_foreign_to(&service.place));
-        api::body_with(service.api, &request, &Wishes { strict, ..self.wishes.clone() })
+        api::body_with(service.api, &request, &RequestOptions { strict, ..self.options.clone() })
     }
 }
 
 /// Reads the body of a request.
-pub fn read(api: ModelApi, body: &[u8]) -> Result<Asked, Unreadable> {
+pub fn read(api: ModelApi, body: &[u8]) -> Result<ModelRequest, Unreadable> {
     match api {
         ModelApi::Chat => chat::read(body),
         ModelApi::Responses => responses::read(body),

@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::strict::Strict;
 use super::{chat, turns};
 
-/// Wishes. What an API has no word for is left out of its body.
+/// The options of a request. What an API has no word for is left out of its body.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Wishes {
+pub struct RequestOptions {
     /// Whether tools are called.
     pub tool_choice: Option<ToolChoice>,
     /// Whether an answer may hold several calls.
@@ -53,7 +53,7 @@ pub enum Format {
     },
 }
 
-impl Wishes {
+impl RequestOptions {
     pub(super) fn chat(&self, body: &mut Value) {
         if has_tools(body) {
             put(body, "tool_choice", self.tool_choice.as_ref().map(choice_of_chat));
