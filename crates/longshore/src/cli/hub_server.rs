@@ -10,7 +10,7 @@ use longshore_drivers::anchor::{Anchor, AnchorConfig, GitReader};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::Owner;
-use longshore_facades::guard::Names;
+use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve, serve_callbacks};
@@ -95,7 +95,7 @@ impl HubServer {
         };
         let setup = Setup {
             owner,
-            names: Names::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
+            names: HostNames::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
             vapid,
             outlet: Outlet::World,
             tls: tls.clone(),
