@@ -68,7 +68,7 @@ impl StatusFilter {
 }
 
 #[derive(Deserialize)]
-struct SessionPage {
+struct LsPage {
     sessions: Vec<Value>,
     #[serde(default)]
     next: Value,
@@ -90,7 +90,7 @@ impl Ls {
         }
         let (mut rows, mut sessions) = (Vec::new(), Vec::<SessionInfo>::new());
         let next = loop {
-            let page: SessionPage = client.call("sessions", query.clone()).await?;
+            let page: LsPage = client.call("sessions", query.clone()).await?;
             for row in page.sessions {
                 let session: SessionInfo = serde_json::from_value(row.clone())?;
                 if word.is_none_or(|word| word == state_word(&session)) && sessions.len() < self.limit {
