@@ -68,12 +68,12 @@ pub trait Callbacks: Send + Sync {
     fn knows(&self, token: &str) -> bool;
 
     /// The line to the process of this session, when this is the token that it was given.
-    fn answer(&self, session: SessionId, token: &str) -> Option<Line>;
+    fn answer(&self, session: SessionId, token: &str) -> Option<ProgramLine>;
 }
 
 /// A line to whoever holds a program's process.
 #[derive(Debug)]
-pub struct Line {
+pub struct ProgramLine {
     /// What the program says.
     pub said: mpsc::Sender<FromProgram>,
     /// What it is told. It ends when there is another line, or no process any more.
@@ -96,7 +96,7 @@ impl Callbacks for Nobody {
         false
     }
 
-    fn answer(&self, _: SessionId, _: &str) -> Option<Line> {
+    fn answer(&self, _: SessionId, _: &str) -> Option<ProgramLine> {
         None
     }
 }
@@ -154,9 +154,9 @@ fn close(code: u16, reason: &str) -> Message {
 }
 
 /// Until either side ends it. What was heard by then is passed on.
-async fn serve(socket: WebSocket, line: Line) {
+async fn serve(socket: WebSocket, line: ProgramLine) {
     let (sink, stream) = socket.split();
-    let Line { said, told, arrived, .. } = line;
+    let ProgramLine { said, told, arrived, .. } = line;
     let mut hearing = Hearing { stream, said, arrived, held: VecDeque::new(), bytes: 0 };
     tokio::select! {
         () = hearing.hear() => {}

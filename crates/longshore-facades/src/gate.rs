@@ -26,7 +26,7 @@ use tokio::sync::broadcast;
 
 use crate::auth::{Access, Caller};
 use crate::guard;
-use crate::presence::Seat;
+use crate::presence::ConnectionPresence;
 use crate::problem::Problem;
 use crate::router::App;
 
@@ -38,20 +38,21 @@ pub struct Gate {
     /// How the caller addresses this hub, as in `https://hub.example`.
     base: String,
     /// The connection that the caller stays on; none when it comes and goes.
-    seat: Option<Arc<Seat>>,
+    connection: Option<Arc<ConnectionPresence>>,
 }
 
 impl Gate {
     /// For a caller that came in with these headers.
     pub(crate) fn new(app: App, caller: Caller, headers: &HeaderMap) -> Self {
         let base = base_of(&app, headers);
-        Self { app, caller, base, seat: None }
+        Self { app, caller, base, connection: None }
     }
 
     /// For a connection that stays: what it says of itself ends with it.
     #[must_use]
     pub(crate) fn seated(mut self) -> Self {
-        self.seat = Some(Arc::new(Seat::new(Arc::clone(&self.app.presence), self.caller.device())));
+        self.connection =
+            Some(Arc::new(ConnectionPresence::new(Arc::clone(&self.app.presence), self.caller.device())));
         self
     }
 
@@ -68,8 +69,8 @@ impl Gate {
         &self.base
     }
 
-    pub(crate) fn seat(&self) -> Option<&Seat> {
-        self.seat.as_deref()
+    pub(crate) fn connection(&self) -> Option<&ConnectionPresence> {
+        self.connection.as_deref()
     }
 
     /// Refuses what this caller may not do.

@@ -16,11 +16,11 @@ use crate::router::App;
 
 /// The names that this hub answers to.
 #[derive(Clone, Debug, Default)]
-pub struct Names {
+pub struct HostNames {
     allowed: Vec<String>,
 }
 
-impl Names {
+impl HostNames {
     /// Loopback is always allowed; these are too.
     pub fn also(allowed: impl IntoIterator<Item = String>) -> Self {
         Self { allowed: allowed.into_iter().map(|name| name.to_ascii_lowercase()).collect() }
@@ -141,7 +141,7 @@ mod tests {
         if let Some(origin) = origin {
             headers.insert(header::ORIGIN, origin.parse().unwrap());
         }
-        Names::also(["hub.example".to_owned()])
+        HostNames::also(["hub.example".to_owned()])
             .refuse(&headers, None, Some([192, 168, 1, 5].into()))
             .is_some()
     }
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_request_names_one_host_and_the_same_everywhere() {
-        let names = Names::default();
+        let names = HostNames::default();
         let came = |hosts: &[&str], origins: &[&str], named: Option<&str>| {
             let mut headers = HeaderMap::new();
             for host in hosts {

@@ -16,23 +16,28 @@ const SCREENS: usize = 1_024;
 /// What the screens show.
 #[derive(Debug, Default)]
 pub(crate) struct Presence {
-    screens: Mutex<HashMap<Screen, Shown>>,
-    seats: AtomicU64,
+    screens: Mutex<HashMap<Screen, ScreenState>>,
+    connections: AtomicU64,
 }
 
 /// A screen: of which device (none is the owner), over which connection.
 type Screen = (Option<DeviceId>, Option<u64>);
 
 #[derive(Clone, Copy, Debug)]
-struct Shown {
+struct ScreenState {
     session: SessionId,
     since: Instant,
 }
 
 impl Presence {
     /// Notes what a screen shows; nothing when it is dark or shows no session.
-    pub(crate) fn shows(&self, device: Option<DeviceId>, seat: Option<&Seat>, session: Option<SessionId>) {
-        let screen = (device, seat.map(|seat| seat.number));
+    pub(crate) fn shows(
+        &self,
+        device: Option<DeviceId>,
+        connection: Option<&ConnectionPresence>,
+        session: Option<SessionId>,
+    ) {
+        let screen = (device, connection.map(|connection| connection.number));
         let mut screens = self.screens();
         let Some(session) = session else {
             screens.remove(&screen);
@@ -42,38 +47,39 @@ impl Presence {
             let oldest = screens.iter().min_by_key(|(_, shown)| shown.since).map(|(screen, _)| *screen);
             oldest.map(|oldest| screens.remove(&oldest));
         }
-        screens.insert(screen, Shown { session, since: Instant::now() });
+        screens.insert(screen, ScreenState { session, since: Instant::now() });
     }
 
     /// Whether a screen of this device shows this session.
     pub(crate) fn sees(&self, device: Option<DeviceId>, session: SessionId) -> bool {
-        let is_believed =
-            |seat: &Option<u64>, shown: &Shown| seat.is_some() || shown.since.elapsed() < BELIEVED;
-        self.screens()
-            .iter()
-            .any(|((of, seat), shown)| *of == device && shown.session == session && is_believed(seat, shown))
+        let is_believed = |connection: &Option<u64>, shown: &ScreenState| {
+            connection.is_some() || shown.since.elapsed() < BELIEVED
+        };
+        self.screens().iter().any(|((of, connection), shown)| {
+            *of == device && shown.session == session && is_believed(connection, shown)
+        })
     }
 
-    fn screens(&self) -> MutexGuard<'_, HashMap<Screen, Shown>> {
+    fn screens(&self) -> MutexGuard<'_, HashMap<Screen, ScreenState>> {
         self.screens.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A connection that stays. What its screen shows is forgotten with it.
 #[derive(Debug)]
-pub(crate) struct Seat {
+pub(crate) struct ConnectionPresence {
     number: u64,
     device: Option<DeviceId>,
     presence: Arc<Presence>,
 }
 
-impl Seat {
+impl ConnectionPresence {
     pub(crate) fn new(presence: Arc<Presence>, device: Option<DeviceId>) -> Self {
-        Self { number: presence.seats.fetch_add(1, Ordering::Relaxed), device, presence }
+        Self { number: presence.connections.fetch_add(1, Ordering::Relaxed), device, presence }
     }
 }
 
-impl Drop for Seat {
+impl Drop for ConnectionPresence {
     fn drop(&mut self) {
         self.presence.screens().remove(&(self.device, Some(self.number)));
     }
@@ -87,12 +93,12 @@ mod tests {
     async fn a_screen_is_believed_while_its_socket_is_there_or_for_a_while() {
         let presence = Arc::new(Presence::default());
         let (phone, session) = (Some(DeviceId::of_words(&["phone"])), SessionId::of_words(&["s"]));
-        let seat = Seat::new(Arc::clone(&presence), phone);
-        presence.shows(phone, Some(&seat), Some(session));
+        let connection = ConnectionPresence::new(Arc::clone(&presence), phone);
+        presence.shows(phone, Some(&connection), Some(session));
         assert!(presence.sees(phone, session) && !presence.sees(None, session));
         tokio::time::advance(BELIEVED).await;
         assert!(presence.sees(phone, session));
-        drop(seat);
+        drop(connection);
         assert!(!presence.sees(phone, session));
 
         presence.shows(phone, None, Some(session));

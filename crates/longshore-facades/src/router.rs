@@ -14,7 +14,7 @@ use tower_http::catch_panic::CatchPanicLayer;
 
 use crate::auth::{Keys, Owner, Throttle};
 use crate::callback::Callbacks;
-use crate::guard::Names;
+use crate::guard::HostNames;
 use crate::intake::{self, Intake};
 use crate::pair::Codes;
 use crate::presence::Presence;
@@ -32,7 +32,7 @@ pub struct Setup {
     /// The owner's token, and how a new one is kept.
     pub owner: Owner,
     /// The names that the hub answers to.
-    pub names: Names,
+    pub names: HostNames,
     /// The keys that push services know us by.
     pub vapid: Vapid,
     /// Where pushes may go.
@@ -60,7 +60,7 @@ pub struct App {
     pub(crate) hub: Hub,
     pub(crate) keys: Arc<Keys>,
     pub(crate) codes: Arc<Codes>,
-    pub(crate) names: Arc<Names>,
+    pub(crate) names: Arc<HostNames>,
     pub(crate) wrong_tokens: Arc<Throttle>,
     pub(crate) intake: Arc<Intake>,
     pub(crate) presence: Arc<Presence>,

@@ -30,7 +30,7 @@ pub use crate::berth::CONNECTIONS;
 use crate::berth::{Berth, Berths};
 use crate::guard::Here;
 use crate::router::{App, callback_router, router};
-use crate::stall::Watched;
+use crate::stall::WatchedStream;
 
 /// How long a client may be silent between requests, and how long it may take over the head of one.
 pub const HEAD_WITHIN: Duration = Duration::from_secs(30);
@@ -81,14 +81,14 @@ async fn accept(
         let _ = stream.set_nodelay(true);
         let here = stream.local_addr().ok().map(|here| Here(here.ip()));
         let (berth, left) = berths.enter(from.ip());
-        let stream = Watched::new(stream, Arc::clone(&berth), left);
-        let client = Client { from, here, berth };
+        let stream = WatchedStream::new(stream, Arc::clone(&berth), left);
+        let peer = Peer { from, here, berth };
         let (router, tls) = (router.clone(), tls.clone());
         tokio::spawn(async move {
             let ended = match tls {
-                None => converse(stream, client, router).await,
+                None => converse(stream, peer, router).await,
                 Some(tls) => match tokio::time::timeout(HEAD_WITHIN, tls.accept(stream)).await {
-                    Ok(Ok(stream)) => converse(stream, client, router).await,
+                    Ok(Ok(stream)) => converse(stream, peer, router).await,
                     Ok(Err(error)) => return debug!(%from, %error, "a client speaks no TLS that we know"),
                     Err(_) => return debug!(%from, "a client takes too long over TLS"),
                 },
@@ -101,7 +101,7 @@ async fn accept(
 }
 
 /// The other side of a connection.
-struct Client {
+struct Peer {
     from: SocketAddr,
     here: Option<Here>,
     berth: Arc<Berth>,
@@ -110,10 +110,10 @@ struct Client {
 /// Serves one connection until it ends.
 async fn converse(
     stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-    client: Client,
+    peer: Peer,
     router: TowerToHyperService<Router>,
 ) -> hyper::Result<()> {
-    let Client { from, here, berth } = client;
+    let Peer { from, here, berth } = peer;
     let service = service_fn(move |mut request: Request<Incoming>| {
         let extensions = request.extensions_mut();
         extensions.insert(ConnectInfo::<SocketAddr>(from));

@@ -19,7 +19,7 @@ use crate::berth::Berth;
 use crate::serve::READ_WITHIN;
 
 /// A connection that notices when the other side stops reading, with its place among the connections.
-pub(crate) struct Watched {
+pub(crate) struct WatchedStream {
     stream: TcpStream,
     /// Counts down while the other side takes nothing.
     patience: Pin<Box<Sleep>>,
@@ -29,7 +29,7 @@ pub(crate) struct Watched {
     left: oneshot::Receiver<()>,
 }
 
-impl Watched {
+impl WatchedStream {
     pub(crate) fn new(stream: TcpStream, berth: Arc<Berth>, left: oneshot::Receiver<()>) -> Self {
         let patience = Box::pin(sleep_until(Instant::now() + READ_WITHIN));
         Self { stream, patience, stalled: false, berth, left }
@@ -61,7 +61,7 @@ impl Watched {
     }
 }
 
-impl AsyncRead for Watched {
+impl AsyncRead for WatchedStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -78,7 +78,7 @@ impl AsyncRead for Watched {
     }
 }
 
-impl AsyncWrite for Watched {
+impl AsyncWrite for WatchedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.stay(cx)?;
         let wrote = Pin::new(&mut self.stream).poll_write(cx, bytes);

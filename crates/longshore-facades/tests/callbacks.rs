@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use futures_util::{SinkExt, StreamExt};
-use longshore_facades::callback::{ANOTHER_KIND, Callbacks, HELD, Line, NO_SUCH_SESSION};
+use longshore_facades::callback::{ANOTHER_KIND, Callbacks, HELD, NO_SUCH_SESSION, ProgramLine};
 use longshore_model::callback::{FromProgram, ToProgram};
 use longshore_model::id::SessionId;
 use tokio::io::AsyncWriteExt;
@@ -23,19 +23,19 @@ const LONGEST: usize = 4 << 20;
 
 /// Whoever holds the processes: here, the test.
 #[derive(Default)]
-struct Desk {
+struct ProcessHolder {
     tokens: Mutex<HashMap<SessionId, String>>,
-    calls: Mutex<Vec<Call>>,
+    calls: Mutex<Vec<HolderEnd>>,
 }
 
 /// The other end of a line.
-struct Call {
+struct HolderEnd {
     heard: mpsc::Receiver<FromProgram>,
     tell: mpsc::Sender<ToProgram>,
     arrived: watch::Receiver<u64>,
 }
 
-impl Callbacks for Desk {
+impl Callbacks for ProcessHolder {
     fn expects(&self, agent: &str) -> bool {
         agent == "plain"
     }
@@ -44,17 +44,17 @@ impl Callbacks for Desk {
         self.tokens.lock().unwrap().values().any(|known| known == token)
     }
 
-    fn answer(&self, session: SessionId, token: &str) -> Option<Line> {
+    fn answer(&self, session: SessionId, token: &str) -> Option<ProgramLine> {
         self.tokens.lock().unwrap().get(&session).filter(|known| *known == token)?;
         let (said, heard) = mpsc::channel(1);
         let (tell, told) = mpsc::channel(1);
         let (tells, arrived) = watch::channel(0);
-        self.calls.lock().unwrap().push(Call { heard, tell, arrived });
-        Some(Line { said, told, arrived: tells, longest: LONGEST })
+        self.calls.lock().unwrap().push(HolderEnd { heard, tell, arrived });
+        Some(ProgramLine { said, told, arrived: tells, longest: LONGEST })
     }
 }
 
-impl Call {
+impl HolderEnd {
     async fn hears(&mut self) -> Option<FromProgram> {
         soon("the program is heard", self.heard.recv()).await
     }
@@ -69,27 +69,27 @@ fn lines(text: &str) -> Option<FromProgram> {
     Some(FromProgram::Lines { text: text.to_owned() })
 }
 
-struct Stage {
+struct CallbackRig {
     rig: Rig,
-    desk: Arc<Desk>,
+    holder: Arc<ProcessHolder>,
     /// A session whose program calls back, with the token `own`.
     session: SessionId,
 }
 
-impl Stage {
+impl CallbackRig {
     async fn new() -> Self {
-        let desk = Arc::new(Desk::default());
-        let served = Arc::clone(&desk);
+        let holder = Arc::new(ProcessHolder::default());
+        let served = Arc::clone(&holder);
         let mut rig = Rig::with(|app| app.with_callbacks(served)).await;
         let (session, _) = rig.open_with("plain").await;
-        desk.tokens.lock().unwrap().insert(session, "own".to_owned());
-        Self { rig, desk, session }
+        holder.tokens.lock().unwrap().insert(session, "own".to_owned());
+        Self { rig, holder, session }
     }
 
     /// The program's end and ours.
-    async fn called(&self) -> (Program, Call) {
+    async fn called(&self) -> (ProgramEnd, HolderEnd) {
         let program = call(self.rig.at, &self.session.to_string(), Some("own")).await.unwrap();
-        let call = self.desk.calls.lock().unwrap().pop().unwrap();
+        let call = self.holder.calls.lock().unwrap().pop().unwrap();
         (program, call)
     }
 
@@ -101,7 +101,7 @@ impl Stage {
     }
 }
 
-struct Program(WebSocketStream<TcpStream>);
+struct ProgramEnd(WebSocketStream<TcpStream>);
 
 fn request(at: SocketAddr, session: &str, token: Option<&str>) -> Request<()> {
     let mut request = format!("ws://{at}/ws/cli/{session}").into_client_request().unwrap();
@@ -111,14 +111,14 @@ fn request(at: SocketAddr, session: &str, token: Option<&str>) -> Request<()> {
     request
 }
 
-async fn call(at: SocketAddr, session: &str, token: Option<&str>) -> Result<Program, (u16, String)> {
+async fn call(at: SocketAddr, session: &str, token: Option<&str>) -> Result<ProgramEnd, (u16, String)> {
     call_with(at, request(at, session, token)).await
 }
 
-async fn call_with(at: SocketAddr, request: Request<()>) -> Result<Program, (u16, String)> {
+async fn call_with(at: SocketAddr, request: Request<()>) -> Result<ProgramEnd, (u16, String)> {
     let tcp = TcpStream::connect(at).await.unwrap();
     match soon("the door answers", tokio_tungstenite::client_async(request, tcp)).await {
-        Ok((wire, _)) => Ok(Program(wire)),
+        Ok((wire, _)) => Ok(ProgramEnd(wire)),
         Err(Error::Http(response)) => {
             let body = response.body().as_deref().unwrap_or_default();
             let problem: serde_json::Value = serde_json::from_slice(body).unwrap_or_default();
@@ -129,7 +129,7 @@ async fn call_with(at: SocketAddr, request: Request<()>) -> Result<Program, (u16
     }
 }
 
-impl Program {
+impl ProgramEnd {
     async fn says(&mut self, text: impl Into<String>) {
         soon("the hub reads", self.0.send(Message::text(text.into()))).await.unwrap();
     }
@@ -165,22 +165,22 @@ impl Program {
 
 #[tokio::test]
 async fn whoever_has_no_token_of_ours_is_not_let_in() {
-    let stage = Stage::new().await;
+    let setup = CallbackRig::new().await;
     let nobody = "0190c0de-0000-7000-8000-000000000001";
-    for session in [stage.session.to_string().as_str(), nobody, "x"] {
-        assert_eq!(stage.refused(session, None).await, (401, "no_token".to_owned()), "{session}");
-        assert_eq!(stage.refused(session, Some("guess")).await, (401, "wrong_token".to_owned()), "{session}");
+    for session in [setup.session.to_string().as_str(), nobody, "x"] {
+        assert_eq!(setup.refused(session, None).await, (401, "no_token".to_owned()), "{session}");
+        assert_eq!(setup.refused(session, Some("guess")).await, (401, "wrong_token".to_owned()), "{session}");
     }
-    let plain = stage.rig.call("GET", format!("/ws/cli/{}", stage.session)).send().await;
+    let plain = setup.rig.call("GET", format!("/ws/cli/{}", setup.session)).send().await;
     assert_eq!(plain.problem(), (400, "invalid_request".to_owned()), "it speaks WebSocket");
 }
 
 /// Nobody listens to it, so that nothing of it is held.
 #[tokio::test]
 async fn who_gets_no_line_cannot_say_much() {
-    let stage = Stage::new().await;
-    let (token, _) = stage.rig.device("read_only").await;
-    let mut program = call(stage.rig.at, "no-session", Some(&token)).await.unwrap();
+    let setup = CallbackRig::new().await;
+    let (token, _) = setup.rig.device("read_only").await;
+    let mut program = call(setup.rig.at, "no-session", Some(&token)).await.unwrap();
     // The head of a binary frame of 16 MiB, masked with nothing.
     let mut frame = vec![0x82, 0xff];
     frame.extend((16_u64 << 20).to_be_bytes());
@@ -191,47 +191,47 @@ async fn who_gets_no_line_cannot_say_much() {
 
 #[tokio::test]
 async fn only_its_own_token_opens_a_line() {
-    let mut stage = Stage::new().await;
-    let (other, _) = stage.rig.open_with("plain").await;
-    stage.desk.tokens.lock().unwrap().insert(other, "others".to_owned());
+    let mut setup = CallbackRig::new().await;
+    let (other, _) = setup.rig.open_with("plain").await;
+    setup.holder.tokens.lock().unwrap().insert(other, "others".to_owned());
     for token in [TOKEN, "others"] {
-        let refused = stage.refused(&stage.session.to_string(), Some(token)).await;
+        let refused = setup.refused(&setup.session.to_string(), Some(token)).await;
         assert_eq!(refused, (401, "wrong_token".to_owned()), "{token}");
     }
     // Its process is gone, and its token with it.
-    stage.desk.tokens.lock().unwrap().remove(&stage.session);
-    let refused = stage.refused(&stage.session.to_string(), Some("own")).await;
+    setup.holder.tokens.lock().unwrap().remove(&setup.session);
+    let refused = setup.refused(&setup.session.to_string(), Some("own")).await;
     assert_eq!(refused, (401, "wrong_token".to_owned()));
 }
 
 #[tokio::test]
 async fn a_session_that_there_is_not_is_4004_and_one_of_another_kind_4005() {
-    let mut stage = Stage::new().await;
-    let (codex, _) = stage.rig.open_with("codex").await;
+    let mut setup = CallbackRig::new().await;
+    let (codex, _) = setup.rig.open_with("codex").await;
     for token in [TOKEN, "own"] {
         for session in ["0190c0de-0000-7000-8000-000000000001", "no-session"] {
-            assert_eq!(stage.refused(session, Some(token)).await.0, NO_SUCH_SESSION, "{session}");
+            assert_eq!(setup.refused(session, Some(token)).await.0, NO_SUCH_SESSION, "{session}");
         }
-        assert_eq!(stage.refused(&codex.to_string(), Some(token)).await.0, ANOTHER_KIND);
+        assert_eq!(setup.refused(&codex.to_string(), Some(token)).await.0, ANOTHER_KIND);
     }
     assert_eq!((NO_SUCH_SESSION, ANOTHER_KIND), (4004, 4005));
 }
 
 #[tokio::test]
 async fn a_foreign_name_and_a_foreign_page_are_refused_even_with_the_token() {
-    let stage = Stage::new().await;
+    let setup = CallbackRig::new().await;
     for (header, value) in [("host", "evil.example"), ("origin", "https://evil.example")] {
-        let mut request = request(stage.rig.at, &stage.session.to_string(), Some("own"));
+        let mut request = request(setup.rig.at, &setup.session.to_string(), Some("own"));
         request.headers_mut().insert(header, value.parse().unwrap());
-        let refused = call_with(stage.rig.at, request).await.err();
+        let refused = call_with(setup.rig.at, request).await.err();
         assert_eq!(refused, Some((403, format!("foreign_{header}"))));
     }
 }
 
 #[tokio::test]
 async fn messages_pass_as_they_are_and_what_has_arrived_is_known() {
-    let stage = Stage::new().await;
-    let (mut program, mut call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, mut call) = setup.called().await;
     call.tells(1, "{\"a\":1}\n{\"b\":2}\n").await;
     program.says("one\ntwo\n").await;
     program.0.send(Message::binary("bytes\n")).await.unwrap();
@@ -249,8 +249,8 @@ async fn messages_pass_as_they_are_and_what_has_arrived_is_known() {
 
 #[tokio::test]
 async fn a_line_ends_with_the_code_that_is_asked_for_and_what_was_said_is_heard() {
-    let stage = Stage::new().await;
-    let (mut program, mut call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, mut call) = setup.called().await;
     program.says("before").await;
     call.tell.send(ToProgram::Close { code: 4001, reason: "stopped".to_owned() }).await.unwrap();
     assert_eq!(program.closed().await, Some(4001));
@@ -259,27 +259,27 @@ async fn a_line_ends_with_the_code_that_is_asked_for_and_what_was_said_is_heard(
 
 #[tokio::test]
 async fn a_line_whose_place_was_taken_is_heard_to_its_end() {
-    let stage = Stage::new().await;
-    let (mut program, mut call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, mut call) = setup.called().await;
     for n in 0..100 {
         program.says(format!("{n}")).await;
     }
-    let Call { tell, .. } = &mut call;
+    let HolderEnd { tell, .. } = &mut call;
     drop(std::mem::replace(tell, mpsc::channel(1).0));
     assert_eq!(program.closed().await, Some(1000));
     for n in 0..100 {
         assert_eq!(call.hears().await, lines(&n.to_string()));
     }
     assert_eq!(call.hears().await, None);
-    let (mut again, mut call) = stage.called().await;
+    let (mut again, mut call) = setup.called().await;
     again.says("back").await;
     assert_eq!(call.hears().await, lines("back"));
 }
 
 #[tokio::test]
 async fn a_program_that_says_more_than_is_taken_waits_and_loses_nothing() {
-    let stage = Stage::new().await;
-    let (mut program, mut call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, mut call) = setup.called().await;
     let size = 1 << 20;
     let count = 4 * HELD / size;
     let speaks = tokio::spawn(async move {
@@ -297,8 +297,8 @@ async fn a_program_that_says_more_than_is_taken_waits_and_loses_nothing() {
 
 #[tokio::test]
 async fn a_message_may_be_as_long_as_the_longest_line_and_no_longer() {
-    let stage = Stage::new().await;
-    let (mut program, mut call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, mut call) = setup.called().await;
     let longest = format!("{}\n", "x".repeat(LONGEST));
     program.says(longest.clone()).await;
     assert!(call.hears().await == lines(&longest));
@@ -310,8 +310,8 @@ async fn a_message_may_be_as_long_as_the_longest_line_and_no_longer() {
 
 #[tokio::test]
 async fn a_program_that_nobody_holds_any_more_is_let_go() {
-    let stage = Stage::new().await;
-    let (mut program, call) = stage.called().await;
+    let setup = CallbackRig::new().await;
+    let (mut program, call) = setup.called().await;
     drop(call);
     let ended = program.closed().await;
     assert!(ended.is_none_or(|code| code == 1000), "{ended:?}");

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use longshore_facades::auth::{Keep, Owner, Token};
-use longshore_facades::guard::Names;
+use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve};
@@ -172,7 +172,7 @@ impl Rig {
         });
         let setup = Setup {
             owner: Owner { token: Token::new(TOKEN), keep: Some(keep) },
-            names: Names::also(["hub.example".to_owned()]),
+            names: HostNames::also(["hub.example".to_owned()]),
             vapid: Vapid::fleeting("mailto:owner@example.com").unwrap(),
             outlet: Outlet::Loopback,
             tls,

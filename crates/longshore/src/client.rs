@@ -166,7 +166,7 @@ impl Client {
         }
     }
 
-    async fn read(&mut self) -> Result<Frame> {
+    async fn read(&mut self) -> Result<RpcFrame> {
         loop {
             match self.socket.next().await {
                 Some(Ok(Message::Text(text))) => {
@@ -184,7 +184,7 @@ impl Client {
 }
 
 #[derive(Deserialize)]
-struct Frame {
+struct RpcFrame {
     #[serde(default)]
     id: Option<u64>,
     #[serde(default)]
@@ -204,7 +204,7 @@ struct RpcError {
     data: Value,
 }
 
-impl Frame {
+impl RpcFrame {
     fn outcome(self) -> Result<Value> {
         let Some(error) = self.error else { return Ok(self.result) };
         Err(serde_json::from_value::<Refused>(error.data).map_or_else(|_| anyhow!(error.message), Into::into))

@@ -36,14 +36,14 @@ pub struct Owner {
 pub struct Keys {
     hub: Hub,
     keep: Option<Keep>,
-    held: Mutex<Held>,
+    held: Mutex<KeyState>,
     /// Tells every connection to look whether it may stay.
     changed: watch::Sender<()>,
     /// Devices are written one at a time, so that what was revoked is not written over by who was there.
     writing: tokio::sync::Mutex<()>,
 }
 
-struct Held {
+struct KeyState {
     /// The hash of the owner's token; none when nobody is to be let in with it.
     owner: Option<[u8; 32]>,
     /// Whether the hub proves that it knows the owner's token.
@@ -54,7 +54,7 @@ struct Held {
     unsaved: HashSet<DeviceId>,
 }
 
-impl Held {
+impl KeyState {
     fn is_revoked(&self, id: DeviceId) -> bool {
         self.devices.values().any(|known| known.id == id && known.revoked_at.is_some())
     }
@@ -76,7 +76,7 @@ impl Maker {
 }
 
 /// What a token turns out to be.
-pub(crate) enum Known {
+pub(crate) enum TokenLookup {
     Caller(Caller),
     Revoked,
     Unknown,
@@ -96,23 +96,23 @@ impl Keys {
         let Owner { token, keep } = owner;
         let owner = (!token.reveal().is_empty()).then(|| token.hash());
         let proves = token.reveal().len() >= PROVABLE;
-        let held = Mutex::new(Held { owner, proves, rotation: 0, devices, unsaved: HashSet::new() });
+        let held = Mutex::new(KeyState { owner, proves, rotation: 0, devices, unsaved: HashSet::new() });
         Ok(Arc::new(Self { hub, keep, held, changed: watch::Sender::new(()), writing: Default::default() }))
     }
 
     /// Whose token this is.
-    pub(crate) fn recognise(self: &Arc<Self>, token: &Token) -> Known {
+    pub(crate) fn recognise(self: &Arc<Self>, token: &Token) -> TokenLookup {
         let offered = hash(token.reveal());
         let now = self.hub.now();
         let mut held = self.held();
         let rotation = held.rotation;
-        let caller = |who| Known::Caller(Caller { who, keys: Arc::clone(self), rotation });
+        let caller = |who| TokenLookup::Caller(Caller { who, keys: Arc::clone(self), rotation });
         if held.owner.is_some_and(|owner| bool::from(owner.ct_eq(&offered))) {
             return caller(Who::Owner);
         }
-        let Some(device) = held.devices.get_mut(&offered) else { return Known::Unknown };
+        let Some(device) = held.devices.get_mut(&offered) else { return TokenLookup::Unknown };
         if device.revoked_at.is_some() {
-            return Known::Revoked;
+            return TokenLookup::Revoked;
         }
         if device.last_used_at.is_none_or(|last| now.millis_since(last) >= SEEN_EVERY_MS) {
             device.last_used_at = Some(now);
@@ -304,7 +304,7 @@ impl Keys {
         self.held().unsaved.is_empty()
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, KeyState> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -30,7 +30,7 @@ pub use token::Token;
 
 pub(crate) use cookie::{forgotten, given};
 pub(crate) use keys::Maker;
-pub(crate) use prove::{Asked, prove};
+pub(crate) use prove::{ProveParams, prove};
 pub(crate) use require::{address, bearer, longer_than, require, written};
 pub(crate) use throttle::Throttle;
 
@@ -187,7 +187,7 @@ mod tests {
     use longshore_model::id::ApprovalId;
     use longshore_session::Hub;
 
-    use super::keys::Known;
+    use super::keys::TokenLookup;
     use super::*;
 
     #[test]
@@ -209,8 +209,8 @@ mod tests {
         let owner = Owner { token: Token::new("s3cret"), keep: Some(Box::new(|_| Ok(()))) };
         let keys = Keys::load(Hub::new(Arc::new(MemoryLog::default())), owner).await.unwrap();
         let caller = |token: &Token| match keys.recognise(token) {
-            Known::Caller(caller) => caller,
-            Known::Revoked | Known::Unknown => panic!("not known"),
+            TokenLookup::Caller(caller) => caller,
+            TokenLookup::Revoked | TokenLookup::Unknown => panic!("not known"),
         };
         let (token, device) = keys.add("phone".to_owned(), DeviceMode::Full).await.unwrap();
         let (phone, owner) = (caller(&token), caller(&Token::new("s3cret")));

@@ -80,7 +80,7 @@ fn proof_of(token_hash: &[u8; 32], nonce: &str) -> [u8; 32] {
 /// What is asked.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Asked {
+pub(crate) struct ProveParams {
     /// The name of a token.
     key: String,
     /// What the proof is made for.
@@ -90,9 +90,9 @@ pub(crate) struct Asked {
 /// `GET /prove`.
 pub(crate) async fn prove(
     State(app): State<App>,
-    query: Result<Query<Asked>, QueryRejection>,
+    query: Result<Query<ProveParams>, QueryRejection>,
 ) -> Result<Json<Value>, Problem> {
-    let Query(Asked { key, nonce }) = query?;
+    let Query(ProveParams { key, nonce }) = query?;
     if !NONCE.contains(&nonce.len()) {
         return Err(Problem::invalid("`nonce` must have 32 to 128 letters"));
     }

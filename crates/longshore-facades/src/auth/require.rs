@@ -12,7 +12,7 @@ use axum::response::Response;
 use futures_util::{StreamExt, stream};
 use serde::Deserialize;
 
-use super::keys::Known;
+use super::keys::TokenLookup;
 use super::token::Token;
 use super::{Access, Caller, cookie};
 use crate::berth::Berth;
@@ -113,9 +113,9 @@ impl App {
     /// out.
     pub(crate) fn admit(&self, token: &Token, from: Option<IpAddr>) -> Result<Caller, Problem> {
         match self.keys.recognise(token) {
-            Known::Caller(caller) => Ok(caller),
-            Known::Revoked => Err(Problem::revoked_token()),
-            Known::Unknown => Err(self.wrong_token(from)),
+            TokenLookup::Caller(caller) => Ok(caller),
+            TokenLookup::Revoked => Err(Problem::revoked_token()),
+            TokenLookup::Unknown => Err(self.wrong_token(from)),
         }
     }
 

@@ -16,8 +16,9 @@ use serde_json::{Value, json};
 use super::check;
 use super::events::json_of;
 use super::params::{
-    Answer, Decide, Events, Import, List, ListAgents, ListModels, Open, Prompted, Raw, Revive, Rewrite, Say,
-    Search, SendQueued, TimelinePage, Update, WhichModels,
+    AnswerParams, DecideParams, EventsParams, ImportParams, ListAgentsParams, ListModelsParams, ListParams,
+    OpenParams, PromptParams, PromptReceipt, RawEventMember, ReviveParams, RewriteParams, SearchParams,
+    SendQueuedParams, TimelineParams, UpdateParams, WhichModels,
 };
 use crate::gate::Gate;
 use crate::problem::Problem;
@@ -31,14 +32,14 @@ fn bounded(asked: Option<usize>, (usual, most): (usize, usize)) -> usize {
     asked.unwrap_or(usual).clamp(1, most)
 }
 
-pub(super) async fn agents(gate: &Gate, params: ListAgents) -> Result<Value, Problem> {
+pub(super) async fn agents(gate: &Gate, params: ListAgentsParams) -> Result<Value, Problem> {
     let mut agents = gate.agents().await?;
     with_models(gate, params.models, &mut agents).await;
     Ok(json!({ "agents": agents }))
 }
 
-pub(super) async fn models(gate: &Gate, params: ListModels) -> Result<Value, Problem> {
-    let ListModels { agent, anew } = params;
+pub(super) async fn models(gate: &Gate, params: ListModelsParams) -> Result<Value, Problem> {
+    let ListModelsParams { agent, anew } = params;
     let models = if anew { gate.models_anew(&agent).await? } else { gate.models(&agent).await? };
     Ok(json!({ "models": models }))
 }
@@ -62,8 +63,8 @@ pub(super) async fn with_models(gate: &Gate, which: WhichModels, agents: &mut [A
     futures_util::future::join_all(asked).await;
 }
 
-pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Problem> {
-    let Open { agent, cwd, prompt, title, model, effort, mode, mcp_servers } = params;
+pub(super) async fn open(gate: &Gate, params: OpenParams) -> Result<SessionInfo, Problem> {
+    let OpenParams { agent, cwd, prompt, title, model, effort, mode, mcp_servers } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     check::name("effort", effort.as_deref())?;
@@ -78,8 +79,8 @@ pub(super) async fn open(gate: &Gate, params: Open) -> Result<SessionInfo, Probl
     Ok(gate.session(opened.session_id).await?)
 }
 
-pub(super) async fn sessions(gate: &Gate, params: List) -> Result<Value, Problem> {
-    let List { status, agent, q, archived, limit, cursor } = params;
+pub(super) async fn sessions(gate: &Gate, params: ListParams) -> Result<Value, Problem> {
+    let ListParams { status, agent, q, archived, limit, cursor } = params;
     // Whoever asks for those that are closed means those in the archive, too.
     let archived = archived.or_else(|| (status != Some(Status::Completed)).then_some(false));
     let filter = SessionFilter { status, agent, q, archived, limit: bounded(limit, SESSIONS), cursor };
@@ -88,8 +89,12 @@ pub(super) async fn sessions(gate: &Gate, params: List) -> Result<Value, Problem
 }
 
 /// Change by change; the first one that is refused ends it. Those that are most likely refused come first.
-pub(super) async fn update(gate: &Gate, session: SessionId, params: Update) -> Result<SessionInfo, Problem> {
-    let Update { title, archived, mode, model, effort, queue } = params;
+pub(super) async fn update(
+    gate: &Gate,
+    session: SessionId,
+    params: UpdateParams,
+) -> Result<SessionInfo, Problem> {
+    let UpdateParams { title, archived, mode, model, effort, queue } = params;
     check::name("title", title.as_deref())?;
     check::name("model", model.as_deref())?;
     check::name("effort", effort.as_deref())?;
@@ -113,7 +118,7 @@ pub(super) async fn wish(gate: &Gate, session: SessionId, command: Command) -> R
     Ok(gate.session(session).await?)
 }
 
-pub(super) fn send_queued(params: &SendQueued) -> Command {
+pub(super) fn send_queued(params: &SendQueuedParams) -> Command {
     Command::SendQueued { all: params.all }
 }
 
@@ -141,25 +146,33 @@ fn in_words(back: &HandBack) -> Value {
     json!({ "cwd": back.cwd, "command": back.command, "line": back.line() })
 }
 
-pub(super) fn revive(params: Revive) -> Command {
+pub(super) fn revive(params: ReviveParams) -> Command {
     Command::Revive { from_log: params.from_log }
 }
 
-pub(super) fn rewrite(prompt: PromptId, params: Rewrite) -> Command {
+pub(super) fn rewrite(prompt: PromptId, params: RewriteParams) -> Command {
     Command::EditPrompt { prompt, text: params.text }
 }
 
-pub(super) async fn prompt(gate: &Gate, session: SessionId, params: Say) -> Result<Prompted, Problem> {
-    let Say { content, key, when } = params;
+pub(super) async fn prompt(
+    gate: &Gate,
+    session: SessionId,
+    params: PromptParams,
+) -> Result<PromptReceipt, Problem> {
+    let PromptParams { content, key, when } = params;
     check::name("key", key.as_deref())?;
     let wish = Command::Prompt(content.into_prompt(key, when));
     match gate.command(session, wish).await? {
-        Reply::Prompted { prompt, turn, seq } => Ok(Prompted { prompt, turn, seq }),
+        Reply::Prompted { prompt, turn, seq } => Ok(PromptReceipt { prompt, turn, seq }),
         Reply::Done | Reply::Decided(_) | Reply::Answered(_) => Err(Problem::our_fault()),
     }
 }
 
-pub(super) async fn events(gate: &Gate, session: SessionId, params: Events) -> Result<EventPage, Problem> {
+pub(super) async fn events(
+    gate: &Gate,
+    session: SessionId,
+    params: EventsParams,
+) -> Result<EventPage, Problem> {
     let limit = bounded(params.limit, EVENTS);
     let frames = gate.events(session, params.after, limit, with_raw(params.raw)).await?;
     let head = gate.session(session).await?.head;
@@ -190,7 +203,7 @@ impl EventPage {
 pub(super) async fn timeline(
     gate: &Gate,
     session: SessionId,
-    params: TimelinePage,
+    params: TimelineParams,
 ) -> Result<Value, Problem> {
     let timeline = gate.timeline(session).await?;
     let items = &timeline.items;
@@ -205,8 +218,12 @@ pub(super) async fn inbox(gate: &Gate) -> Result<Value, Problem> {
     Ok(json!({ "approvals": approvals, "questions": questions, "interrupted": interrupted, "held": held }))
 }
 
-pub(super) async fn decide(gate: &Gate, approval: ApprovalId, params: Decide) -> Result<Value, Problem> {
-    let Decide { decision, message, input } = params;
+pub(super) async fn decide(
+    gate: &Gate,
+    approval: ApprovalId,
+    params: DecideParams,
+) -> Result<Value, Problem> {
+    let DecideParams { decision, message, input } = params;
     check::depth("input", input.as_ref())?;
     match gate.decide(approval, decision, message, input).await? {
         Reply::Decided(decision) => Ok(json!({ "approval": approval, "decision": decision })),
@@ -214,7 +231,11 @@ pub(super) async fn decide(gate: &Gate, approval: ApprovalId, params: Decide) ->
     }
 }
 
-pub(super) async fn answer(gate: &Gate, question: QuestionId, params: Answer) -> Result<Value, Problem> {
+pub(super) async fn answer(
+    gate: &Gate,
+    question: QuestionId,
+    params: AnswerParams,
+) -> Result<Value, Problem> {
     check::depth("answers", params.answers.values())?;
     match gate.answer(question, params.action, params.answers).await? {
         Reply::Answered(answer) => Ok(json!({ "question": question, "answer": answer })),
@@ -222,7 +243,7 @@ pub(super) async fn answer(gate: &Gate, question: QuestionId, params: Answer) ->
     }
 }
 
-pub(super) async fn search(gate: &Gate, params: Search) -> Result<Value, Problem> {
+pub(super) async fn search(gate: &Gate, params: SearchParams) -> Result<Value, Problem> {
     let hits = gate.search(params.q, bounded(params.limit, HITS)).await?;
     let mut titles = HashMap::new();
     let mut found = Vec::with_capacity(hits.len());
@@ -245,12 +266,12 @@ pub(super) async fn search(gate: &Gate, params: Search) -> Result<Value, Problem
 }
 
 /// Events as `export` writes them: their public JSON with the agent's own frame in `rawEvent`.
-pub(super) async fn import(gate: &Gate, params: Import) -> Result<SessionInfo, Problem> {
+pub(super) async fn import(gate: &Gate, params: ImportParams) -> Result<SessionInfo, Problem> {
     let mut events = Vec::with_capacity(params.events.len());
     for json in params.events {
         let unreadable = |error| Problem::invalid(format!("cannot read an event: {error}"));
         let event = serde_json::from_str(json.get()).map_err(unreadable)?;
-        let Raw { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
+        let RawEventMember { raw_event } = serde_json::from_str(json.get()).map_err(unreadable)?;
         let raw = raw_event.map(|raw| match serde_json::from_str::<String>(raw.get()) {
             Ok(text) => text.into(),
             Err(_) => raw.get().into(),

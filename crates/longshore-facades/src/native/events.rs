@@ -16,7 +16,7 @@ use longshore_session::{HubError, Subscription};
 use tracing::warn;
 
 use super::call;
-use super::params::Events;
+use super::params::EventsParams;
 use crate::gate::Gate;
 use crate::problem::Problem;
 
@@ -29,7 +29,7 @@ const PAGE: usize = 512;
 pub(super) async fn events(
     gate: Gate,
     id: Result<Path<SessionId>, PathRejection>,
-    query: Result<Query<Events>, QueryRejection>,
+    query: Result<Query<EventsParams>, QueryRejection>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let (Path(session), Query(mut params)) = (id?, query?);
@@ -52,7 +52,7 @@ fn last_event_id(headers: &HeaderMap) -> Result<Option<Seq>, Problem> {
     seq.map(Some).ok_or_else(|| Problem::invalid("`Last-Event-ID` is not the seq of an event"))
 }
 
-async fn live(gate: &Gate, session: SessionId, params: Events) -> Result<Response, Problem> {
+async fn live(gate: &Gate, session: SessionId, params: EventsParams) -> Result<Response, Problem> {
     let subscription = gate.subscribe(session, params.after, call::with_raw(params.raw)).await?;
     let stream = stream::unfold(subscription, move |mut subscription: Subscription| async move {
         let text = match tokio::time::timeout(HEARTBEAT, subscription.next()).await {
@@ -76,7 +76,7 @@ async fn live(gate: &Gate, session: SessionId, params: Events) -> Result<Respons
 
 /// All events up to now, a line each. A log that cannot be read on cuts the body short, so that nobody takes the part
 /// for the whole.
-async fn all(gate: Gate, session: SessionId, params: Events) -> Result<Response, Problem> {
+async fn all(gate: Gate, session: SessionId, params: EventsParams) -> Result<Response, Problem> {
     let head = gate.session(session).await?.head;
     let raw = params.raw;
     let stream = stream::try_unfold((gate, params.after), move |(gate, after)| async move {

@@ -12,21 +12,22 @@ use longshore_model::info::SessionInfo;
 use serde_json::Value;
 
 use super::params::{
-    Answer, ByName, Decide, FolderPath, Fork, List, ListAgents, ListModels, Open, Pair, Prompted,
-    PushSubscribe, Revive, Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update,
-    UsageDays,
+    AnswerParams, ByName, DecideParams, FoldersParams, ForkParams, ListAgentsParams, ListModelsParams,
+    ListParams, OpenParams, PairParams, PresenceParams, PromptParams, PromptReceipt, PushSubscribeParams,
+    PushUnsubscribeParams, ReviveParams, RewriteParams, SearchParams, SendQueuedParams, TimelineParams,
+    UpdateParams, UsageParams,
 };
-use super::{call, events, openapi, own, socket};
+use super::{account, call, events, openapi, socket};
 use crate::gate::Gate;
 use crate::pair;
 use crate::problem::Problem;
 use crate::router::App;
 
 type Id<T> = Result<Path<T>, PathRejection>;
-type Body<T> = Result<Json<ByName<T>>, JsonRejection>;
-type MayBody<T> = Result<Option<Json<ByName<T>>>, JsonRejection>;
-type Asked<T> = Result<Query<T>, QueryRejection>;
-type Answered<T> = Result<Json<T>, Problem>;
+type JsonBody<T> = Result<Json<ByName<T>>, JsonRejection>;
+type OptionalJsonBody<T> = Result<Option<Json<ByName<T>>>, JsonRejection>;
+type QueryParams<T> = Result<Query<T>, QueryRejection>;
+type JsonReply<T> = Result<Json<T>, Problem>;
 
 /// All of `/api/v1` and `/admin`. [`openapi`] describes the same list; a test holds them together.
 pub fn routes() -> Router<App> {
@@ -69,167 +70,183 @@ pub fn routes() -> Router<App> {
         .route("/api/v1/openapi.json", get(async || Json(openapi::document())))
 }
 
-async fn agents(gate: Gate, query: Asked<ListAgents>) -> Answered<Value> {
+async fn agents(gate: Gate, query: QueryParams<ListAgentsParams>) -> JsonReply<Value> {
     Ok(Json(call::agents(&gate, query?.0).await?))
 }
 
-async fn models(gate: Gate, agent: Id<String>) -> Answered<Value> {
-    Ok(Json(call::models(&gate, ListModels { agent: agent?.0, anew: false }).await?))
+async fn models(gate: Gate, agent: Id<String>) -> JsonReply<Value> {
+    Ok(Json(call::models(&gate, ListModelsParams { agent: agent?.0, anew: false }).await?))
 }
 
-async fn open(gate: Gate, body: Body<Open>) -> Result<Response, Problem> {
+async fn open(gate: Gate, body: JsonBody<OpenParams>) -> Result<Response, Problem> {
     let session = call::open(&gate, body?.0.0).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }
 
-async fn sessions(gate: Gate, query: Asked<List>) -> Answered<Value> {
+async fn sessions(gate: Gate, query: QueryParams<ListParams>) -> JsonReply<Value> {
     Ok(Json(call::sessions(&gate, query?.0).await?))
 }
 
-async fn session(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+async fn session(gate: Gate, id: Id<SessionId>) -> JsonReply<SessionInfo> {
     Ok(Json(gate.session(id?.0).await?))
 }
 
-async fn update(gate: Gate, id: Id<SessionId>, body: Body<Update>) -> Answered<SessionInfo> {
+async fn update(gate: Gate, id: Id<SessionId>, body: JsonBody<UpdateParams>) -> JsonReply<SessionInfo> {
     Ok(Json(call::update(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn close(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+async fn close(gate: Gate, id: Id<SessionId>) -> JsonReply<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::Close).await?))
 }
 
 async fn prompt(
     gate: Gate,
     id: Id<SessionId>,
-    body: Body<Say>,
-) -> Result<(StatusCode, Json<Prompted>), Problem> {
+    body: JsonBody<PromptParams>,
+) -> Result<(StatusCode, Json<PromptReceipt>), Problem> {
     Ok((StatusCode::ACCEPTED, Json(call::prompt(&gate, id?.0, body?.0.0).await?)))
 }
 
-async fn rewrite(gate: Gate, ids: Id<(SessionId, PromptId)>, body: Body<Rewrite>) -> Answered<SessionInfo> {
+async fn rewrite(
+    gate: Gate,
+    ids: Id<(SessionId, PromptId)>,
+    body: JsonBody<RewriteParams>,
+) -> JsonReply<SessionInfo> {
     let Path((session, prompt)) = ids?;
     Ok(Json(call::wish(&gate, session, call::rewrite(prompt, body?.0.0)).await?))
 }
 
-async fn cancel(gate: Gate, ids: Id<(SessionId, PromptId)>) -> Answered<SessionInfo> {
+async fn cancel(gate: Gate, ids: Id<(SessionId, PromptId)>) -> JsonReply<SessionInfo> {
     let Path((session, prompt)) = ids?;
     Ok(Json(call::wish(&gate, session, Command::CancelPrompt { prompt }).await?))
 }
 
-async fn interrupt(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+async fn interrupt(gate: Gate, id: Id<SessionId>) -> JsonReply<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::Interrupt).await?))
 }
 
-async fn discard_queue(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+async fn discard_queue(gate: Gate, id: Id<SessionId>) -> JsonReply<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::DiscardQueue).await?))
 }
 
-async fn send_queued(gate: Gate, id: Id<SessionId>, body: MayBody<SendQueued>) -> Answered<SessionInfo> {
+async fn send_queued(
+    gate: Gate,
+    id: Id<SessionId>,
+    body: OptionalJsonBody<SendQueuedParams>,
+) -> JsonReply<SessionInfo> {
     let command = call::send_queued(&or_default(body)?);
     Ok(Json(call::wish(&gate, id?.0, command).await?))
 }
 
-async fn resume(gate: Gate, id: Id<SessionId>) -> Answered<SessionInfo> {
+async fn resume(gate: Gate, id: Id<SessionId>) -> JsonReply<SessionInfo> {
     Ok(Json(call::wish(&gate, id?.0, Command::Resume).await?))
 }
 
-async fn resume_all(gate: Gate) -> Answered<Value> {
+async fn resume_all(gate: Gate) -> JsonReply<Value> {
     Ok(Json(call::resume_all(&gate).await?))
 }
 
-async fn release(gate: Gate, id: Id<SessionId>) -> Answered<Value> {
+async fn release(gate: Gate, id: Id<SessionId>) -> JsonReply<Value> {
     Ok(Json(call::release(&gate, id?.0).await?))
 }
 
-async fn erase(gate: Gate, id: Id<SessionId>) -> Answered<Value> {
+async fn erase(gate: Gate, id: Id<SessionId>) -> JsonReply<Value> {
     Ok(Json(call::erase(&gate, id?.0).await?))
 }
 
-async fn fork(gate: Gate, id: Id<SessionId>, body: MayBody<Fork>) -> Result<Response, Problem> {
-    let Fork { before } = or_default(body)?;
+async fn fork(
+    gate: Gate,
+    id: Id<SessionId>,
+    body: OptionalJsonBody<ForkParams>,
+) -> Result<Response, Problem> {
+    let ForkParams { before } = or_default(body)?;
     let session = gate.fork(id?.0, before).await?;
     let place = format!("/api/v1/sessions/{}", session.session_id);
     Ok((StatusCode::CREATED, [(header::LOCATION, place)], Json(session)).into_response())
 }
 
-async fn revive(gate: Gate, id: Id<SessionId>, body: MayBody<Revive>) -> Answered<SessionInfo> {
+async fn revive(
+    gate: Gate,
+    id: Id<SessionId>,
+    body: OptionalJsonBody<ReviveParams>,
+) -> JsonReply<SessionInfo> {
     let command = call::revive(or_default(body)?);
     Ok(Json(call::wish(&gate, id?.0, command).await?))
 }
 
-async fn timeline(gate: Gate, id: Id<SessionId>, query: Asked<TimelinePage>) -> Answered<Value> {
+async fn timeline(gate: Gate, id: Id<SessionId>, query: QueryParams<TimelineParams>) -> JsonReply<Value> {
     Ok(Json(call::timeline(&gate, id?.0, query?.0).await?))
 }
 
-async fn inbox(gate: Gate) -> Answered<Value> {
+async fn inbox(gate: Gate) -> JsonReply<Value> {
     Ok(Json(call::inbox(&gate).await?))
 }
 
-async fn decide(gate: Gate, id: Id<ApprovalId>, body: Body<Decide>) -> Answered<Value> {
+async fn decide(gate: Gate, id: Id<ApprovalId>, body: JsonBody<DecideParams>) -> JsonReply<Value> {
     Ok(Json(call::decide(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn answer(gate: Gate, id: Id<QuestionId>, body: Body<Answer>) -> Answered<Value> {
+async fn answer(gate: Gate, id: Id<QuestionId>, body: JsonBody<AnswerParams>) -> JsonReply<Value> {
     Ok(Json(call::answer(&gate, id?.0, body?.0.0).await?))
 }
 
-async fn search(gate: Gate, query: Asked<Search>) -> Answered<Value> {
+async fn search(gate: Gate, query: QueryParams<SearchParams>) -> JsonReply<Value> {
     Ok(Json(call::search(&gate, query?.0).await?))
 }
 
 async fn me(gate: Gate) -> Json<Value> {
-    Json(own::me(gate.caller()))
+    Json(account::me(gate.caller()))
 }
 
 async fn devices(gate: Gate) -> Json<Value> {
-    Json(own::devices(&gate))
+    Json(account::devices(&gate))
 }
 
-async fn revoke(gate: Gate, id: Id<DeviceId>) -> Answered<Value> {
-    Ok(Json(own::revoke(&gate, id?.0).await?))
+async fn revoke(gate: Gate, id: Id<DeviceId>) -> JsonReply<Value> {
+    Ok(Json(account::revoke(&gate, id?.0).await?))
 }
 
-async fn presence(gate: Gate, body: Body<Shown>) -> Answered<Value> {
-    Ok(Json(own::presence(&gate, body?.0.0)))
+async fn presence(gate: Gate, body: JsonBody<PresenceParams>) -> JsonReply<Value> {
+    Ok(Json(account::presence(&gate, body?.0.0)))
 }
 
 async fn push_key(gate: Gate) -> Json<Value> {
-    Json(own::push_key(&gate))
+    Json(account::push_key(&gate))
 }
 
-async fn push_subscribe(gate: Gate, body: Body<PushSubscribe>) -> Answered<Value> {
-    Ok(Json(own::push_subscribe(&gate, body?.0.0).await?))
+async fn push_subscribe(gate: Gate, body: JsonBody<PushSubscribeParams>) -> JsonReply<Value> {
+    Ok(Json(account::push_subscribe(&gate, body?.0.0).await?))
 }
 
-async fn push_unsubscribe(gate: Gate, body: MayBody<Unsubscribe>) -> Answered<Value> {
-    Ok(Json(own::push_unsubscribe(&gate, or_default(body)?).await?))
+async fn push_unsubscribe(gate: Gate, body: OptionalJsonBody<PushUnsubscribeParams>) -> JsonReply<Value> {
+    Ok(Json(account::push_unsubscribe(&gate, or_default(body)?).await?))
 }
 
-async fn push_test(gate: Gate) -> Answered<Value> {
-    Ok(Json(own::push_test(&gate).await?))
+async fn push_test(gate: Gate) -> JsonReply<Value> {
+    Ok(Json(account::push_test(&gate).await?))
 }
 
-async fn usage(gate: Gate, query: Asked<UsageDays>) -> Answered<Value> {
-    Ok(Json(own::usage(&gate, query?.0).await?))
+async fn usage(gate: Gate, query: QueryParams<UsageParams>) -> JsonReply<Value> {
+    Ok(Json(account::usage(&gate, query?.0).await?))
 }
 
-async fn machines(gate: Gate, query: Asked<ListAgents>) -> Answered<Value> {
-    Ok(Json(own::machines(&gate, query?.0).await?))
+async fn machines(gate: Gate, query: QueryParams<ListAgentsParams>) -> JsonReply<Value> {
+    Ok(Json(account::machines(&gate, query?.0).await?))
 }
 
-async fn folders(gate: Gate, query: Asked<FolderPath>) -> Answered<Value> {
-    Ok(Json(own::folders(&gate, query?.0).await?))
+async fn folders(gate: Gate, query: QueryParams<FoldersParams>) -> JsonReply<Value> {
+    Ok(Json(account::folders(&gate, query?.0).await?))
 }
 
-async fn pair(gate: Gate, body: MayBody<Pair>) -> Answered<Value> {
-    Ok(Json(own::pair(&gate, or_default(body)?)?))
+async fn pair(gate: Gate, body: OptionalJsonBody<PairParams>) -> JsonReply<Value> {
+    Ok(Json(account::pair(&gate, or_default(body)?)?))
 }
 
-async fn rotate(gate: Gate) -> Answered<Value> {
-    Ok(Json(own::rotate(&gate).await?))
+async fn rotate(gate: Gate) -> JsonReply<Value> {
+    Ok(Json(account::rotate(&gate).await?))
 }
 
-fn or_default<T: Default>(body: MayBody<T>) -> Result<T, Problem> {
+fn or_default<T: Default>(body: OptionalJsonBody<T>) -> Result<T, Problem> {
     Ok(body?.map(|Json(ByName(params))| params).unwrap_or_default())
 }

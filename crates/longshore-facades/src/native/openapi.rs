@@ -12,10 +12,12 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use super::params::{
-    Answer, Decide, Events, FolderPath, Fork, List, ListAgents, Open, Pair, Prompted, PushSubscribe, Revive,
-    Rewrite, Say, Search, SendQueued, Shown, TimelinePage, Unsubscribe, Update, UsageDays,
+    AnswerParams, DecideParams, EventsParams, FoldersParams, ForkParams, ListAgentsParams, ListParams,
+    OpenParams, PairParams, PresenceParams, PromptParams, PromptReceipt, PushSubscribeParams,
+    PushUnsubscribeParams, ReviveParams, RewriteParams, SearchParams, SendQueuedParams, TimelineParams,
+    UpdateParams, UsageParams,
 };
-use crate::auth::Asked;
+use crate::auth::ProveParams;
 use crate::pair::{Consume, OfCode, Pasted};
 
 /// What needs no token.
@@ -115,14 +117,14 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         object(&[("status", json!({ "const": "ok" }))]),
     );
     let proven = object(&[("proof", json!({ "type": "string" }))]);
-    let asked = Some(inline::<Asked>(schemas));
+    let asked = Some(inline::<ProveParams>(schemas));
     add("get", "/prove", "Show that the hub knows a token, before that is sent", asked, None, "200", proven);
     add("get", "/metrics", "Figures for Prometheus", None, None, "200", json!({ "type": "string" }));
     add(
         "get",
         "/api/v1/agents",
         "Every known agent: found or not, version, capabilities, models",
-        Some(inline::<ListAgents>(schemas)),
+        Some(inline::<ListAgentsParams>(schemas)),
         None,
         "200",
         object(&[("agents", array(of::<AgentInfo>(schemas)))]),
@@ -133,7 +135,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "get",
         "/api/v1/sessions",
         "Sessions, the one that changed last first",
-        Some(inline::<List>(schemas)),
+        Some(inline::<ListParams>(schemas)),
         None,
         "200",
         object(&[("sessions", array(session.clone())), ("next", next.clone())]),
@@ -143,7 +145,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions",
         "Open a session",
         None,
-        Some(of::<Open>(schemas)),
+        Some(of::<OpenParams>(schemas)),
         "201",
         session.clone(),
     );
@@ -153,7 +155,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions/{id}",
         "Rename, archive, change mode, model or queue",
         None,
-        Some(of::<Update>(schemas)),
+        Some(of::<UpdateParams>(schemas)),
         "200",
         session.clone(),
     );
@@ -163,16 +165,16 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions/{id}/prompts",
         "Say something",
         None,
-        Some(of::<Say>(schemas)),
+        Some(of::<PromptParams>(schemas)),
         "202",
-        of::<Prompted>(schemas),
+        of::<PromptReceipt>(schemas),
     );
     add(
         "patch",
         "/api/v1/sessions/{id}/prompts/{prompt}",
         "Rewrite a waiting prompt",
         None,
-        Some(of::<Rewrite>(schemas)),
+        Some(of::<RewriteParams>(schemas)),
         "200",
         session.clone(),
     );
@@ -189,7 +191,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
     let path = "/api/v1/sessions/{id}/queue";
     add("delete", path, "Take all waiting prompts back", None, None, "200", session.clone());
     let path = "/api/v1/sessions/{id}/queue/send";
-    let body = Some(of::<SendQueued>(schemas));
+    let body = Some(of::<SendQueuedParams>(schemas));
     add("post", path, "Send held prompts on", None, body, "200", session.clone());
     let path = "/api/v1/sessions/{id}/resume";
     add("post", path, "Have the agent go on where it was interrupted", None, None, "200", session.clone());
@@ -208,7 +210,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions/{id}/fork",
         "A copy that goes its own way",
         None,
-        Some(of::<Fork>(schemas)),
+        Some(of::<ForkParams>(schemas)),
         "201",
         session.clone(),
     );
@@ -217,7 +219,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/sessions/{id}/revive",
         "Wake the agent",
         None,
-        Some(of::<Revive>(schemas)),
+        Some(of::<ReviveParams>(schemas)),
         "200",
         session.clone(),
     );
@@ -225,7 +227,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "get",
         "/api/v1/sessions/{id}/events",
         "Events: a page of JSON, all as NDJSON, or live as server-sent events, by Accept",
-        Some(inline::<Events>(schemas)),
+        Some(inline::<EventsParams>(schemas)),
         None,
         "200",
         object(&[
@@ -238,7 +240,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "get",
         "/api/v1/sessions/{id}/timeline",
         "Folded items, the newest page first",
-        Some(inline::<TimelinePage>(schemas)),
+        Some(inline::<TimelineParams>(schemas)),
         None,
         "200",
         object(&[("items", array(of::<Item>(schemas))), ("next", seq.clone()), ("head", seq)]),
@@ -262,7 +264,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/approvals/{id}",
         "Decide; the first answer wins",
         None,
-        Some(of::<Decide>(schemas)),
+        Some(of::<DecideParams>(schemas)),
         "200",
         object(&[("decision", of::<ApprovalDecision>(schemas))]),
     );
@@ -271,7 +273,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "/api/v1/questions/{id}",
         "Answer",
         None,
-        Some(of::<Answer>(schemas)),
+        Some(of::<AnswerParams>(schemas)),
         "200",
         object(&[("answer", of::<QuestionAnswer>(schemas))]),
     );
@@ -279,7 +281,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         "get",
         "/api/v1/search",
         "Where words occur",
-        Some(inline::<Search>(schemas)),
+        Some(inline::<SearchParams>(schemas)),
         None,
         "200",
         object(&[("hits", array(any.clone()))]),
@@ -295,24 +297,24 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
     add("get", "/api/v1/devices", "Every device, revoked ones too", None, None, "200", devices);
     let one = object(&[("device", device.clone())]);
     add("delete", "/api/v1/devices/{id}", "Revoke it, and end its connections", None, None, "200", one);
-    let shown = Some(of::<Shown>(schemas));
+    let shown = Some(of::<PresenceParams>(schemas));
     add("post", "/api/v1/presence", "What the caller's screen shows", None, shown, "200", any.clone());
     let text = json!({ "type": "string" });
     let key = object(&[("publicKey", text.clone())]);
     add("get", "/api/v1/push/key", "What a browser subscribes with", None, None, "200", key);
     let push = "/api/v1/push/subscribe";
-    let body = Some(of::<PushSubscribe>(schemas));
+    let body = Some(of::<PushSubscribeParams>(schemas));
     add("post", push, "Where the caller's browser wants to be woken", None, body, "200", any.clone());
-    let body = Some(of::<Unsubscribe>(schemas));
+    let body = Some(of::<PushUnsubscribeParams>(schemas));
     add("delete", push, "And no longer", None, body, "200", any.clone());
     let sent = object(&[("sent", json!({ "type": "integer" }))]);
     add("post", "/api/v1/push/test", "Wake the caller's own browsers", None, None, "200", sent);
     let days = object(&[("days", array(of::<DayUsage>(schemas)))]);
-    let query = Some(inline::<UsageDays>(schemas));
+    let query = Some(inline::<UsageParams>(schemas));
     add("get", "/api/v1/usage", "What was used by day, agent and project", query, None, "200", days);
     let machine = object(&[("name", text.clone()), ("agents", array(of::<AgentInfo>(schemas)))]);
     let machines = object(&[("machines", array(machine))]);
-    let query = Some(inline::<ListAgents>(schemas));
+    let query = Some(inline::<ListAgentsParams>(schemas));
     add("get", "/api/v1/machines", "The machines that run agents", query, None, "200", machines);
     let folders = object(&[
         ("path", text.clone()),
@@ -320,7 +322,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         ("folders", array(text.clone())),
         ("recent", array(text.clone())),
     ]);
-    let query = Some(inline::<FolderPath>(schemas));
+    let query = Some(inline::<FoldersParams>(schemas));
     add("get", "/api/v1/folders", "Folders where a work tree could be", query, None, "200", folders);
     let code = object(&[
         ("code", text.clone()),
@@ -329,7 +331,7 @@ fn endpoints(schemas: &mut SchemaGenerator) -> Vec<Endpoint> {
         ("mode", of::<DeviceMode>(schemas)),
         ("addresses", array(text.clone())),
     ]);
-    let body = Some(of::<Pair>(schemas));
+    let body = Some(of::<PairParams>(schemas));
     add("post", "/admin/pair/new", "A code with which one device pairs", None, body, "200", code);
     let query = Some(inline::<OfCode>(schemas));
     add("get", "/admin/pair/qr.svg", "The same as a picture", query, None, "200", text.clone());

@@ -19,7 +19,8 @@ use serde_json::Value;
 /// A new session.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Open {
+#[schemars(rename = "Open")]
+pub struct OpenParams {
     /// Which agent: a name from `/api/v1/agents`.
     pub agent: String,
     /// The work tree: an absolute path.
@@ -47,7 +48,7 @@ pub struct Open {
 /// What is told of agents.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListAgents {
+pub struct ListAgentsParams {
     /// Which of their models; `asked` unless said otherwise.
     #[serde(default)]
     pub models: WhichModels,
@@ -67,7 +68,7 @@ pub enum WhichModels {
 /// The models of an agent.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ListModels {
+pub struct ListModelsParams {
     /// Its name.
     pub agent: String,
     /// Whether it has to start for it, whatever is known.
@@ -78,7 +79,7 @@ pub struct ListModels {
 /// Which sessions.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct List {
+pub struct ListParams {
     /// Only those of this status.
     #[serde(default)]
     pub status: Option<Status>,
@@ -102,7 +103,8 @@ pub struct List {
 /// What to change of a session.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Update {
+#[schemars(rename = "Update")]
+pub struct UpdateParams {
     /// Its title.
     #[serde(default)]
     pub title: Option<String>,
@@ -126,7 +128,8 @@ pub struct Update {
 /// Something to say.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Say {
+#[schemars(rename = "Say")]
+pub struct PromptParams {
     /// What.
     pub content: PromptContent,
     /// The client's own name for it: the same key twice is one prompt.
@@ -184,7 +187,8 @@ impl PromptContent {
 /// How a waiting prompt shall read.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Rewrite {
+#[schemars(rename = "Rewrite")]
+pub struct RewriteParams {
     /// The words.
     pub text: String,
 }
@@ -192,7 +196,8 @@ pub struct Rewrite {
 /// How to wake an agent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Revive {
+#[schemars(rename = "Revive")]
+pub struct ReviveParams {
     /// Tell it what the log holds instead of relying on its own memory.
     #[serde(default)]
     pub from_log: bool,
@@ -201,7 +206,8 @@ pub struct Revive {
 /// Which held prompts are sent on.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct SendQueued {
+#[schemars(rename = "SendQueued")]
+pub struct SendQueuedParams {
     /// All of them; only the next one unless said otherwise.
     #[serde(default)]
     pub all: bool,
@@ -210,7 +216,8 @@ pub struct SendQueued {
 /// A decision on an approval.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Decide {
+#[schemars(rename = "Decide")]
+pub struct DecideParams {
     /// What is decided.
     pub decision: Decision,
     /// What the agent is told with it.
@@ -224,7 +231,8 @@ pub struct Decide {
 /// An answer to a question.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Answer {
+#[schemars(rename = "Answer")]
+pub struct AnswerParams {
     /// By field.
     #[serde(default)]
     pub answers: BTreeMap<String, Value>,
@@ -236,7 +244,7 @@ pub struct Answer {
 /// Which events.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Events {
+pub struct EventsParams {
     /// Those after this seq; all unless said otherwise.
     #[serde(default)]
     pub after: Seq,
@@ -251,7 +259,8 @@ pub struct Events {
 /// Where a copy leaves its origin.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Fork {
+#[schemars(rename = "Fork")]
+pub struct ForkParams {
     /// The seq of something that a person said: the copy has what came before that turn. All unless said otherwise.
     #[serde(default)]
     pub before: Option<Seq>,
@@ -260,7 +269,7 @@ pub struct Fork {
 /// Which items of a timeline.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct TimelinePage {
+pub struct TimelineParams {
     /// Those that began before this seq; the newest unless said otherwise.
     #[serde(default)]
     pub before: Option<Seq>,
@@ -272,7 +281,7 @@ pub struct TimelinePage {
 /// What to look for.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Search {
+pub struct SearchParams {
     /// The words.
     pub q: String,
     /// How many hits; 20 unless said otherwise, 100 at most.
@@ -283,7 +292,8 @@ pub struct Search {
 /// What a code for a new device shall be good for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Pair {
+#[schemars(rename = "Pair")]
+pub struct PairParams {
     /// What the device may do; `full` unless said otherwise.
     #[serde(default)]
     pub mode: DeviceMode,
@@ -295,7 +305,8 @@ pub struct Pair {
 /// What a screen shows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Shown {
+#[schemars(rename = "Shown")]
+pub struct PresenceParams {
     /// The session; none when it shows something else.
     #[serde(default)]
     pub session: Option<SessionId>,
@@ -306,7 +317,8 @@ pub struct Shown {
 /// Where a browser wants to be woken.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct PushSubscribe {
+#[schemars(rename = "PushSubscribe")]
+pub struct PushSubscribeParams {
     /// As the browser gives it; members that we do not know are left alone.
     pub subscription: PushSubscription,
 }
@@ -314,7 +326,8 @@ pub struct PushSubscribe {
 /// Where a browser no longer wants to be woken.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Unsubscribe {
+#[schemars(rename = "Unsubscribe")]
+pub struct PushUnsubscribeParams {
     /// The endpoint of its subscription; all of this device unless said otherwise.
     #[serde(default)]
     pub endpoint: Option<String>,
@@ -323,7 +336,7 @@ pub struct Unsubscribe {
 /// Since when.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct UsageDays {
+pub struct UsageParams {
     /// How many days back; 30 unless said otherwise, 366 at most.
     #[serde(default)]
     pub days: Option<u32>,
@@ -332,7 +345,7 @@ pub struct UsageDays {
 /// Which folder.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct FolderPath {
+pub struct FoldersParams {
     /// An absolute path on the machine that runs the agents; its home folder unless said otherwise.
     #[serde(default)]
     pub path: Option<String>,
@@ -341,7 +354,7 @@ pub struct FolderPath {
 /// Events of an exported session, in order.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Import {
+pub(super) struct ImportParams {
     pub(super) events: Vec<Box<serde_json::value::RawValue>>,
     /// The work tree in which the session goes on here.
     #[serde(default)]
@@ -354,7 +367,7 @@ pub(super) struct Import {
 /// The agent's own frame, beside an event.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Raw {
+pub(super) struct RawEventMember {
     #[serde(default)]
     pub(super) raw_event: Option<Box<serde_json::value::RawValue>>,
 }
@@ -382,12 +395,12 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for ByName<T> {
 /// Nothing at all.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Nothing {}
+pub(super) struct NoParams {}
 
 /// From where to follow a session.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub(super) struct Follow {
+pub(super) struct SubscribeParams {
     #[serde(default)]
     pub(super) after: Seq,
     #[serde(default)]
@@ -397,7 +410,8 @@ pub(super) struct Follow {
 /// A prompt that was taken.
 #[derive(Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Prompted {
+#[schemars(rename = "Prompted")]
+pub struct PromptReceipt {
     /// Its name.
     pub prompt: PromptId,
     /// The turn that it begins or steers.

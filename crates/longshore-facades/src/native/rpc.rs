@@ -17,7 +17,7 @@ const OURS: i32 = -32000;
 
 /// A request of a client.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct RpcRequest {
     /// None for a notification, which is not answered.
     id: Option<Value>,
     pub(super) method: String,
@@ -25,7 +25,7 @@ pub(super) struct Request {
 }
 
 /// An answer, as a value or as JSON that is there already.
-pub(super) enum Answer {
+pub(super) enum RpcAnswer {
     Value(Value),
     Json(String),
 }
@@ -45,7 +45,7 @@ fn even_null<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Value>, D::Err
     Value::deserialize(from).map(Some)
 }
 
-impl Request {
+impl RpcRequest {
     /// Reads a request; of one that is none, what to answer.
     pub(super) fn read(text: &str) -> Result<Self, String> {
         let invalid = |code, id, fault: String| {
@@ -97,10 +97,10 @@ impl Request {
         Problem::invalid(format!("{}: {fault}", self.method))
     }
 
-    pub(super) fn answer(&self, answer: Result<Answer, Problem>) -> Option<String> {
+    pub(super) fn answer(&self, answer: Result<RpcAnswer, Problem>) -> Option<String> {
         match answer {
-            Ok(Answer::Value(value)) => self.result(&value),
-            Ok(Answer::Json(json)) => {
+            Ok(RpcAnswer::Value(value)) => self.result(&value),
+            Ok(RpcAnswer::Json(json)) => {
                 self.id.as_ref().map(|id| format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{json}}}"))
             }
             Err(problem) => self.problem(&problem),

@@ -27,8 +27,8 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
 use super::events::json_of;
-use super::rpc::{Request, notification};
-use super::socket_calls::{Call, dispatch};
+use super::rpc::{RpcRequest, notification};
+use super::socket_calls::{SocketCall, dispatch};
 use crate::berth::Berth;
 use crate::gate::Gate;
 use crate::intake;
@@ -152,24 +152,26 @@ impl Link {
                 return Err(Over);
             }
         };
-        let request = match Request::read(&text) {
+        let request = match RpcRequest::read(&text) {
             Ok(request) => request,
             Err(answer) => return self.reply(Some(answer)).await,
         };
         match dispatch(&request, &self.gate) {
-            Call::Subscribe { session, after, raw } => self.subscribe(&request, session, after, raw).await,
-            Call::Unsubscribe { session } => {
+            SocketCall::Subscribe { session, after, raw } => {
+                self.subscribe(&request, session, after, raw).await
+            }
+            SocketCall::Unsubscribe { session } => {
                 let was = self.stops.remove(&session).is_some();
                 self.reply(request.result(&json!({ "session": session, "subscribed": was }))).await
             }
-            Call::Watch { on } => {
+            SocketCall::Watch { on } => {
                 self.changes = on.then(|| self.gate.changes());
                 self.reply(request.result(&json!({ "watching": on }))).await
             }
-            Call::Ask(_) if self.calls.len() >= CALLS => {
+            SocketCall::Ask(_) if self.calls.len() >= CALLS => {
                 self.reply(request.problem(&Problem::too_many_requests())).await
             }
-            Call::Ask(answer) => {
+            SocketCall::Ask(answer) => {
                 self.calls.push(
                     async move {
                         let answer = request.answer(answer.await);
@@ -180,14 +182,14 @@ impl Link {
                 );
                 Ok(())
             }
-            Call::Bad(problem) => self.reply(request.problem(&problem)).await,
+            SocketCall::Bad(problem) => self.reply(request.problem(&problem)).await,
         }
     }
 
     /// Follows a session from a cursor. Following it anew replaces the old cursor.
     async fn subscribe(
         &mut self,
-        request: &Request,
+        request: &RpcRequest,
         session: SessionId,
         after: Seq,
         raw: bool,

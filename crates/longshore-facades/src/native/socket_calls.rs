@@ -7,59 +7,59 @@ use longshore_model::id::{PromptId, Seq, SessionId};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::params::{Follow, Fork, Nothing, Rewrite};
-use super::rpc::{Answer, Request};
-use super::{call, own};
+use super::params::{ForkParams, NoParams, RewriteParams, SubscribeParams};
+use super::rpc::{RpcAnswer, RpcRequest};
+use super::{account, call};
 use crate::gate::Gate;
 use crate::problem::Problem;
 
 /// What a request comes to.
-pub(super) enum Call {
+pub(super) enum SocketCall {
     Subscribe { session: SessionId, after: Seq, raw: bool },
     Unsubscribe { session: SessionId },
     Watch { on: bool },
-    Ask(BoxFuture<'static, Result<Answer, Problem>>),
+    Ask(BoxFuture<'static, Result<RpcAnswer, Problem>>),
     Bad(Problem),
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct EditPrompt {
+struct EditPromptParams {
     prompt: PromptId,
     text: String,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct CancelPrompt {
+struct CancelPromptParams {
     prompt: PromptId,
 }
 
 /// Which call a request is. Nothing has happened yet.
-pub(super) fn dispatch(request: &Request, gate: &Gate) -> Call {
-    find(request, gate.clone()).unwrap_or_else(Call::Bad)
+pub(super) fn dispatch(request: &RpcRequest, gate: &Gate) -> SocketCall {
+    find(request, gate.clone()).unwrap_or_else(SocketCall::Bad)
 }
 
-fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
+fn find(request: &RpcRequest, gate: Gate) -> Result<SocketCall, Problem> {
     let asked = match request.method.as_str() {
         "subscribe" => {
-            let (session, Follow { after, raw }) = request.params_of("session")?;
-            return Ok(Call::Subscribe { session, after, raw });
+            let (session, SubscribeParams { after, raw }) = request.params_of("session")?;
+            return Ok(SocketCall::Subscribe { session, after, raw });
         }
         "unsubscribe" => {
-            let (session, Nothing {}) = request.params_of("session")?;
-            return Ok(Call::Unsubscribe { session });
+            let (session, NoParams {}) = request.params_of("session")?;
+            return Ok(SocketCall::Unsubscribe { session });
         }
         "watch" => {
-            let Nothing {} = request.params()?;
-            return Ok(Call::Watch { on: true });
+            let NoParams {} = request.params()?;
+            return Ok(SocketCall::Watch { on: true });
         }
         "unwatch" => {
-            let Nothing {} = request.params()?;
-            return Ok(Call::Watch { on: false });
+            let NoParams {} = request.params()?;
+            return Ok(SocketCall::Watch { on: false });
         }
         "ping" => {
-            let Nothing {} = request.params()?;
+            let NoParams {} = request.params()?;
             async move { value(json!({})) }.boxed()
         }
         "agents" => {
@@ -79,7 +79,7 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             async move { value(json!(call::open(&gate, params).await?)) }.boxed()
         }
         "session" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             async move { value(json!(gate.session(session).await?)) }.boxed()
         }
         "update" => {
@@ -91,11 +91,11 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             async move { value(json!(call::prompt(&gate, session, params).await?)) }.boxed()
         }
         "editPrompt" => {
-            let (session, EditPrompt { prompt, text }) = request.params_of("session")?;
-            wish(gate, session, call::rewrite(prompt, Rewrite { text }))
+            let (session, EditPromptParams { prompt, text }) = request.params_of("session")?;
+            wish(gate, session, call::rewrite(prompt, RewriteParams { text }))
         }
         "cancelPrompt" => {
-            let (session, CancelPrompt { prompt }) = request.params_of("session")?;
+            let (session, CancelPromptParams { prompt }) = request.params_of("session")?;
             wish(gate, session, Command::CancelPrompt { prompt })
         }
         "sendQueued" => {
@@ -103,27 +103,27 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             wish(gate, session, call::send_queued(&params))
         }
         "discardQueue" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             wish(gate, session, Command::DiscardQueue)
         }
         "resume" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             wish(gate, session, Command::Resume)
         }
         "resumeAll" => {
-            let Nothing {} = request.params()?;
+            let NoParams {} = request.params()?;
             async move { value(call::resume_all(&gate).await?) }.boxed()
         }
         "release" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             async move { value(call::release(&gate, session).await?) }.boxed()
         }
         "deleteHistory" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             async move { value(call::erase(&gate, session).await?) }.boxed()
         }
         "interrupt" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             wish(gate, session, Command::Interrupt)
         }
         "revive" => {
@@ -131,23 +131,23 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             wish(gate, session, call::revive(params))
         }
         "close" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             wish(gate, session, Command::Close)
         }
         "fork" => {
-            let (session, Fork { before }) = request.params_of("session")?;
+            let (session, ForkParams { before }) = request.params_of("session")?;
             async move { value(json!(gate.fork(session, before).await?)) }.boxed()
         }
         "events" => {
             let (session, params) = request.params_of("session")?;
-            async move { Ok(Answer::Json(call::events(&gate, session, params).await?.to_json())) }.boxed()
+            async move { Ok(RpcAnswer::Json(call::events(&gate, session, params).await?.to_json())) }.boxed()
         }
         "timeline" => {
             let (session, params) = request.params_of("session")?;
             async move { value(call::timeline(&gate, session, params).await?) }.boxed()
         }
         "approvals" => {
-            let Nothing {} = request.params()?;
+            let NoParams {} = request.params()?;
             async move { value(call::inbox(&gate).await?) }.boxed()
         }
         "decide" => {
@@ -163,64 +163,64 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
             async move { value(json!(call::import(&gate, params).await?)) }.boxed()
         }
         "importPast" => {
-            let Nothing {} = request.params()?;
+            let NoParams {} = request.params()?;
             async move { value(call::import_past(&gate).await?) }.boxed()
         }
         "handBack" => {
-            let (session, Nothing {}) = request.params_of("session")?;
+            let (session, NoParams {}) = request.params_of("session")?;
             async move { value(call::hand_back(&gate, session).await?) }.boxed()
         }
         "me" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::me(gate.caller())) }.boxed()
+            let NoParams {} = request.params()?;
+            async move { value(account::me(gate.caller())) }.boxed()
         }
         "devices" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::devices(&gate)) }.boxed()
+            let NoParams {} = request.params()?;
+            async move { value(account::devices(&gate)) }.boxed()
         }
         "revoke" => {
-            let (device, Nothing {}) = request.params_of("device")?;
-            async move { value(own::revoke(&gate, device).await?) }.boxed()
+            let (device, NoParams {}) = request.params_of("device")?;
+            async move { value(account::revoke(&gate, device).await?) }.boxed()
         }
         "pair" => {
             let params = request.params()?;
-            async move { value(own::pair(&gate, params)?) }.boxed()
+            async move { value(account::pair(&gate, params)?) }.boxed()
         }
         "rotateToken" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::rotate(&gate).await?) }.boxed()
+            let NoParams {} = request.params()?;
+            async move { value(account::rotate(&gate).await?) }.boxed()
         }
         "presence" => {
             let params = request.params()?;
-            async move { value(own::presence(&gate, params)) }.boxed()
+            async move { value(account::presence(&gate, params)) }.boxed()
         }
         "pushKey" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::push_key(&gate)) }.boxed()
+            let NoParams {} = request.params()?;
+            async move { value(account::push_key(&gate)) }.boxed()
         }
         "pushSubscribe" => {
             let params = request.params()?;
-            async move { value(own::push_subscribe(&gate, params).await?) }.boxed()
+            async move { value(account::push_subscribe(&gate, params).await?) }.boxed()
         }
         "pushUnsubscribe" => {
             let params = request.params()?;
-            async move { value(own::push_unsubscribe(&gate, params).await?) }.boxed()
+            async move { value(account::push_unsubscribe(&gate, params).await?) }.boxed()
         }
         "pushTest" => {
-            let Nothing {} = request.params()?;
-            async move { value(own::push_test(&gate).await?) }.boxed()
+            let NoParams {} = request.params()?;
+            async move { value(account::push_test(&gate).await?) }.boxed()
         }
         "usage" => {
             let params = request.params()?;
-            async move { value(own::usage(&gate, params).await?) }.boxed()
+            async move { value(account::usage(&gate, params).await?) }.boxed()
         }
         "machines" => {
             let params = request.params()?;
-            async move { value(own::machines(&gate, params).await?) }.boxed()
+            async move { value(account::machines(&gate, params).await?) }.boxed()
         }
         "folders" => {
             let params = request.params()?;
-            async move { value(own::folders(&gate, params).await?) }.boxed()
+            async move { value(account::folders(&gate, params).await?) }.boxed()
         }
         "search" => {
             let params = request.params()?;
@@ -228,13 +228,13 @@ fn find(request: &Request, gate: Gate) -> Result<Call, Problem> {
         }
         other => return Err(Problem::no_method(other)),
     };
-    Ok(Call::Ask(asked))
+    Ok(SocketCall::Ask(asked))
 }
 
-fn wish(gate: Gate, session: SessionId, command: Command) -> BoxFuture<'static, Result<Answer, Problem>> {
+fn wish(gate: Gate, session: SessionId, command: Command) -> BoxFuture<'static, Result<RpcAnswer, Problem>> {
     async move { value(json!(call::wish(&gate, session, command).await?)) }.boxed()
 }
 
-fn value(value: Value) -> Result<Answer, Problem> {
-    Ok(Answer::Value(value))
+fn value(value: Value) -> Result<RpcAnswer, Problem> {
+    Ok(RpcAnswer::Value(value))
 }

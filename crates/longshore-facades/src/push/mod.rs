@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `watch` | which changes of sessions are worth a push |
-//! | `words` | what it says |
+//! | `message` | what it says |
 //! | `seal` | the encryption, for one browser alone (RFC 8291) |
 //! | `vapid` | who we are to push services (RFC 8292) |
 //! | `post` | the way to a push service |
@@ -11,11 +11,11 @@
 //! Pushes wait in a queue of [`QUEUE`]; when it is full, a further one is dropped, and that is logged. [`AT_ONCE`] are
 //! under way at once, each tried up to [`TRIES`] times.
 
+mod message;
 mod post;
 mod seal;
 mod vapid;
 mod watch;
-mod words;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -37,9 +37,9 @@ use crate::again;
 use crate::auth::{Access, Keys};
 use crate::presence::Presence;
 use crate::problem::Problem;
-use post::{Answer, Parcel, Post};
+use message::PushMessage;
+use post::{Parcel, Post, PushReply};
 use seal::Receiver;
-use words::Words;
 
 /// How many pushes may wait to be sent.
 pub const QUEUE: usize = 256;
@@ -93,7 +93,7 @@ pub(crate) struct Push {
     vapid: Vapid,
     outlet: Outlet,
     post: Post,
-    queue: mpsc::Sender<(StoredPush, Words)>,
+    queue: mpsc::Sender<(StoredPush, PushMessage)>,
     /// The tasks that look on and send.
     tasks: OnceLock<[AbortHandle; 2]>,
     /// Endpoints that are forgotten, while the log still has them.
@@ -230,7 +230,7 @@ impl Push {
         }
         let sent = own.len();
         for push in own {
-            self.enqueue(push, Words::test());
+            self.enqueue(push, PushMessage::test());
         }
         Ok(sent)
     }
@@ -242,55 +242,55 @@ impl Push {
     }
 
     /// Tells every device whose screen does not show the session.
-    async fn tell(&self, words: &Words) -> Result<(), HubError> {
+    async fn tell(&self, message: &PushMessage) -> Result<(), HubError> {
         for push in self.known().await? {
-            let sees = words.session.is_some_and(|session| self.presence.sees(push.device, session));
+            let sees = message.session.is_some_and(|session| self.presence.sees(push.device, session));
             // A device that was revoked in the very moment in which it subscribed is told nothing.
             if sees || !self.keys.may(push.device, Access::Read) {
                 continue;
             }
-            let words = match self.keys.may(push.device, Access::Decide) {
-                true => words.clone(),
-                false => words.without_actions(),
+            let message = match self.keys.may(push.device, Access::Decide) {
+                true => message.clone(),
+                false => message.without_actions(),
             };
-            self.enqueue(push, words);
+            self.enqueue(push, message);
         }
         Ok(())
     }
 
-    fn enqueue(&self, push: StoredPush, words: Words) {
-        if self.queue.try_send((push, words)).is_err() {
+    fn enqueue(&self, push: StoredPush, message: PushMessage) {
+        if self.queue.try_send((push, message)).is_err() {
             warn!(waiting = QUEUE, "too many pushes wait: one is dropped");
         }
     }
 
-    async fn send_all(self: Arc<Self>, mut waiting: mpsc::Receiver<(StoredPush, Words)>) {
+    async fn send_all(self: Arc<Self>, mut waiting: mpsc::Receiver<(StoredPush, PushMessage)>) {
         let room = Arc::new(Semaphore::new(AT_ONCE));
-        while let Some((push, words)) = waiting.recv().await {
+        while let Some((push, message)) = waiting.recv().await {
             let Ok(place) = Arc::clone(&room).acquire_owned().await else { return };
             let sender = Arc::clone(&self);
             tokio::spawn(async move {
-                sender.deliver(&push, &words).await;
+                sender.deliver(&push, &message).await;
                 drop(place);
             });
         }
     }
 
     /// Tries until it is taken, refused for good, or tried often enough.
-    async fn deliver(self: &Arc<Self>, push: &StoredPush, words: &Words) {
+    async fn deliver(self: &Arc<Self>, push: &StoredPush, message: &PushMessage) {
         let mut pause = PAUSE;
         for left in (0..TRIES).rev() {
-            let wait = match self.try_once(push, words).await {
-                Ok(Answer::Taken) => return debug!(kind = ?words.kind, "a push was taken"),
-                Ok(Answer::Gone) => {
+            let wait = match self.try_once(push, message).await {
+                Ok(PushReply::Taken) => return debug!(kind = ?message.kind, "a push was taken"),
+                Ok(PushReply::Gone) => {
                     info!("a browser wants no more pushes");
                     if let Err(error) = self.forget(vec![push.subscription.endpoint.clone()]).await {
                         warn!(%error, "a push subscription cannot be forgotten");
                     }
                     return;
                 }
-                Ok(Answer::Refused(status)) => return warn!(status, "a push service refused a push"),
-                Ok(Answer::Later(wait)) => wait.unwrap_or(pause),
+                Ok(PushReply::Refused(status)) => return warn!(status, "a push service refused a push"),
+                Ok(PushReply::Later(wait)) => wait.unwrap_or(pause),
                 Err(error) => {
                     debug!(%error, left, "a push was not sent");
                     pause
@@ -304,16 +304,16 @@ impl Push {
         warn!(tries = TRIES, "a push was given up");
     }
 
-    async fn try_once(&self, push: &StoredPush, words: &Words) -> Result<Answer, PushError> {
+    async fn try_once(&self, push: &StoredPush, message: &PushMessage) -> Result<PushReply, PushError> {
         let to = post::address(&push.subscription.endpoint, self.outlet)?;
-        let json = serde_json::to_vec(words).map_err(|_| PushError::TooLong)?;
+        let json = serde_json::to_vec(message).map_err(|_| PushError::TooLong)?;
         if json.len() > seal::LONGEST {
             return Err(PushError::TooLong);
         }
         let body = Receiver::read(&push.subscription.keys)?.seal(&json)?;
         let now_s = self.hub.now().micros() / 1_000_000;
         let authorization = self.vapid.authorization(&post::audience(&to), now_s)?;
-        self.post.send(Parcel { to, authorization, urgent: words.kind.is_urgent(), body }).await
+        self.post.send(Parcel { to, authorization, urgent: message.kind.is_urgent(), body }).await
     }
 }
 

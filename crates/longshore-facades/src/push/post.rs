@@ -35,7 +35,7 @@ pub enum Outlet {
 
 /// How a push service answered.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum PushReply {
     Taken,
     /// The browser is gone, or wants no more.
     Gone,
@@ -95,12 +95,12 @@ impl Post {
         Ok(Self { outlet, tls: TlsConnector::from(Arc::new(config)) })
     }
 
-    pub(super) async fn send(&self, parcel: Parcel) -> Result<Answer, PushError> {
+    pub(super) async fn send(&self, parcel: Parcel) -> Result<PushReply, PushError> {
         let sent = tokio::time::timeout(WITHIN, self.try_send(parcel)).await;
         sent.unwrap_or_else(|_| Err(PushError::Unreachable("it did not answer in time".to_owned())))
     }
 
-    async fn try_send(&self, parcel: Parcel) -> Result<Answer, PushError> {
+    async fn try_send(&self, parcel: Parcel) -> Result<PushReply, PushError> {
         let host = parcel.to.host().unwrap_or_default().to_owned();
         let usual = if parcel.to.scheme_str() == Some("http") { 80 } else { 443 };
         let port = parcel.to.port_u16().unwrap_or(usual);
@@ -139,7 +139,7 @@ fn unreachable(error: impl std::fmt::Display) -> PushError {
 async fn exchange(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     parcel: Parcel,
-) -> Result<Answer, PushError> {
+) -> Result<PushReply, PushError> {
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await.map_err(unreachable)?;
     let path = parcel.to.path_and_query().map_or("/", |path| path.as_str());
     let host = parcel.to.authority().map(|authority| authority.as_str()).unwrap_or_default();
@@ -166,15 +166,15 @@ async fn exchange(
     }
 }
 
-fn read(status: StatusCode, headers: &header::HeaderMap) -> Answer {
+fn read(status: StatusCode, headers: &header::HeaderMap) -> PushReply {
     match status.as_u16() {
-        200..=299 => Answer::Taken,
-        404 | 410 => Answer::Gone,
+        200..=299 => PushReply::Taken,
+        404 | 410 => PushReply::Gone,
         429 | 500..=599 => {
             let wait = headers.get(header::RETRY_AFTER).and_then(|wait| wait.to_str().ok()?.parse().ok());
-            Answer::Later(wait.map(Duration::from_secs))
+            PushReply::Later(wait.map(Duration::from_secs))
         }
-        other => Answer::Refused(other),
+        other => PushReply::Refused(other),
     }
 }
 

@@ -16,7 +16,7 @@ use tracing::warn;
 use uuid::Uuid;
 
 use super::Push;
-use super::words::Words;
+use super::message::PushMessage;
 
 /// How long an agent may say nothing in the middle of a turn before that is worth a word.
 pub(crate) const STALLED_MIN: u64 = 10;
@@ -93,10 +93,10 @@ impl Watch {
         };
         let mut due = Vec::new();
         for open in info.approvals.iter().filter(|open| is_new(&open.request.approval.0, open.requested_at)) {
-            due.push(Words::approval(info, open));
+            due.push(PushMessage::approval(info, open));
         }
         for open in info.questions.iter().filter(|open| is_new(&open.request.question.0, open.asked_at)) {
-            due.push(Words::question(info, open));
+            due.push(PushMessage::question(info, open));
         }
         if let Some(before) = before.as_ref().filter(|seen| info.turn.is_none() && info.head > seen.head) {
             // Work that was delegated is told by who delegated it, and nothing is told when nobody listens.
@@ -122,14 +122,14 @@ impl Watch {
         if info.activity != Activity::Closed {
             self.seen.insert(info.session_id, seen);
         }
-        for words in due {
-            self.push.tell(&words).await?;
+        for message in due {
+            self.push.tell(&message).await?;
         }
         Ok(())
     }
 
     /// The end of the last turn, when it came after what was seen, and its result.
-    async fn ended(&self, info: &SessionInfo, seen: Seq) -> Result<Option<Words>, HubError> {
+    async fn ended(&self, info: &SessionInfo, seen: Seq) -> Result<Option<PushMessage>, HubError> {
         let after = Seq(info.head.0.saturating_sub(LAST_EVENTS));
         let frames = self.push.hub.events(info.session_id, after, LAST_EVENTS as usize, WithRaw::No).await?;
         let (mut end, mut result) = (None, None);
@@ -143,9 +143,9 @@ impl Watch {
             }
         }
         Ok(end.and_then(|(end, result)| match end.outcome {
-            TurnOutcome::Completed => Some(Words::finished(info, result.as_deref())),
+            TurnOutcome::Completed => Some(PushMessage::finished(info, result.as_deref())),
             TurnOutcome::Failed => {
-                Some(Words::failed(info, end.error.as_ref().map(|error| error.message.as_str())))
+                Some(PushMessage::failed(info, end.error.as_ref().map(|error| error.message.as_str())))
             }
             // Whoever stopped it knows.
             TurnOutcome::Interrupted => None,
@@ -171,7 +171,7 @@ impl Watch {
                 seen.turn.as_mut().filter(|(turn, _)| stalled && info.turn == Some(*turn))
             {
                 *told = true;
-                self.push.tell(&Words::stalled(&info, STALLED_MIN)).await?;
+                self.push.tell(&PushMessage::stalled(&info, STALLED_MIN)).await?;
             }
         }
         Ok(())
@@ -192,7 +192,7 @@ mod tests {
     use longshore_session::{Hub, OpenRequest};
     use tokio::sync::mpsc;
 
-    use super::super::words::Kind;
+    use super::super::message::PushKind;
     use super::super::{Outlet, Post, Vapid};
     use super::*;
     use crate::auth::{Keys, Owner, Token};
@@ -264,8 +264,11 @@ mod tests {
         for _ in 0..2 {
             watch.look_for_stalled(later(11)).await.unwrap();
         }
-        let (_, words) = due.try_recv().unwrap();
-        assert_eq!((words.kind, words.body.as_str()), (Kind::Stalled, "has said nothing for 10 minutes"));
+        let (_, message) = due.try_recv().unwrap();
+        assert_eq!(
+            (message.kind, message.body.as_str()),
+            (PushKind::Stalled, "has said nothing for 10 minutes")
+        );
         assert!(due.try_recv().is_err(), "once is enough");
     }
 }

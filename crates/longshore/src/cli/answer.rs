@@ -20,7 +20,7 @@ use crate::render::{Show, field_prompt, parse_answer, question_prompt};
 #[command(
     after_help = "An answer is a choice, its number, or your own words if the question accepts them. Without answers, the verb asks you for them."
 )]
-pub(super) struct Answer {
+pub(super) struct AnswerArgs {
     /// The question or its session: an id or a part of it; `-` means the latest session. Not needed if only one question waits
     question: Option<String>,
     /// The answers: one per field, in the order of the fields
@@ -30,7 +30,7 @@ pub(super) struct Answer {
     decline: bool,
 }
 
-impl Answer {
+impl AnswerArgs {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
         let questions = waiting(&mut client).await?.questions;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::table;
 use longshore_drivers::transport::socket::{CallbackRegistry, Line as Held};
-use longshore_facades::callback::{Callbacks, Line};
+use longshore_facades::callback::{Callbacks, ProgramLine};
 use longshore_model::id::SessionId;
 
 /// The programs of our own anchor that call back.
@@ -33,8 +33,8 @@ impl Callbacks for CalledBack {
         self.reception.knows(token)
     }
 
-    fn answer(&self, session: SessionId, token: &str) -> Option<Line> {
+    fn answer(&self, session: SessionId, token: &str) -> Option<ProgramLine> {
         let Held { said, told, arrived, longest } = self.reception.answer(session, token)?;
-        Some(Line { said, told, arrived, longest })
+        Some(ProgramLine { said, told, arrived, longest })
     }
 }

@@ -19,11 +19,11 @@ use crate::render::{Show, devices_table, devices_tsv};
 #[derive(Debug, Args)]
 pub(super) struct Devices {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<DevicesVerb>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum DevicesVerb {
     /// List the paired devices
     Ls,
     /// Revoke a device: its token no longer works, and its connections end
@@ -34,16 +34,16 @@ enum What {
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct DeviceList {
     devices: Vec<Device>,
 }
 
 impl Devices {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
-        match self.what.unwrap_or(What::Ls) {
-            What::Ls => ls(&mut client, as_json).await,
-            What::Revoke { device } => revoke(&mut client, &device, as_json).await,
+        match self.what.unwrap_or(DevicesVerb::Ls) {
+            DevicesVerb::Ls => ls(&mut client, as_json).await,
+            DevicesVerb::Revoke { device } => revoke(&mut client, &device, as_json).await,
         }
     }
 }
@@ -54,7 +54,7 @@ async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
         put_line(&known)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let Known { devices } = client.call("devices", json!({})).await?;
+    let DeviceList { devices } = client.call("devices", json!({})).await?;
     match std::io::stdout().is_terminal() {
         true if devices.is_empty() => {
             say("no device is paired yet; `longshore pair` shows a code to pair one")?
@@ -66,7 +66,7 @@ async fn ls(client: &mut Client, as_json: bool) -> Result<ExitCode> {
 }
 
 async fn revoke(client: &mut Client, named: &str, as_json: bool) -> Result<ExitCode> {
-    let Known { devices } = client.call("devices", json!({})).await?;
+    let DeviceList { devices } = client.call("devices", json!({})).await?;
     let mut found: Vec<Device> = devices
         .into_iter()
         // One that is revoked and not written down yet can be revoked again, which writes it down.

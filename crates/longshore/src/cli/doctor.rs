@@ -26,7 +26,7 @@ use super::token_file;
 use super::verified::{self, is_about_version};
 use crate::client::Unreachable;
 use crate::config::{Config, Places};
-use crate::render::Standing;
+use crate::render::AgentStanding;
 use crate::render::clean::clean;
 
 /// How many agents are started at once: all together they would keep each other from being in time.
@@ -42,14 +42,14 @@ struct Finding {
     what: String,
     /// Whether nothing has to be done about it.
     ok: bool,
-    verdict: Verdict,
+    verdict: FindingVerdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     fix: Option<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Verdict {
+enum FindingVerdict {
     Good,
     /// It is not used, which is nobody's fault.
     Unused,
@@ -59,19 +59,19 @@ enum Verdict {
 }
 
 fn good(what: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: true, verdict: Verdict::Good, fix: None }
+    Finding { what: what.into(), ok: true, verdict: FindingVerdict::Good, fix: None }
 }
 
 fn unused(what: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: true, verdict: Verdict::Unused, fix: Some(fix.into()) }
+    Finding { what: what.into(), ok: true, verdict: FindingVerdict::Unused, fix: Some(fix.into()) }
 }
 
 fn note(what: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: true, verdict: Verdict::Note, fix: Some(fix.into()) }
+    Finding { what: what.into(), ok: true, verdict: FindingVerdict::Note, fix: Some(fix.into()) }
 }
 
 fn fault(what: impl Into<String>, fix: impl Into<String>) -> Finding {
-    Finding { what: what.into(), ok: false, verdict: Verdict::Fault, fix: Some(fix.into()) }
+    Finding { what: what.into(), ok: false, verdict: FindingVerdict::Fault, fix: Some(fix.into()) }
 }
 
 pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
@@ -84,10 +84,10 @@ pub(super) async fn run(as_json: bool) -> Result<ExitCode> {
     } else {
         for finding in &findings {
             let (sign, word) = match finding.verdict {
-                Verdict::Good => ("✓", ""),
-                Verdict::Unused => ("-", "to use it"),
-                Verdict::Note => ("!", "to be sure"),
-                Verdict::Fault => ("✗", "fix"),
+                FindingVerdict::Good => ("✓", ""),
+                FindingVerdict::Unused => ("-", "to use it"),
+                FindingVerdict::Note => ("!", "to be sure"),
+                FindingVerdict::Fault => ("✗", "fix"),
             };
             say(format_args!("{sign} {}", clean(&finding.what)))?;
             if let Some(fix) = &finding.fix {
@@ -356,7 +356,7 @@ async fn agents_here(places: &Places) -> Vec<Finding> {
     findings
 }
 
-fn agent(agent: &AgentInfo, standing: Option<&Standing>) -> Finding {
+fn agent(agent: &AgentInfo, standing: Option<&AgentStanding>) -> Finding {
     let title = &agent.title;
     // Who has verified a version knows more than that it is new, and who has not is told so.
     let remark = agent.remark.as_ref().filter(|remark| standing.is_none() || !is_about_version(remark));
@@ -375,8 +375,8 @@ fn agent(agent: &AgentInfo, standing: Option<&Standing>) -> Finding {
             let here = format!("{title}: {version} at {path}");
             match standing {
                 None => good(here),
-                Some(Standing { good: true, text }) => good(format!("{here}; {text}")),
-                Some(Standing { good: false, text }) => {
+                Some(AgentStanding { good: true, text }) => good(format!("{here}; {text}")),
+                Some(AgentStanding { good: false, text }) => {
                     let text = text.split_once(": run `").map_or(text.as_str(), |(text, _)| text);
                     note(format!("{title}: {text}"), format!("longshore verify {}", agent.name))
                 }
@@ -404,7 +404,7 @@ mod tests {
     fn what_is_not_used_is_no_fault_and_a_newer_agent_leads_to_verify() {
         let agent = |info: &AgentInfo| agent(info, None);
         let missing = agent(&info(json!({})));
-        assert!(missing.ok && missing.verdict == Verdict::Unused);
+        assert!(missing.ok && missing.verdict == FindingVerdict::Unused);
         let logged_out =
             agent(&info(json!({ "path": "/bin/claude", "loggedIn": false, "login": "claude login" })));
         assert!(logged_out.ok && logged_out.fix.as_deref() == Some("claude login"));
@@ -435,7 +435,7 @@ mod tests {
         let (full, roomy) = (room(LITTLE_SPACE - 1, there), room(LITTLE_SPACE, there));
         assert_eq!((full.ok, full.what.as_str()), (false, "disk: 255 MB are free at /srv"));
         assert!(full.fix.unwrap().starts_with("free some space"));
-        assert!(roomy.ok && roomy.verdict == Verdict::Good);
+        assert!(roomy.ok && roomy.verdict == FindingVerdict::Good);
     }
 
     #[tokio::test]

@@ -10,7 +10,7 @@ use longshore_drivers::anchor::{Anchor, AnchorConfig, GitReader};
 use longshore_drivers::past::WatchPast;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::Owner;
-use longshore_facades::guard::Names;
+use longshore_facades::guard::HostNames;
 use longshore_facades::push::{Outlet, Vapid};
 use longshore_facades::tls::Tls;
 use longshore_facades::{App, Setup, serve, serve_callbacks};
@@ -23,7 +23,7 @@ use super::called_back::CalledBack;
 use super::connect::Running;
 use super::exit::Fault;
 use super::home;
-use super::listen::{self, CHOOSE_ADDRESS, Place};
+use super::listen::{self, CHOOSE_ADDRESS, HubAddresses};
 use super::private;
 use super::verified;
 use crate::config::{Config, Places};
@@ -35,7 +35,7 @@ const LOOK_FOR_PAST_EVERY: Duration = Duration::from_secs(10);
 pub(super) struct HubServer {
     pub(super) hub: Hub,
     pub(super) app: App,
-    pub(super) place: Place,
+    pub(super) place: HubAddresses,
     pub(super) tls: Option<Tls>,
     anchor: Anchor,
     listener: TcpListener,
@@ -67,7 +67,7 @@ impl HubServer {
             TcpListener::bind(&config.bind).await.map_err(|error| cannot_listen(&config.bind, &error))?;
         let address = listener.local_addr()?;
         let tls = listen::tls(places, config, address)?;
-        let place = Place::of(address, config, tls.is_some());
+        let place = HubAddresses::of(address, config, tls.is_some());
         let hub = Hub::new(log);
         if config.idle_minutes > 0 {
             hub.rest_idle_after(std::time::Duration::from_secs(u64::from(config.idle_minutes) * 60));
@@ -95,7 +95,7 @@ impl HubServer {
         };
         let setup = Setup {
             owner,
-            names: Names::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
+            names: HostNames::also(config.allow_hosts.iter().cloned().chain(place.hosts())),
             vapid,
             outlet: Outlet::World,
             tls: tls.clone(),

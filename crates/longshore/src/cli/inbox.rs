@@ -10,14 +10,14 @@ use serde_json::{Value, json};
 use super::connect;
 use super::terminal::{now, put, put_line, style};
 use crate::client::Client;
-use crate::render::{Show, Waiting, inbox_table, inbox_tsv};
+use crate::render::{Show, WaitingList, inbox_table, inbox_tsv};
 
 /// List everything that needs you: approvals, questions, turns that a restart interrupted, and held prompts.
 #[derive(Debug, Args)]
 pub(super) struct Inbox {}
 
 /// Asks for all that waits for a person.
-pub(super) async fn waiting(client: &mut Client) -> Result<Waiting> {
+pub(super) async fn waiting(client: &mut Client) -> Result<WaitingList> {
     client.call("approvals", json!({})).await
 }
 

@@ -153,14 +153,14 @@ fn is_web_address(url: &str) -> bool {
 }
 
 /// Where the hub is, for programs of this machine and for others.
-pub(super) struct Place {
+pub(super) struct HubAddresses {
     /// For this machine.
     pub(super) url: String,
     /// For others, the best one first; none when they cannot reach it at all.
     pub(super) others: Vec<String>,
 }
 
-impl Place {
+impl HubAddresses {
     pub(super) fn of(address: SocketAddr, config: &Config, tls: bool) -> Self {
         let scheme = if tls { "https" } else { "http" };
         let at = |ip: IpAddr| format!("{scheme}://{}", SocketAddr::new(ip, address.port()));
@@ -239,7 +239,7 @@ pub(super) fn tls(places: &Places, config: &Config, address: SocketAddr) -> Resu
             let mut names = vec!["localhost".to_owned(), "127.0.0.1".to_owned(), "::1".to_owned()];
             names.push(rustix::system::uname().nodename().to_string_lossy().into_owned());
             names.extend(Some(address.ip()).filter(|ip| !ip.is_unspecified()).map(|ip| ip.to_string()));
-            names.extend(Place::of(address, config, true).hosts());
+            names.extend(HubAddresses::of(address, config, true).hosts());
             names.extend(config.allow_hosts.iter().cloned());
             names.retain(|name| !name.is_empty());
             names.sort();
@@ -262,7 +262,7 @@ mod tests {
     fn a_place_is_named_for_here_and_for_others() {
         let place = |at: &str, public: Option<&str>| {
             let config = Config { public_url: public.map(str::to_owned), ..Config::default() };
-            Place::of(at.parse().unwrap(), &config, true)
+            HubAddresses::of(at.parse().unwrap(), &config, true)
         };
         let here = place("127.0.0.1:8790", None);
         assert_eq!(
@@ -270,7 +270,7 @@ mod tests {
             ("https://127.0.0.1:8790", 0),
             "no phone gets there"
         );
-        let hosts = |place: &Place| place.hosts().collect::<Vec<_>>();
+        let hosts = |place: &HubAddresses| place.hosts().collect::<Vec<_>>();
         let one = place("192.168.1.5:8790", None);
         assert_eq!(
             (&one.others[..], hosts(&one)),

@@ -20,7 +20,7 @@ pub(super) struct Ls {
     words: Option<String>,
     /// Only sessions with this status, as the list shows it
     #[arg(long, value_enum)]
-    status: Option<Standing>,
+    status: Option<StatusFilter>,
     /// Only sessions of this agent
     #[arg(long)]
     agent: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Ls {
 
 /// Where a session stands: the words of the list, and those of the API as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Standing {
+enum StatusFilter {
     #[value(alias = "needs you", alias = "waiting")]
     NeedsYou,
     Starting,
@@ -50,25 +50,25 @@ enum Standing {
     Active,
 }
 
-impl Standing {
+impl StatusFilter {
     /// What the API is asked for, and the word of the list that is kept of it.
     fn asked(self) -> (&'static str, Option<&'static str>) {
         match self {
-            Standing::NeedsYou => ("active", Some("needs you")),
-            Standing::Starting => ("active", Some("starting")),
-            Standing::Working => ("active", Some("working")),
-            Standing::Active => ("active", None),
-            Standing::Idle => ("idle", Some("idle")),
-            Standing::Sleeping => ("idle", Some("sleeping")),
-            Standing::Failed => ("error", None),
-            Standing::Interrupted => ("interrupted", None),
-            Standing::Ended => ("completed", None),
+            StatusFilter::NeedsYou => ("active", Some("needs you")),
+            StatusFilter::Starting => ("active", Some("starting")),
+            StatusFilter::Working => ("active", Some("working")),
+            StatusFilter::Active => ("active", None),
+            StatusFilter::Idle => ("idle", Some("idle")),
+            StatusFilter::Sleeping => ("idle", Some("sleeping")),
+            StatusFilter::Failed => ("error", None),
+            StatusFilter::Interrupted => ("interrupted", None),
+            StatusFilter::Ended => ("completed", None),
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct LsPage {
     sessions: Vec<Value>,
     #[serde(default)]
     next: Value,
@@ -77,10 +77,10 @@ struct Page {
 impl Ls {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
-        let (status, word) = self.status.map(Standing::asked).unzip();
+        let (status, word) = self.status.map(StatusFilter::asked).unzip();
         let word = word.flatten();
         // What has ended is put away.
-        let archived = self.archived || self.status == Some(Standing::Ended);
+        let archived = self.archived || self.status == Some(StatusFilter::Ended);
         let mut query = json!({ "archived": archived, "limit": self.limit });
         for (name, value) in [("q", self.words), ("status", status.map(str::to_owned)), ("agent", self.agent)]
         {
@@ -90,7 +90,7 @@ impl Ls {
         }
         let (mut rows, mut sessions) = (Vec::new(), Vec::<SessionInfo>::new());
         let next = loop {
-            let page: Page = client.call("sessions", query.clone()).await?;
+            let page: LsPage = client.call("sessions", query.clone()).await?;
             for row in page.sessions {
                 let session: SessionInfo = serde_json::from_value(row.clone())?;
                 if word.is_none_or(|word| word == state_word(&session)) && sessions.len() < self.limit {

@@ -79,9 +79,9 @@ enum Verb {
     /// Stop the hub
     Down,
     /// Open the web app in this computer's browser, signed in
-    Open(open::Open),
+    Open(open::OpenArgs),
     /// Open a session, send a prompt and show the turn
-    Run(run::Run),
+    Run(run::RunArgs),
     /// List sessions
     Ls(ls::Ls),
     /// Show a session
@@ -95,7 +95,7 @@ enum Verb {
     /// Deny the action that an agent asks about
     Deny(decide::Deny),
     /// Answer a question of an agent
-    Answer(answer::Answer),
+    Answer(answer::AnswerArgs),
     /// List everything that needs you
     Inbox(inbox::Inbox),
     /// Stop the running turn
@@ -130,13 +130,13 @@ enum Verb {
     /// Search all sessions
     Search(search::Search),
     /// Show tokens and cost
-    Usage(usage::Usage),
+    Usage(usage::UsageArgs),
     /// Show a QR code and a link that pair a phone or a browser
     Pair(pair::Pair),
     /// List the paired devices, or revoke one
     Devices(devices::Devices),
     /// Print the owner's token, or replace it
-    Token(token::Token),
+    Token(token::TokenArgs),
     /// Check this installation; name each fault with its fix
     Doctor,
     /// Show everything in half a minute, without an account or a network

@@ -65,7 +65,7 @@ impl From<ServiceApi> for ModelApi {
 }
 
 /// What is served.
-enum Served {
+enum ModelServer {
     Script(Script, Option<PathBuf>),
     Gateway(Gateway),
 }
@@ -84,9 +84,9 @@ impl Model {
             (_, Some(url)) => {
                 start_logging();
                 let key = key_env.map(|name| key(&name)).transpose()?;
-                Served::Gateway(Gateway::new(&url, api.into(), key)?)
+                ModelServer::Gateway(Gateway::new(&url, api.into(), key)?)
             }
-            (Some(script), None) => Served::Script(Script::load(&script)?, requests),
+            (Some(script), None) => ModelServer::Script(Script::load(&script)?, requests),
             (None, None) => {
                 anyhow::bail!("name a session, or give --script FILE or --upstream URL")
             }
@@ -99,8 +99,8 @@ impl Model {
             let _ = tokio::signal::ctrl_c().await;
         };
         match served {
-            Served::Script(script, requests) => script::serve(listener, script, requests, stop).await?,
-            Served::Gateway(gateway) => gateway.serve(listener, stop).await?,
+            ModelServer::Script(script, requests) => script::serve(listener, script, requests, stop).await?,
+            ModelServer::Gateway(gateway) => gateway.serve(listener, stop).await?,
         }
         Ok(ExitCode::SUCCESS)
     }

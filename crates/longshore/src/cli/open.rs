@@ -19,13 +19,13 @@ use crate::config::Places;
 #[command(
     after_help = "The link works once, within 5 minutes. A browser that is already signed in stays signed in. The variable BROWSER names the browser. If there is no browser, the verb only prints the link."
 )]
-pub(super) struct Open {
+pub(super) struct OpenArgs {
     /// Only print the link
     #[arg(long)]
     print: bool,
 }
 
-impl Open {
+impl OpenArgs {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
         let places = Places::find()?;

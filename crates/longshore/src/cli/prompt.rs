@@ -35,7 +35,7 @@ pub(super) struct Prompt {
 }
 
 #[derive(Deserialize)]
-struct Prompted {
+struct PromptReply {
     prompt: PromptId,
     turn: TurnId,
     seq: Seq,
@@ -57,7 +57,7 @@ impl Prompt {
             (false, false) => "queue",
         };
         let said = json!({ "session": session, "content": text, "when": when });
-        let Prompted { prompt, turn, seq } = client.call("prompt", said).await?;
+        let PromptReply { prompt, turn, seq } = client.call("prompt", said).await?;
         let before = Seq(seq.0.saturating_sub(1));
         let queued = match self.now {
             true => None,

@@ -23,13 +23,13 @@ use crate::render::human::short_id;
 #[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Queue {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<QueueVerb>,
     /// The session: its id or a part of it; `-`, or no session, means the latest one
     session: Option<String>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum QueueVerb {
     /// Change the text of a queued prompt
     Edit {
         #[command(flatten)]
@@ -76,13 +76,15 @@ impl Queue {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let named = match &self.what {
             None => self.session.clone(),
-            Some(What::Edit { one, .. } | What::Drop { one } | What::Move { one, .. }) => {
+            Some(QueueVerb::Edit { one, .. } | QueueVerb::Drop { one } | QueueVerb::Move { one, .. }) => {
                 Some(one.session.clone())
             }
-            Some(What::Send { session, .. } | What::Discard { session }) => Some(session.clone()),
+            Some(QueueVerb::Send { session, .. } | QueueVerb::Discard { session }) => Some(session.clone()),
         };
         let text = match &self.what {
-            Some(What::Edit { text, .. }) => said(text.as_deref(), "longshore queue edit - 1 \"fix it\"")?,
+            Some(QueueVerb::Edit { text, .. }) => {
+                said(text.as_deref(), "longshore queue edit - 1 \"fix it\"")?
+            }
             _ => String::new(),
         };
         let mut client = connect::hub().await?;
@@ -90,22 +92,22 @@ impl Queue {
         let told;
         let (method, params, told) = match self.what {
             None => return list(&session, as_json),
-            Some(What::Edit { one, .. }) => {
+            Some(QueueVerb::Edit { one, .. }) => {
                 let prompt = one.found(&session)?;
                 ("editPrompt", json!({ "prompt": prompt, "text": text }), "the prompt was changed")
             }
-            Some(What::Drop { one }) => {
+            Some(QueueVerb::Drop { one }) => {
                 ("cancelPrompt", json!({ "prompt": one.found(&session)? }), "the prompt was removed")
             }
-            Some(What::Move { one, to }) => {
+            Some(QueueVerb::Move { one, to }) => {
                 let order = moved(&session, one.found(&session)?, to);
                 ("update", json!({ "queue": order }), "the prompt was moved")
             }
-            Some(What::Send { all, .. }) => {
+            Some(QueueVerb::Send { all, .. }) => {
                 told = sent(&session, all)?;
                 ("sendQueued", json!({ "all": all }), told.as_str())
             }
-            Some(What::Discard { .. }) => ("discardQueue", json!({}), "the queue is empty"),
+            Some(QueueVerb::Discard { .. }) => ("discardQueue", json!({}), "the queue is empty"),
         };
         wish(&mut client, &session, method, params, told, as_json).await
     }

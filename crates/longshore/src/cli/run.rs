@@ -26,7 +26,7 @@ const MODELS_WITHIN: Duration = Duration::from_secs(5);
 #[command(
     after_help = "If no hub runs, the verb starts it. Ctrl-C stops the turn. The exit code is 0 if the turn completed, 1 if it failed, 130 if it was interrupted."
 )]
-pub(super) struct Run {
+pub(super) struct RunArgs {
     /// The agent; `longshore agents` lists them
     agent: String,
     /// The prompt; `-` or no prompt reads it from stdin
@@ -46,12 +46,12 @@ pub(super) struct Run {
 }
 
 #[derive(Deserialize)]
-struct Prompted {
+struct StartedTurn {
     prompt: PromptId,
     turn: TurnId,
 }
 
-impl Run {
+impl RunArgs {
     pub(super) async fn run(self, json: bool) -> Result<ExitCode> {
         // Before a session is opened for it.
         let text = said(self.prompt.as_deref(), &format!("longshore run {} \"fix the tests\"", self.agent))?;
@@ -69,7 +69,7 @@ impl Run {
             ));
         }
         let said: Value = json!({ "session": session.session_id, "content": text });
-        let Prompted { prompt, turn } = client.call("prompt", said).await?;
+        let StartedTurn { prompt, turn } = client.call("prompt", said).await?;
         if let Some(model) = self.model.filter(|_| session.capabilities.models) {
             // The turn runs meanwhile, and nothing of it is lost: it is watched from its beginning.
             let known =

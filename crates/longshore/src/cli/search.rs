@@ -26,7 +26,7 @@ pub(super) struct Search {
 }
 
 #[derive(Deserialize)]
-struct Found {
+struct SearchHit {
     session: SessionId,
     title: String,
     seq: Seq,
@@ -38,7 +38,7 @@ impl Search {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         #[derive(Deserialize)]
         struct Hits {
-            hits: Vec<Found>,
+            hits: Vec<SearchHit>,
         }
         let mut client = connect::hub().await?;
         let words = self.words.join(" ");

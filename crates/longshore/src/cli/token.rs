@@ -14,22 +14,22 @@ use crate::config::Places;
 
 /// Print the owner's token, or replace it.
 #[derive(Debug, Args)]
-pub(super) struct Token {
+pub(super) struct TokenArgs {
     #[command(subcommand)]
-    what: Option<What>,
+    what: Option<TokenVerb>,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum TokenVerb {
     /// Replace the token: every connection ends and pairing codes become void; devices stay paired
     Rotate,
 }
 
-impl Token {
+impl TokenArgs {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let places = Places::find()?;
         let token = match self.what {
-            Some(What::Rotate) => rotate(&places).await?,
+            Some(TokenVerb::Rotate) => rotate(&places).await?,
             None => current(&places)?,
         };
         match as_json {

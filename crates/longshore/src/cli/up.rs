@@ -18,7 +18,7 @@ use super::connect::Running;
 use super::home;
 use super::hub_server::{HubServer, Keep};
 use super::link;
-use super::listen::{self, Listen, Place};
+use super::listen::{self, HubAddresses, Listen};
 use super::start;
 use super::terminal::{now, put_line};
 use super::token_file;
@@ -149,7 +149,7 @@ pub(super) fn start_logging() {
 }
 
 /// The links of a hub that is this process.
-fn links(place: &Place, app: &App) -> Links {
+fn links(place: &HubAddresses, app: &App) -> Links {
     if !std::io::stdout().is_terminal() {
         return Links::default();
     }

@@ -15,7 +15,7 @@ use crate::render::{Show, usage_table, usage_tsv};
 
 /// Show tokens and cost of the latest days.
 #[derive(Debug, Args)]
-pub(super) struct Usage {
+pub(super) struct UsageArgs {
     /// The number of days
     #[arg(long, default_value_t = 30)]
     days: u32,
@@ -32,11 +32,11 @@ enum By {
 }
 
 #[derive(Deserialize)]
-struct Known {
+struct UsageReply {
     days: Vec<DayUsage>,
 }
 
-impl Usage {
+impl UsageArgs {
     pub(super) async fn run(self, as_json: bool) -> Result<ExitCode> {
         let mut client = connect::hub().await?;
         let query = json!({ "days": self.days });
@@ -45,7 +45,7 @@ impl Usage {
             put_line(&known)?;
             return Ok(ExitCode::SUCCESS);
         }
-        let Known { days } = client.call("usage", query).await?;
+        let UsageReply { days } = client.call("usage", query).await?;
         let named = |day: &DayUsage| match self.by {
             By::Day => day.day.clone(),
             By::Agent => day.agent.clone(),

@@ -9,8 +9,8 @@ use longshore_model::time::Timestamp;
 
 use super::private;
 use crate::config::Places;
-use crate::render::{Standing, human};
-use crate::scenario::Recorded;
+use crate::render::{AgentStanding, human};
+use crate::scenario::RecordedAgent;
 use crate::small_file;
 
 /// By the name of the agent.
@@ -33,25 +33,26 @@ pub(super) fn remember(places: &Places, agent: &str, verified: Verified) -> Resu
 
 /// What is to be told of each agent that is here, by its name. Of one that is of the very version that was recorded, and
 /// that nobody has verified, there is nothing to tell.
-pub(super) fn standings(agents: &[AgentInfo], now: Timestamp) -> BTreeMap<String, Standing> {
+pub(super) fn standings(agents: &[AgentInfo], now: Timestamp) -> BTreeMap<String, AgentStanding> {
     let here = agents.iter().filter(|agent| agent.path.is_some());
     here.filter_map(|agent| Some((agent.name.to_string(), standing(agent, now)?))).collect()
 }
 
-fn standing(agent: &AgentInfo, now: Timestamp) -> Option<Standing> {
+fn standing(agent: &AgentInfo, now: Timestamp) -> Option<AgentStanding> {
     let version = agent.version.as_deref().unwrap_or("an unknown version");
     let again = format!("run `longshore verify {}`", agent.name);
     let Some(verified) = &agent.verified else {
-        let is_same = |recorded: Recorded| recorded.version.is_none_or(|then| Some(then) == agent.version);
-        let recorded = Recorded::of(&agent.name).is_some_and(is_same);
+        let is_same =
+            |recorded: RecordedAgent| recorded.version.is_none_or(|then| Some(then) == agent.version);
+        let recorded = RecordedAgent::of(&agent.name).is_some_and(is_same);
         return (!recorded)
-            .then(|| Standing { good: false, text: format!("{version} was never verified: {again}") });
+            .then(|| AgentStanding { good: false, text: format!("{version} was never verified: {again}") });
     };
     let when = human::ago(now.millis_since(verified.at));
     if verified.version != agent.version {
         let before = verified.version.as_deref().unwrap_or("another version");
         let text = format!("{version} was never verified, only {before}, {when}: {again}");
-        return Some(Standing { good: false, text });
+        return Some(AgentStanding { good: false, text });
     }
     let found = match (verified.differs.is_empty(), verified.compared == verified.played) {
         (true, true) => "all as recorded".to_owned(),
@@ -62,7 +63,7 @@ fn standing(agent: &AgentInfo, now: Timestamp) -> Option<Standing> {
         (false, _) => format!("differs: {}; {again}", verified.differs.join(", ")),
     };
     let good = verified.differs.is_empty();
-    Some(Standing { good, text: format!("verified with {version}, {when}: {found}") })
+    Some(AgentStanding { good, text: format!("verified with {version}, {when}: {found}") })
 }
 
 /// Has a hub tell what was verified, and keeps it from warning everybody of a version that does all that is expected of it.
@@ -141,7 +142,7 @@ mod tests {
             told("2.1.325", None),
             says(false, "2.1.325 was never verified: run `longshore verify claude`")
         );
-        let recorded = Recorded::of("claude").unwrap().version.unwrap();
+        let recorded = RecordedAgent::of("claude").unwrap().version.unwrap();
         assert_eq!(told(&recorded, None), None, "this one was recorded");
     }
 

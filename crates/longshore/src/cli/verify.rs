@@ -20,7 +20,9 @@ use super::up::asked_to_stop;
 use super::verified;
 use crate::config::{Config, Places};
 use crate::render::clean::clean;
-use crate::scenario::{Found, Recorded, Scenario, Shape, WhyNot, differences, scenario, scenarios};
+use crate::scenario::{
+    InstalledAgent, RecordedAgent, Scenario, Shape, WhyNot, differences, scenario, scenarios,
+};
 
 /// Test an installed agent with every scenario, and report differences from its recorded behaviour.
 #[derive(Debug, Args)]
@@ -44,7 +46,7 @@ pub(super) struct Verify {
 
 /// What came of one scenario.
 #[derive(Debug, Serialize)]
-struct Row {
+struct ScenarioResult {
     scenario: String,
     /// None when it was not played.
     ok: Option<bool>,
@@ -77,7 +79,7 @@ impl Verify {
         let recorded = self.recorded(&found)?;
         let chosen = self.chosen()?;
         let wide = chosen.iter().map(|scenario| scenario.name.len()).max().unwrap_or(0);
-        let mut rows: Vec<Row> = Vec::new();
+        let mut rows: Vec<ScenarioResult> = Vec::new();
         // One that does not even open would be waited for in every scenario.
         let (first, rest) = chosen.split_at(1);
         for part in [first, rest] {
@@ -132,18 +134,23 @@ impl Verify {
         Ok(if result.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
 
-    fn recorded(&self, found: &Found) -> Result<Option<Recorded>> {
+    fn recorded(&self, found: &InstalledAgent) -> Result<Option<RecordedAgent>> {
         let Some(path) = &self.expect else { return Ok(found.recorded()) };
         let text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let recorded = Recorded::parse(&text);
+        let recorded = RecordedAgent::parse(&text);
         Ok(Some(recorded.with_context(|| {
             format!("{} is not a file that `longshore verify --write` wrote", path.display())
         })?))
     }
 
     /// Which agent it is, and what it is compared with.
-    fn heading(&self, found: &Found, first: &Row, recorded: Option<&Recorded>) -> String {
+    fn heading(
+        &self,
+        found: &InstalledAgent,
+        first: &ScenarioResult,
+        recorded: Option<&RecordedAgent>,
+    ) -> String {
         let version = first.version.as_ref().or(found.version.as_ref());
         let version = version.map(|version| format!(" {}", clean(version))).unwrap_or_default();
         let compared = match (&self.expect, recorded) {
@@ -176,7 +183,7 @@ pub(super) fn named(name: &str) -> Result<&'static Scenario> {
 
 /// An agent that is installed here, and the folder below which it is tried: not below the system's temporary folder, where
 /// Codex does not lay down its programs.
-pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
+pub(super) async fn find(name: &str) -> Result<(InstalledAgent, PathBuf)> {
     let places = Places::find()?;
     let config = Config::load(&places)?;
     let agents = table::all(&config.agents)?;
@@ -202,7 +209,7 @@ pub(super) async fn find(name: &str) -> Result<(Found, PathBuf)> {
         let why = info.remark.as_ref().map(|remark| format!(": {remark}")).unwrap_or_default();
         Fault::not_found(format!("{} is not set up{why}", info.title), info.install.clone())
     };
-    let found = Found::new(agent.clone(), &info, settings, around).ok_or_else(missing)?;
+    let found = InstalledAgent::new(agent.clone(), &info, settings, around).ok_or_else(missing)?;
     places.make_data()?;
     Ok((found, places.data.join("trials")))
 }
@@ -213,13 +220,13 @@ fn at_once() -> usize {
 }
 
 async fn play(
-    found: &Found,
+    found: &InstalledAgent,
     scenario: &'static Scenario,
     below: &Path,
-    recorded: Option<&Recorded>,
+    recorded: Option<&RecordedAgent>,
     broken: Option<&str>,
-) -> Row {
-    let mut row = Row {
+) -> ScenarioResult {
+    let mut row = ScenarioResult {
         scenario: scenario.name.clone(),
         ok: None,
         differs: Vec::new(),
@@ -256,12 +263,12 @@ async fn play(
 }
 
 /// The version that the agent says it is of, or else its program.
-fn version_of(found: &Found, rows: &[Row]) -> Option<String> {
+fn version_of(found: &InstalledAgent, rows: &[ScenarioResult]) -> Option<String> {
     rows.iter().find_map(|row| row.version.clone()).or_else(|| found.version.clone())
 }
 
 /// Those that were not played are told of at once, reason by reason.
-fn not_played(found: &Found, rows: &[Row]) -> String {
+fn not_played(found: &InstalledAgent, rows: &[ScenarioResult]) -> String {
     let mut reasons: Vec<&str> = rows.iter().filter_map(|row| row.not_played.as_deref()).collect();
     reasons.dedup();
     let mut text = String::new();
@@ -289,7 +296,7 @@ struct Tally<'a> {
 }
 
 impl<'a> Tally<'a> {
-    fn of(rows: &'a [Row]) -> Self {
+    fn of(rows: &'a [ScenarioResult]) -> Self {
         let differ = rows.iter().filter(|row| row.ok == Some(false));
         Self {
             played: rows.iter().filter(|row| row.ok.is_some()).count(),
@@ -304,7 +311,7 @@ impl<'a> Tally<'a> {
         self.played > 0 && self.left_out == 0 && self.differ.is_empty()
     }
 
-    fn summary(&self, found: &Found, seconds: f64) -> String {
+    fn summary(&self, found: &InstalledAgent, seconds: f64) -> String {
         let Self { played, left_out, compared, differ } = self;
         let agent = found.agent.name();
         match (differ.first(), played - compared) {
@@ -332,13 +339,13 @@ impl<'a> Tally<'a> {
 }
 
 /// Whether the agent is this program.
-fn is_ours(found: &Found) -> bool {
+fn is_ours(found: &InstalledAgent) -> bool {
     std::env::current_exe().is_ok_and(|program| program == found.path)
 }
 
-fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
-    let shape = |row: &Row| Some((row.scenario.clone(), row.shape.clone()?));
-    let recorded = Recorded {
+fn write(path: &PathBuf, found: &InstalledAgent, rows: &[ScenarioResult]) -> Result<()> {
+    let shape = |row: &ScenarioResult| Some((row.scenario.clone(), row.shape.clone()?));
+    let recorded = RecordedAgent {
         agent: found.agent.name().to_owned(),
         // One that comes with this program is of no version of its own.
         version: if is_ours(found) { None } else { version_of(found, rows) },
@@ -347,7 +354,7 @@ fn write(path: &PathBuf, found: &Found, rows: &[Row]) -> Result<()> {
     std::fs::write(path, recorded.text()).with_context(|| format!("cannot write {}", path.display()))
 }
 
-impl Row {
+impl ScenarioResult {
     /// A line for each difference. What an agent said may be anything, and a terminal must not obey it.
     fn text(&self, wide: usize) -> String {
         let (sign, said) = match self.differs.is_empty() {

@@ -31,12 +31,12 @@ const FILES: &[(&str, &str)] = files![
 
 /// The folder.
 #[derive(Debug)]
-pub struct Folder {
+pub struct DemoFolder {
     path: PathBuf,
     keep: bool,
 }
 
-impl Folder {
+impl DemoFolder {
     /// Makes it below the system's temporary folder, for its owner alone, with the projects in it.
     pub async fn lay_out(keep: bool) -> Result<Self> {
         let number =
@@ -114,7 +114,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for DemoFolder {
     fn drop(&mut self) {
         if !self.keep
             && let Err(error) = std::fs::remove_dir_all(&self.path)

@@ -11,5 +11,5 @@ pub mod folder;
 pub mod story;
 
 pub use cast::Cast;
-pub use folder::Folder;
-pub use story::{Part, Stands, Story};
+pub use folder::DemoFolder;
+pub use story::{Stands, Story, StorySession};

@@ -19,9 +19,9 @@ pub struct Story {
     /// How the built-in agent is set, besides where its model is.
     pub agent: BTreeMap<String, Value>,
     /// The session that is shown.
-    pub shown: Part,
+    pub shown: StorySession,
     /// Those beside it.
-    pub beside: Vec<Part>,
+    pub beside: Vec<StorySession>,
     /// What the model does: a script.
     script: Value,
 }
@@ -29,7 +29,7 @@ pub struct Story {
 /// One session.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Part {
+pub struct StorySession {
     /// What it is called by whoever wants to find it.
     pub name: String,
     /// Where it works.

@@ -6,7 +6,7 @@ use longshore_model::capability::AgentInfo;
 
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Style, ink};
 use super::{lifecycle, wrap::text_behind};
 
@@ -19,7 +19,7 @@ const COLUMNS: [Column; 4] = [
 
 /// What is known of how an agent does what it did when it was recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct AgentStanding {
     /// Whether nothing has to be done about it.
     pub good: bool,
     /// In words.
@@ -28,20 +28,20 @@ pub struct Standing {
 
 /// Agents for a person: those that are here in columns, with what is known of some by their names, and the others with the
 /// command that gets them.
-pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, Standing>, style: &Style) -> String {
+pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, AgentStanding>, style: &Style) -> String {
     let signs = style.signs();
     let (here, missing): (Vec<_>, Vec<_>) = agents.iter().partition(|agent| agent.path.is_some());
     let row = |agent: &&AgentInfo| {
-        let plain = |text: Option<&str>| Line::of(&clean(text.unwrap_or_default()), ink::PLAIN);
+        let plain = |text: Option<&str>| InkLine::of(&clean(text.unwrap_or_default()), ink::PLAIN);
         let modes: Vec<String> = agent.capabilities.modes.iter().map(ToString::to_string).collect();
         // Nobody logged in, nothing done.
         let (sign, ink) =
             if agent.logged_in == Some(false) { ("!", ink::HINT) } else { (signs.done, ink::GOOD) };
         vec![
-            Line::of(sign, ink).with(" ", ink::PLAIN).with(&clean(&agent.name), ink::BOLD),
+            InkLine::of(sign, ink).with(" ", ink::PLAIN).with(&clean(&agent.name), ink::BOLD),
             plain(agent.version.as_deref()),
             plain(Some(&modes.join(" "))),
-            Line::of(&clean(agent.path.as_deref().unwrap_or_default()), ink::DIM),
+            InkLine::of(&clean(agent.path.as_deref().unwrap_or_default()), ink::DIM),
         ]
     };
     let mut text = if here.is_empty() {
@@ -66,14 +66,14 @@ pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, Standing>, st
         lines.extend(lifecycle::signed(sign, &format!("{}: {}", agent.name, standing.text), ink, style));
     }
     if !missing.is_empty() {
-        lines.push(Line::default());
-        lines.push(Line::of("not installed", ink::DIM));
+        lines.push(InkLine::default());
+        lines.push(InkLine::of("not installed", ink::DIM));
     }
     let widest = missing.iter().map(|agent| agent.name.chars().count()).max().unwrap_or(0);
     for agent in missing {
-        let first = Line::of(signs.pending, ink::DIM)
+        let first = InkLine::of(signs.pending, ink::DIM)
             .with(&format!(" {:<widest$}  ", clean(&agent.name)), ink::PLAIN);
-        let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+        let rest = InkLine::of(&" ".repeat(first.width()), ink::PLAIN);
         lines.extend(text_behind(&clean(&agent.install), ink::CODE, style.columns(), &first, &rest));
     }
     text.push_str(&print(&lines, style));
@@ -84,7 +84,7 @@ pub fn agents_table(agents: &[AgentInfo], known: &BTreeMap<String, Standing>, st
 /// behaves; a tab between them.
 ///
 /// The state is `installed`, `logged out` or `missing`.
-pub fn agents_tsv(agents: &[AgentInfo], known: &BTreeMap<String, Standing>) -> String {
+pub fn agents_tsv(agents: &[AgentInfo], known: &BTreeMap<String, AgentStanding>) -> String {
     let row = |agent: &AgentInfo| {
         let (state, note) = match (&agent.path, agent.logged_in) {
             (None, _) => ("missing", Some(agent.install.clone())),

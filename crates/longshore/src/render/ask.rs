@@ -5,7 +5,7 @@ use longshore_model::item::FileChange;
 use serde_json::Value;
 
 use super::clean::{clean, reveal};
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::{behind, flow, text_behind, wrap};
 use super::{diff, markdown};
@@ -61,14 +61,14 @@ pub(super) fn approval_lines(
     reason: Option<&str>,
     diff_above: bool,
     style: &Style,
-) -> Vec<Line> {
+) -> Vec<InkLine> {
     let (title, body) = subject(&request.subject, diff_above, style);
     let mut boxed = Boxed::new(&title, style);
     boxed.lines.extend(body);
     if let Some(reason) = reason.map(str::trim).filter(|reason| !reason.is_empty()) {
         boxed.text(&reveal(reason), ink::DIM.italic(), "", "");
     }
-    boxed.lines.push(Line::default());
+    boxed.lines.push(InkLine::default());
     boxed.lines.extend(options(request, boxed.room()));
     boxed.finish()
 }
@@ -107,7 +107,7 @@ fn on_one_line(text: &str) -> String {
 }
 
 /// Who decided what. `what` is empty when it stands right above.
-pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) -> Vec<Line> {
+pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) -> Vec<InkLine> {
     let signs = style.signs();
     let (sign, ink, words) = match decision.decision {
         Decision::AllowOnce => (signs.done, ink::GOOD, "allowed once"),
@@ -116,7 +116,7 @@ pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) ->
         Decision::Deny => (signs.declined, ink::WARN, "denied"),
         Decision::Cancel => (signs.stopped, ink::WARN, "denied, turn stopped"),
     };
-    let mut line = Line::of(words, ink).with(&format!(" by {}", clean(&decision.by)), ink::DIM);
+    let mut line = InkLine::of(words, ink).with(&format!(" by {}", clean(&decision.by)), ink::DIM);
     if !what.is_empty() {
         line.push(&format!(" {} {}", signs.dot, clean(what)), ink::DIM);
     }
@@ -126,12 +126,12 @@ pub(super) fn decided(decision: &ApprovalDecision, what: &str, style: &Style) ->
     if let Some(message) = decision.message.as_deref().filter(|message| !message.trim().is_empty()) {
         line.push(&format!(" {} \"{}\"", signs.dot, clean(message.trim())), ink::DIM);
     }
-    let first = Line::of(sign, ink).with(" ", ink::PLAIN);
-    let rest = Line::of("  ", ink::PLAIN);
+    let first = InkLine::of(sign, ink).with(" ", ink::PLAIN);
+    let rest = InkLine::of("  ", ink::PLAIN);
     behind(wrap(&line, style.columns().saturating_sub(2)), &first, &rest)
 }
 
-fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<Line>) {
+fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<InkLine>) {
     let mut inner = Boxed::new("", style);
     let title = match subject {
         Subject::Command { command, cwd, .. } => {
@@ -144,7 +144,7 @@ fn subject(subject: &Subject, diff_above: bool, style: &Style) -> (String, Vec<L
         Subject::Edit { changes, grant_root } => {
             let within = Style { width: inner.room(), ..*style };
             let head = |change: &FileChange| {
-                let mut line = Line::of(diff::verb(change), ink::BOLD).with("  ", ink::PLAIN);
+                let mut line = InkLine::of(diff::verb(change), ink::BOLD).with("  ", ink::PLAIN);
                 line.append(diff::title(change, style));
                 wrap(&line, within.width)
             };
@@ -189,7 +189,7 @@ fn revealed(change: &FileChange) -> FileChange {
 }
 
 /// The options side by side, as many as fit.
-fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
+fn options(request: &ApprovalRequest, room: usize) -> Vec<InkLine> {
     let always = match &request.subject {
         Subject::Command { always, .. } => always.join(" "),
         Subject::Edit { .. } | Subject::Tool { .. } | Subject::Plan { .. } | Subject::Permissions { .. } => {
@@ -209,16 +209,16 @@ fn options(request: &ApprovalRequest, room: usize) -> Vec<Line> {
             Decision::Deny => "no".to_owned(),
             Decision::Cancel => "no, and stop the turn".to_owned(),
         };
-        Line::of(key(option), ink::ASK).with(&format!(" {words}"), ink::PLAIN)
+        InkLine::of(key(option), ink::ASK).with(&format!(" {words}"), ink::PLAIN)
     };
-    flow(request.options.iter().map(choice).collect(), &Line::of("   ", ink::PLAIN), room)
+    flow(request.options.iter().map(choice).collect(), &InkLine::of("   ", ink::PLAIN), room)
 }
 
 /// A box that is open to the right: it stands out, copies well, and no character of odd width can break it.
 pub(super) struct Boxed<'a> {
     title: String,
     style: &'a Style,
-    pub(super) lines: Vec<Line>,
+    pub(super) lines: Vec<InkLine>,
 }
 
 impl<'a> Boxed<'a> {
@@ -232,7 +232,7 @@ impl<'a> Boxed<'a> {
 
     /// A text with a margin of its own.
     pub(super) fn text(&mut self, text: &str, ink: Ink, first: &str, rest: &str) {
-        let (first, rest) = (Line::of(first, ink::DIM), Line::of(rest, ink::DIM));
+        let (first, rest) = (InkLine::of(first, ink::DIM), InkLine::of(rest, ink::DIM));
         self.lines.extend(text_behind(text, ink, self.room(), &first, &rest));
     }
 
@@ -244,11 +244,11 @@ impl<'a> Boxed<'a> {
         }
     }
 
-    pub(super) fn finish(self) -> Vec<Line> {
+    pub(super) fn finish(self) -> Vec<InkLine> {
         let signs = self.style.signs();
         let (open, side) = (
-            Line::of(&format!("{} ", signs.open), ink::ASK),
-            Line::of(&format!("{} ", signs.side), ink::ASK),
+            InkLine::of(&format!("{} ", signs.open), ink::ASK),
+            InkLine::of(&format!("{} ", signs.side), ink::ASK),
         );
         let mut lines = text_behind(&self.title, ink::ASK, self.style.columns(), &open, &side);
         for line in self.lines {
@@ -256,7 +256,7 @@ impl<'a> Boxed<'a> {
             whole.append(line);
             lines.push(whole);
         }
-        lines.push(Line::of(signs.close, ink::ASK));
+        lines.push(InkLine::of(signs.close, ink::ASK));
         lines
     }
 }

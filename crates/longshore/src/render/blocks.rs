@@ -24,7 +24,7 @@ pub(super) enum Content {
 
 /// Where the cutter stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-enum Place {
+enum CutterState {
     #[default]
     Between,
     Paragraph,
@@ -58,7 +58,7 @@ enum Last {
 /// Cuts a text of which more may come.
 #[derive(Debug, Default)]
 pub(super) struct Cutter {
-    place: Place,
+    place: CutterState,
     open: Vec<String>,
     blank: bool,
     last: Last,
@@ -69,37 +69,41 @@ impl Cutter {
     pub(super) fn line(&mut self, line: &str, out: &mut Vec<Piece>) {
         let blank = line.trim().is_empty();
         match self.place {
-            Place::Between => self.begin(line, out),
-            Place::Fence(fence) if fence.closed_by(line) => self.place = Place::Between,
-            Place::Fence(fence) => {
+            CutterState::Between => self.begin(line, out),
+            CutterState::Fence(fence) if fence.closed_by(line) => self.place = CutterState::Between,
+            CutterState::Fence(fence) => {
                 let content = Content::FenceLine(dedent(line, fence.indent).to_owned());
                 out.push(Piece { gap: false, content });
             }
-            Place::Paragraph if !blank && self.open.len() == 1 && self.heads_table(line) => {
+            CutterState::Paragraph if !blank && self.open.len() == 1 && self.heads_table(line) => {
                 self.open.push(line.to_owned());
-                self.place = Place::Table;
+                self.place = CutterState::Table;
             }
-            Place::Paragraph if is_underline(line) => {
+            CutterState::Paragraph if is_underline(line) => {
                 self.open.push(line.to_owned());
                 self.flush(out);
             }
-            Place::Item { content, fence: Some(fence) } => {
+            CutterState::Item { content, fence: Some(fence) } => {
                 if !blank && indent(line) < content {
                     self.restart(line, out);
                 } else {
                     let still = (!fence.closed_by(dedent(line, content))).then_some(fence);
-                    self.place = Place::Item { content, fence: still };
+                    self.place = CutterState::Item { content, fence: still };
                     self.open.push(line.to_owned());
                 }
             }
-            Place::Item { .. } | Place::Indented if blank => self.open.push(String::new()),
-            Place::Item { content, fence: None } => self.in_item(line, content, out),
-            Place::Indented if indent(line) >= 4 => self.open.push(line.to_owned()),
-            Place::Quote if line.trim_start().starts_with('>') => self.open.push(line.to_owned()),
-            Place::Paragraph | Place::Table | Place::Quote if !blank && !interrupts(line) => {
+            CutterState::Item { .. } | CutterState::Indented if blank => self.open.push(String::new()),
+            CutterState::Item { content, fence: None } => self.in_item(line, content, out),
+            CutterState::Indented if indent(line) >= 4 => self.open.push(line.to_owned()),
+            CutterState::Quote if line.trim_start().starts_with('>') => self.open.push(line.to_owned()),
+            CutterState::Paragraph | CutterState::Table | CutterState::Quote
+                if !blank && !interrupts(line) =>
+            {
                 self.open.push(line.to_owned());
             }
-            Place::Paragraph | Place::Table | Place::Quote | Place::Indented => self.restart(line, out),
+            CutterState::Paragraph | CutterState::Table | CutterState::Quote | CutterState::Indented => {
+                self.restart(line, out)
+            }
         }
     }
 
@@ -110,7 +114,7 @@ impl Cutter {
 
     /// Whether a fenced block is open, which is handed out line by line.
     pub(super) fn is_in_fence(&self) -> bool {
-        matches!(self.place, Place::Fence(_))
+        matches!(self.place, CutterState::Fence(_))
     }
 
     /// The paragraph that is being written, with the line of it that has not ended: whether an empty line stands before it,
@@ -121,16 +125,16 @@ impl Cutter {
             begins && indent(line) < 4 && Marker::of(line).is_none() && !interrupts(line)
         };
         let source = match self.place {
-            Place::Between if plain(unfinished) => unfinished.to_owned(),
-            Place::Paragraph if unfinished.trim().is_empty() => self.open.join("\n"),
-            Place::Paragraph if plain(unfinished) => format!("{}\n{unfinished}", self.open.join("\n")),
-            Place::Between
-            | Place::Paragraph
-            | Place::Table
-            | Place::Quote
-            | Place::Item { .. }
-            | Place::Indented
-            | Place::Fence(_) => return None,
+            CutterState::Between if plain(unfinished) => unfinished.to_owned(),
+            CutterState::Paragraph if unfinished.trim().is_empty() => self.open.join("\n"),
+            CutterState::Paragraph if plain(unfinished) => format!("{}\n{unfinished}", self.open.join("\n")),
+            CutterState::Between
+            | CutterState::Paragraph
+            | CutterState::Table
+            | CutterState::Quote
+            | CutterState::Item { .. }
+            | CutterState::Indented
+            | CutterState::Fence(_) => return None,
         };
         Some((self.last != Last::Nothing, source))
     }
@@ -141,7 +145,7 @@ impl Cutter {
         let lazy = !after_blank && !interrupts(line) && Marker::of(line).is_none();
         if inside {
             let fence = Fence::opened_by(dedent(line, content)).map(|(fence, _)| fence);
-            self.place = Place::Item { content, fence };
+            self.place = CutterState::Item { content, fence };
         }
         if inside || lazy {
             self.open.push(line.to_owned());
@@ -159,22 +163,22 @@ impl Cutter {
         if line.trim().is_empty() {
             self.blank = true;
         } else if indent(line) >= 4 {
-            self.place = Place::Indented;
+            self.place = CutterState::Indented;
             self.open.push(line.to_owned());
         } else if let Some((fence, language)) = Fence::opened_by(line) {
             let gap = self.gap(Last::Other);
             out.push(Piece { gap, content: Content::FenceOpen(language.to_owned()) });
-            self.place = Place::Fence(fence);
+            self.place = CutterState::Fence(fence);
         } else if is_heading(line) || is_rule(line) {
             self.emit(line.to_owned(), Last::Other, out);
         } else {
             self.place = match Marker::of(line) {
-                Some(marker) => Place::Item {
+                Some(marker) => CutterState::Item {
                     content: marker.content,
                     fence: Fence::opened_by(marker.rest.trim_start()).map(|(fence, _)| fence),
                 },
-                None if line.trim_start().starts_with('>') => Place::Quote,
-                None => Place::Paragraph,
+                None if line.trim_start().starts_with('>') => CutterState::Quote,
+                None => CutterState::Paragraph,
             };
             self.open.push(line.to_owned());
         }
@@ -188,18 +192,20 @@ impl Cutter {
         }
         if !self.open.is_empty() {
             let kind = match self.place {
-                Place::Item { .. } => Last::Item,
-                Place::Paragraph => Last::Paragraph,
-                Place::Between | Place::Table | Place::Quote | Place::Indented | Place::Fence(_) => {
-                    Last::Other
-                }
+                CutterState::Item { .. } => Last::Item,
+                CutterState::Paragraph => Last::Paragraph,
+                CutterState::Between
+                | CutterState::Table
+                | CutterState::Quote
+                | CutterState::Indented
+                | CutterState::Fence(_) => Last::Other,
             };
             let source = self.open.join("\n");
             self.open.clear();
             self.emit(source, kind, out);
         }
         self.blank |= trailing_blank;
-        self.place = Place::Between;
+        self.place = CutterState::Between;
     }
 
     fn emit(&mut self, source: String, kind: Last, out: &mut Vec<Piece>) {

@@ -2,7 +2,7 @@
 
 use super::clean::clean;
 use super::grid::{Side, padded};
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Style, ink};
 
 /// A column of a list.
@@ -26,8 +26,9 @@ impl Column {
 }
 
 /// A list with its head. Columns that are empty in every row are left out.
-pub(super) fn table(columns: &[Column], rows: &[Vec<Line>], style: &Style) -> String {
-    let natural = |at: usize| rows.iter().filter_map(|row| row.get(at)).map(Line::width).max().unwrap_or(0);
+pub(super) fn table(columns: &[Column], rows: &[Vec<InkLine>], style: &Style) -> String {
+    let natural =
+        |at: usize| rows.iter().filter_map(|row| row.get(at)).map(InkLine::width).max().unwrap_or(0);
     let mut shown: Vec<(usize, usize)> = (0..columns.len())
         .map(|at| (at, natural(at)))
         .filter(|(_, width)| *width > 0)
@@ -49,15 +50,15 @@ pub(super) fn table(columns: &[Column], rows: &[Vec<Line>], style: &Style) -> St
         let Some((_, width)) = shown.iter_mut().max_by_key(|column| (spare(column), column.1)) else { break };
         *width -= 1;
     }
-    let row = |cells: &dyn Fn(usize) -> Line| {
-        let mut line = Line::default();
+    let row = |cells: &dyn Fn(usize) -> InkLine| {
+        let mut line = InkLine::default();
         for (index, (at, width)) in shown.iter().enumerate() {
             line.push(if index > 0 { "  " } else { "" }, ink::PLAIN);
             line.append(padded(cells(*at).cut(*width, style.signs().more), *width, columns[*at].side));
         }
         line
     };
-    let mut lines = vec![row(&|at| Line::of(columns[at].name, ink::DIM))];
+    let mut lines = vec![row(&|at| InkLine::of(columns[at].name, ink::DIM))];
     lines.extend(rows.iter().map(|cells| row(&|at| cells.get(at).cloned().unwrap_or_default())));
     print(&lines, style)
 }

@@ -6,7 +6,7 @@ use longshore_model::time::Timestamp;
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::human;
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Style, ink};
 
 const COLUMNS: [Column; 5] = [
@@ -30,11 +30,11 @@ pub fn devices_table(devices: &[Device], now: Timestamp, style: &Style) -> Strin
         let label = if device.revoked_at.is_some() { ink::DIM } else { ink::BOLD };
         let id = device.id.to_string();
         vec![
-            Line::of(&clean(&device.label), label),
-            Line::of(&device.mode.to_string(), ink::PLAIN),
-            Line::of(&ago(device.created_at), ink::DIM),
-            Line::of(&last, ink::PLAIN),
-            Line::of(id.get(id.len().saturating_sub(8)..).unwrap_or(&id), ink::DIM),
+            InkLine::of(&clean(&device.label), label),
+            InkLine::of(&device.mode.to_string(), ink::PLAIN),
+            InkLine::of(&ago(device.created_at), ink::DIM),
+            InkLine::of(&last, ink::PLAIN),
+            InkLine::of(id.get(id.len().saturating_sub(8)..).unwrap_or(&id), ink::DIM),
         ]
     };
     table(&COLUMNS, &devices.iter().map(row).collect::<Vec<_>>(), style)

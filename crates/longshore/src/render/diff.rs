@@ -4,7 +4,7 @@ use longshore_model::item::{FileChange, FileChangeKind};
 
 use super::clean::{clean, untab};
 use super::human::plural;
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Ink, Style, ink};
 use super::wrap::{behind, chop};
 
@@ -13,7 +13,7 @@ pub(super) const FOLD: usize = 60;
 
 /// One line of a patch.
 #[derive(Clone, Debug, PartialEq)]
-enum Row {
+enum PatchLine {
     Kept(Option<usize>, String),
     Added(Option<usize>, String),
     Removed(Option<usize>, String),
@@ -40,8 +40,8 @@ pub(super) fn verb(change: &FileChange) -> &'static str {
 }
 
 /// The file and its counts: `src/lib.rs  +3 -1`.
-pub(super) fn title(change: &FileChange, style: &Style) -> Line {
-    let mut line = Line::of(&clean(&change.path), ink::BOLD);
+pub(super) fn title(change: &FileChange, style: &Style) -> InkLine {
+    let mut line = InkLine::of(&clean(&change.path), ink::BOLD);
     if let Some(target) = &change.moved_to {
         line.push(&format!(" {} ", style.signs().arrow), ink::DIM);
         line.push(&clean(target), ink::BOLD);
@@ -56,8 +56,8 @@ pub(super) fn lines(
     fold: usize,
     hint: &str,
     style: &Style,
-    mut head: impl FnMut(&FileChange) -> Vec<Line>,
-) -> Vec<Line> {
+    mut head: impl FnMut(&FileChange) -> Vec<InkLine>,
+) -> Vec<InkLine> {
     let mut left = fold;
     let mut lines = Vec::new();
     for change in changes {
@@ -69,7 +69,7 @@ pub(super) fn lines(
         let folded = rows.len() - shown;
         if folded > 0 {
             let more = format!("  {} {}{hint}", style.signs().more, plural(folded, "more line"));
-            lines.push(Line::of(&more, ink::DIM));
+            lines.push(InkLine::of(&more, ink::DIM));
         }
     }
     lines
@@ -89,8 +89,8 @@ pub(super) fn count(diff: &str) -> Counts {
 
 impl Counts {
     /// `  +3 -1`, or nothing.
-    fn line(self) -> Line {
-        let mut line = Line::default();
+    fn line(self) -> InkLine {
+        let mut line = InkLine::default();
         if self.added > 0 {
             line.push(&format!("  +{}", self.added), ink::GOOD);
         }
@@ -102,44 +102,45 @@ impl Counts {
     }
 }
 
-fn counts_of(rows: &[Row]) -> Counts {
-    let added = rows.iter().filter(|row| matches!(row, Row::Added(..))).count();
-    let removed = rows.iter().filter(|row| matches!(row, Row::Removed(..))).count();
+fn counts_of(rows: &[PatchLine]) -> Counts {
+    let added = rows.iter().filter(|row| matches!(row, PatchLine::Added(..))).count();
+    let removed = rows.iter().filter(|row| matches!(row, PatchLine::Removed(..))).count();
     Counts { files: 1, added, removed }
 }
 
-fn number_width(rows: &[Row]) -> usize {
-    let number = |row: &Row| match row {
-        Row::Kept(number, _) | Row::Added(number, _) | Row::Removed(number, _) => *number,
-        Row::Skip => None,
+fn number_width(rows: &[PatchLine]) -> usize {
+    let number = |row: &PatchLine| match row {
+        PatchLine::Kept(number, _) | PatchLine::Added(number, _) | PatchLine::Removed(number, _) => *number,
+        PatchLine::Skip => None,
     };
     rows.iter().filter_map(number).max().map_or(0, |number| number.to_string().len())
 }
 
-fn row_lines(row: &Row, number_width: usize, style: &Style) -> Vec<Line> {
+fn row_lines(row: &PatchLine, number_width: usize, style: &Style) -> Vec<InkLine> {
     let (number, sign, text, ink): (&Option<usize>, &str, &str, Ink) = match row {
-        Row::Kept(number, text) => (number, " ", text, ink::PLAIN),
-        Row::Added(number, text) => (number, "+", text, ink::GOOD),
-        Row::Removed(number, text) => (number, "-", text, ink::BAD),
-        Row::Skip => (&None, style.signs().more, "", ink::DIM),
+        PatchLine::Kept(number, text) => (number, " ", text, ink::PLAIN),
+        PatchLine::Added(number, text) => (number, "+", text, ink::GOOD),
+        PatchLine::Removed(number, text) => (number, "-", text, ink::BAD),
+        PatchLine::Skip => (&None, style.signs().more, "", ink::DIM),
     };
     let number = number.map(|number| number.to_string()).unwrap_or_default();
     let gap = if number_width > 0 { " " } else { "" };
-    let first = Line::of(&format!("  {number:>number_width$}{gap}"), ink::DIM).with(&format!("{sign} "), ink);
-    let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
-    let code = Line::of(&untab(text, 4), ink);
+    let first =
+        InkLine::of(&format!("  {number:>number_width$}{gap}"), ink::DIM).with(&format!("{sign} "), ink);
+    let rest = InkLine::of(&" ".repeat(first.width()), ink::PLAIN);
+    let code = InkLine::of(&untab(text, 4), ink);
     behind(chop(&code, style.columns().saturating_sub(first.width())), &first, &rest)
 }
 
 /// Agents send the content of a file that comes or goes, or a diff of it; both are understood.
-fn rows(change: &FileChange, diff: &str) -> Vec<Row> {
+fn rows(change: &FileChange, diff: &str) -> Vec<PatchLine> {
     let has_hunks = diff.lines().any(|line| line.starts_with("@@"));
-    let whole = |row: fn(Option<usize>, String) -> Row| {
+    let whole = |row: fn(Option<usize>, String) -> PatchLine| {
         diff.lines().enumerate().map(|(index, line)| row(Some(index + 1), line.to_owned())).collect()
     };
     match change.kind {
-        FileChangeKind::Add if !has_hunks => whole(Row::Added),
-        FileChangeKind::Delete if !has_hunks => whole(Row::Removed),
+        FileChangeKind::Add if !has_hunks => whole(PatchLine::Added),
+        FileChangeKind::Delete if !has_hunks => whole(PatchLine::Removed),
         FileChangeKind::Add | FileChangeKind::Delete | FileChangeKind::Update => unified(diff),
     }
 }
@@ -154,14 +155,14 @@ struct Hunk {
     counted: bool,
 }
 
-fn unified(diff: &str) -> Vec<Row> {
+fn unified(diff: &str) -> Vec<PatchLine> {
     let mut rows = Vec::new();
     let mut hunk = Hunk::default();
     for line in diff.lines() {
         // No line of a hunk begins so, whatever its head promised.
         if line.starts_with("@@") {
             if !rows.is_empty() {
-                rows.push(Row::Skip);
+                rows.push(PatchLine::Skip);
             }
             hunk = Hunk::of(line).unwrap_or_default();
             continue;
@@ -188,7 +189,7 @@ impl Hunk {
         Some(Hunk { old, new, old_left, new_left, counted: true })
     }
 
-    fn row(&mut self, line: &str) -> Row {
+    fn row(&mut self, line: &str) -> PatchLine {
         let (sign, text) = match line.chars().next() {
             Some(sign @ ('+' | '-' | ' ')) => (sign, &line[1..]),
             // An empty line of context has lost its space on the way.
@@ -205,9 +206,9 @@ impl Hunk {
             self.new_left = self.new_left.saturating_sub(1);
         }
         match sign {
-            '+' => Row::Added(new, text),
-            '-' => Row::Removed(old, text),
-            _ => Row::Kept(new, text),
+            '+' => PatchLine::Added(new, text),
+            '-' => PatchLine::Removed(old, text),
+            _ => PatchLine::Kept(new, text),
         }
     }
 }

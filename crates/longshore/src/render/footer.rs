@@ -6,13 +6,13 @@ use longshore_model::usage::Usage;
 use super::clean::clean;
 use super::diff::Counts;
 use super::human::{cost, count, duration, plural};
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Style, ink};
 use super::wrap::{behind, flow, text_behind};
 
 /// What the renderer knows of a turn beside its end.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct TurnFacts {
     /// How long it took by the clock of the events.
     pub(super) took: Option<u64>,
     /// How full the context is, as last heard.
@@ -22,7 +22,7 @@ pub(super) struct Told {
 }
 
 /// Unknown parts are left out.
-pub(super) fn lines(end: &TurnEnd, text: &str, told: Told, style: &Style) -> Vec<Line> {
+pub(super) fn lines(end: &TurnEnd, text: &str, told: TurnFacts, style: &Style) -> Vec<InkLine> {
     let signs = style.signs();
     let (sign, ink, word) = match end.outcome {
         TurnOutcome::Completed => (signs.done, ink::GOOD, "done in"),
@@ -33,11 +33,11 @@ pub(super) fn lines(end: &TurnEnd, text: &str, told: Told, style: &Style) -> Vec
         Some(millis) => format!("{word} {}", duration(millis)),
         None => word.split(' ').next().unwrap_or(word).to_owned(),
     };
-    let mut facts = vec![Line::of(&head, ink)];
-    facts.extend(parts(end, told).iter().map(|part| Line::of(part, ink::DIM)));
-    let dot = Line::of(&format!(" {} ", signs.dot), ink::DIM);
-    let first = Line::of(sign, ink).with(" ", ink::PLAIN);
-    let rest = Line::of("  ", ink::PLAIN);
+    let mut facts = vec![InkLine::of(&head, ink)];
+    facts.extend(parts(end, told).iter().map(|part| InkLine::of(part, ink::DIM)));
+    let dot = InkLine::of(&format!(" {} ", signs.dot), ink::DIM);
+    let first = InkLine::of(sign, ink).with(" ", ink::PLAIN);
+    let rest = InkLine::of("  ", ink::PLAIN);
     let mut lines = behind(flow(facts, &dot, style.columns().saturating_sub(2)), &first, &rest);
     if end.outcome == TurnOutcome::Failed {
         let said = end.error.as_ref().map_or(text, |error| &error.message);
@@ -48,7 +48,7 @@ pub(super) fn lines(end: &TurnEnd, text: &str, told: Told, style: &Style) -> Vec
     lines
 }
 
-fn parts(end: &TurnEnd, told: Told) -> Vec<String> {
+fn parts(end: &TurnEnd, told: TurnFacts) -> Vec<String> {
     let usage = end.usage.unwrap_or_default();
     let mut parts = Vec::new();
     if let Some(changed) = told.changed.filter(|changed| changed.added + changed.removed > 0) {
@@ -105,7 +105,7 @@ mod tests {
     use super::*;
     use crate::render::line::print;
 
-    fn shown(end: &TurnEnd, told: Told) -> String {
+    fn shown(end: &TurnEnd, told: TurnFacts) -> String {
         let style = Style::default();
         print(&lines(end, "", told, &style), &style)
     }
@@ -128,15 +128,15 @@ mod tests {
             duration_ms: Some(12_300),
         };
         assert_eq!(
-            shown(&end, Told::default()),
+            shown(&end, TurnFacts::default()),
             "✓ done in 12.3s · 1.2k in (40 cached) · 20 out · context 12% · $0.03\n"
         );
     }
 
     #[test]
     fn what_is_unknown_is_left_out() {
-        assert_eq!(shown(&TurnEnd::of(TurnOutcome::Completed), Told::default()), "✓ done\n");
-        let told = Told {
+        assert_eq!(shown(&TurnEnd::of(TurnOutcome::Completed), TurnFacts::default()), "✓ done\n");
+        let told = TurnFacts {
             took: Some(900),
             context: Some(3),
             changed: Some(Counts { files: 2, added: 12, removed: 4 }),
@@ -156,7 +156,7 @@ mod tests {
         };
         let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
         assert_eq!(
-            shown(&end, Told { took: Some(3_000), ..Told::default() }),
+            shown(&end, TurnFacts { took: Some(3_000), ..TurnFacts::default() }),
             "✗ failed after 3.0s\n  401 Unauthorized\n  Log in to the agent and try again; `longshore doctor` says how.\n"
         );
     }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::human::age;
-use super::line::Line;
+use super::line::InkLine;
 use super::rows::remark;
 use super::sessions::held;
 use super::style::{Style, ink};
@@ -23,7 +23,7 @@ const COLUMNS: [Column; 5] = [
 
 /// All that waits for a person, as the hub tells it.
 #[derive(Debug, Default, Deserialize)]
-pub struct Waiting {
+pub struct WaitingList {
     /// For a yes or a no.
     pub approvals: Vec<OpenApproval>,
     /// For data.
@@ -43,7 +43,7 @@ struct Need {
     since: Timestamp,
 }
 
-fn needs(waiting: &Waiting) -> Vec<Need> {
+fn needs(waiting: &WaitingList) -> Vec<Need> {
     let approval = |open: &OpenApproval| Need {
         id: open.request.approval.to_string(),
         session: open.session.to_string(),
@@ -95,7 +95,7 @@ fn held_texts(session: &SessionInfo) -> String {
 }
 
 /// For a person: what it is, and what to do about it.
-pub fn inbox_table(waiting: &Waiting, now: Timestamp, style: &Style) -> String {
+pub fn inbox_table(waiting: &WaitingList, now: Timestamp, style: &Style) -> String {
     let needs = needs(waiting);
     if needs.is_empty() {
         return remark("you're all caught up", style);
@@ -103,11 +103,11 @@ pub fn inbox_table(waiting: &Waiting, now: Timestamp, style: &Style) -> String {
     let tail = |id: &str| id.get(id.len().saturating_sub(8)..).unwrap_or(id).to_owned();
     let row = |need: &Need| {
         vec![
-            Line::of(&tail(&need.id), ink::CODE),
-            Line::of(&tail(&need.session), ink::DIM),
-            Line::of(need.kind, ink::ASK),
-            Line::of(clean(&need.what).lines().next().unwrap_or_default(), ink::PLAIN),
-            Line::of(&age(now.millis_since(need.since)), ink::DIM),
+            InkLine::of(&tail(&need.id), ink::CODE),
+            InkLine::of(&tail(&need.session), ink::DIM),
+            InkLine::of(need.kind, ink::ASK),
+            InkLine::of(clean(&need.what).lines().next().unwrap_or_default(), ink::PLAIN),
+            InkLine::of(&age(now.millis_since(need.since)), ink::DIM),
         ]
     };
     let mut text = table(&COLUMNS, &needs.iter().map(row).collect::<Vec<_>>(), style);
@@ -129,7 +129,7 @@ pub fn inbox_table(waiting: &Waiting, now: Timestamp, style: &Style) -> String {
 }
 
 /// For programs: kind, id, session, what, since when; a tab between them.
-pub fn inbox_tsv(waiting: &Waiting) -> String {
+pub fn inbox_tsv(waiting: &WaitingList) -> String {
     let row = |need: &Need| {
         tsv([
             need.kind.to_owned(),

@@ -10,7 +10,7 @@ use longshore_model::time::Timestamp;
 
 use super::clean::{clean, clean_output};
 use super::human::{age, short_id};
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Ink, Style, ink};
 use super::tool;
 use super::wrap::text_behind;
@@ -19,18 +19,18 @@ use super::wrap::text_behind;
 const NOTEWORTHY: f64 = 80.0;
 
 /// A remark that asks for no attention.
-pub(super) fn remark(text: &str, style: &Style) -> Vec<Line> {
+pub(super) fn remark(text: &str, style: &Style) -> Vec<InkLine> {
     signed(style.signs().dot, text, ink::DIM, style)
 }
 
 /// A line behind a sign, both in one ink.
-pub(super) fn signed(sign: &str, text: &str, ink: Ink, style: &Style) -> Vec<Line> {
-    let first = Line::of(&format!("{sign} "), ink);
-    let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+pub(super) fn signed(sign: &str, text: &str, ink: Ink, style: &Style) -> Vec<InkLine> {
+    let first = InkLine::of(&format!("{sign} "), ink);
+    let rest = InkLine::of(&" ".repeat(first.width()), ink::PLAIN);
     text_behind(&clean(text), ink, style.columns(), &first, &rest)
 }
 
-pub(super) fn opened(opened: &Opened, session: SessionId, style: &Style) -> Vec<Line> {
+pub(super) fn opened(opened: &Opened, session: SessionId, style: &Style) -> Vec<InkLine> {
     let dot = style.signs().dot;
     let mut text = format!("session {} {dot} {} in {}", short_id(session), opened.agent, opened.cwd);
     text.push_str(&format!(" {dot} mode {}", opened.mode));
@@ -42,7 +42,7 @@ pub(super) fn opened(opened: &Opened, session: SessionId, style: &Style) -> Vec<
     remark(&text, style)
 }
 
-pub(super) fn ready(ready: &Ready, agent: &str, style: &Style) -> Vec<Line> {
+pub(super) fn ready(ready: &Ready, agent: &str, style: &Style) -> Vec<InkLine> {
     let mut text = agent.to_owned();
     text.extend(ready.version.iter().map(|version| format!(" {version}")));
     text.push_str(" is ready");
@@ -50,7 +50,7 @@ pub(super) fn ready(ready: &Ready, agent: &str, style: &Style) -> Vec<Line> {
     remark(&text, style)
 }
 
-pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> Vec<Line> {
+pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> Vec<InkLine> {
     let signs = style.signs();
     let (sign, ink, mut text) = match sleep.cause {
         SleepCause::Exited => {
@@ -94,7 +94,7 @@ pub(super) fn sleeping(sleep: &Sleep, agent: &str, why: &str, style: &Style) -> 
     lines
 }
 
-pub(super) fn revived(from_log: bool, agent: &str, style: &Style) -> Vec<Line> {
+pub(super) fn revived(from_log: bool, agent: &str, style: &Style) -> Vec<InkLine> {
     let text = if from_log {
         format!("{agent} resumed from Longshore's log")
     } else {
@@ -103,7 +103,7 @@ pub(super) fn revived(from_log: bool, agent: &str, style: &Style) -> Vec<Line> {
     remark(&text, style)
 }
 
-pub(super) fn handed_off(command: &str, style: &Style) -> Vec<Line> {
+pub(super) fn handed_off(command: &str, style: &Style) -> Vec<InkLine> {
     let text = if command.is_empty() {
         "the session goes on in the agent's own terminal".to_owned()
     } else {
@@ -112,7 +112,7 @@ pub(super) fn handed_off(command: &str, style: &Style) -> Vec<Line> {
     remark(&text, style)
 }
 
-pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style) -> Vec<Line> {
+pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style) -> Vec<InkLine> {
     let said = match fault.code {
         FaultCode::StartFailed => format!("{agent} did not start"),
         FaultCode::ResumeFailed => format!("{agent} does not remember the conversation"),
@@ -128,7 +128,7 @@ pub(super) fn fault(fault: SessionFault, text: &str, agent: &str, style: &Style)
     lines
 }
 
-pub(super) fn notice(level: NoticeLevel, text: &str, style: &Style) -> Vec<Line> {
+pub(super) fn notice(level: NoticeLevel, text: &str, style: &Style) -> Vec<InkLine> {
     match level {
         NoticeLevel::Info => remark(text, style),
         NoticeLevel::Warning => signed("!", text, ink::HINT, style),
@@ -137,7 +137,7 @@ pub(super) fn notice(level: NoticeLevel, text: &str, style: &Style) -> Vec<Line>
 }
 
 /// Silent until the allowance runs short.
-pub(super) fn limited(limit: &UsageLimit, now: Timestamp, style: &Style) -> Vec<Line> {
+pub(super) fn limited(limit: &UsageLimit, now: Timestamp, style: &Style) -> Vec<InkLine> {
     if limit.used_percent < NOTEWORTHY {
         return Vec::new();
     }
@@ -151,9 +151,10 @@ pub(super) fn limited(limit: &UsageLimit, now: Timestamp, style: &Style) -> Vec<
     signed("!", &text, ink::HINT, style)
 }
 
-pub(super) fn delegated(delegation: &Delegation, task: &str, style: &Style) -> Vec<Line> {
-    let first = Line::of(style.signs().card, ink::BUSY).with(" Delegate", ink::BOLD).with("  ", ink::PLAIN);
-    let rest = Line::of("    ", ink::PLAIN);
+pub(super) fn delegated(delegation: &Delegation, task: &str, style: &Style) -> Vec<InkLine> {
+    let first =
+        InkLine::of(style.signs().card, ink::BUSY).with(" Delegate", ink::BOLD).with("  ", ink::PLAIN);
+    let rest = InkLine::of("    ", ink::PLAIN);
     let to = format!("to {} (session {})", delegation.agent, short_id(delegation.child));
     let mut lines = text_behind(&clean(&to), ink::PLAIN, style.columns(), &first, &rest);
     lines.extend(text_behind(&clean(task), ink::DIM, style.columns(), &rest, &rest));
@@ -161,12 +162,12 @@ pub(super) fn delegated(delegation: &Delegation, task: &str, style: &Style) -> V
 }
 
 /// What stands above the end of a delegation that did not begin right there.
-pub(super) fn delegated_before(end: &DelegationEnd, style: &Style) -> Vec<Line> {
-    let head = Line::of(style.signs().again, ink::DIM).with(" Delegate", ink::BOLD);
+pub(super) fn delegated_before(end: &DelegationEnd, style: &Style) -> Vec<InkLine> {
+    let head = InkLine::of(style.signs().again, ink::DIM).with(" Delegate", ink::BOLD);
     vec![head.with(&format!("  session {}", short_id(end.child)), ink::PLAIN)]
 }
 
-pub(super) fn delegation_end(end: &DelegationEnd, result: &str, style: &Style) -> Vec<Line> {
+pub(super) fn delegation_end(end: &DelegationEnd, result: &str, style: &Style) -> Vec<InkLine> {
     let signs = style.signs();
     let (sign, ink, word) = match end.outcome {
         TurnOutcome::Completed => (signs.done, ink::GOOD, "done"),
@@ -174,6 +175,6 @@ pub(super) fn delegation_end(end: &DelegationEnd, result: &str, style: &Style) -
         TurnOutcome::Interrupted => (signs.stopped, ink::WARN, "interrupted"),
     };
     let mut lines = tool::tail(clean_output(result).trim(), style);
-    lines.push(Line::of("  ", ink::PLAIN).with(sign, ink).with(&format!(" {word}"), ink::DIM));
+    lines.push(InkLine::of("  ", ink::PLAIN).with(sign, ink).with(&format!(" {word}"), ink::DIM));
     lines
 }

@@ -42,14 +42,14 @@ impl Span {
 
 /// One line of the terminal, or a paragraph that has not been wrapped yet.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Line {
+pub(super) struct InkLine {
     spans: Vec<Span>,
 }
 
-impl Line {
+impl InkLine {
     /// A line of one ink.
     pub(super) fn of(text: &str, ink: Ink) -> Self {
-        Line::default().with(text, ink)
+        InkLine::default().with(text, ink)
     }
 
     /// With more at its end.
@@ -72,7 +72,7 @@ impl Line {
     }
 
     /// Adds another line to its end.
-    pub(super) fn append(&mut self, other: Line) {
+    pub(super) fn append(&mut self, other: InkLine) {
         for span in other.spans {
             self.push(&span.text, span.ink);
         }
@@ -93,12 +93,12 @@ impl Line {
 
     /// The line in at most `width` columns; `more` stands for what was cut off.
     #[must_use]
-    pub(super) fn cut(self, width: usize, more: &str) -> Line {
+    pub(super) fn cut(self, width: usize, more: &str) -> InkLine {
         if self.width() <= width {
             return self;
         }
         let room = width.saturating_sub(width_of(more));
-        let (mut kept, mut used) = (Line::default(), 0);
+        let (mut kept, mut used) = (InkLine::default(), 0);
         'spans: for span in &self.spans {
             for (cluster, columns) in clusters(&span.text) {
                 if used + columns > room {
@@ -114,7 +114,7 @@ impl Line {
 
     /// The line with every ink laid over `base`, so that a whole block can be dimmed.
     #[must_use]
-    pub(super) fn over(mut self, base: Ink) -> Line {
+    pub(super) fn over(mut self, base: Ink) -> InkLine {
         for span in &mut self.spans {
             span.ink = span.ink.effects(span.ink.get_effects() | base.get_effects());
             if span.ink.get_fg_color().is_none() {
@@ -141,7 +141,7 @@ impl Line {
 }
 
 /// Lines as the terminal gets them, each with its newline.
-pub(super) fn print(lines: &[Line], style: &Style) -> String {
+pub(super) fn print(lines: &[InkLine], style: &Style) -> String {
     let mut out = String::new();
     for line in lines {
         line.print(style, &mut out);
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn ink_is_printed_only_where_there_is_colour() {
-        let line = Line::of("ok", ink::GOOD).with(" then", ink::PLAIN).with("  ", ink::DIM);
+        let line = InkLine::of("ok", ink::GOOD).with(" then", ink::PLAIN).with("  ", ink::DIM);
         assert_eq!(print(std::slice::from_ref(&line), &Style::default()), "ok then\n");
         let colored = Style { color: true, ..Style::default() };
         assert_eq!(print(&[line], &colored), "\u{1b}[32mok\u{1b}[0m then\n");
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_cut_never_halves_a_wide_character() {
-        let line = Line::of("漢字漢字", ink::PLAIN);
+        let line = InkLine::of("漢字漢字", ink::PLAIN);
         assert_eq!(line.clone().cut(8, "…"), line);
         assert_eq!(line.clone().cut(6, "…").width(), 5);
         assert_eq!(line.cut(4, "…").spans()[0].text(), "漢");

@@ -7,21 +7,21 @@ use pulldown_cmark::{Alignment, CodeBlockKind, Event, HeadingLevel, Options, Par
 
 use super::code;
 use super::grid::{Grid, Side};
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Ink, Style, ink};
 use super::wrap::wrap;
 
 /// A block as lines of at most `width` columns. Never empty for a source that has text: what markdown swallows,
 /// such as the definition of a link, is shown as it was written.
-pub(super) fn lines(source: &str, width: usize, style: &Style) -> Vec<Line> {
+pub(super) fn lines(source: &str, width: usize, style: &Style) -> Vec<InkLine> {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     let mut walker = Walker::new(width, style);
     for event in Parser::new_ext(source, options) {
         walker.event(event);
     }
     walker.flush();
-    if walker.lines.iter().all(Line::is_empty) {
-        return source.lines().flat_map(|line| wrap(&Line::of(line, ink::PLAIN), width)).collect();
+    if walker.lines.iter().all(InkLine::is_empty) {
+        return source.lines().flat_map(|line| wrap(&InkLine::of(line, ink::PLAIN), width)).collect();
     }
     walker.lines
 }
@@ -29,8 +29,8 @@ pub(super) fn lines(source: &str, width: usize, style: &Style) -> Vec<Line> {
 /// What stands left of the lines of a list item or a quote.
 #[derive(Default)]
 struct Margin {
-    first: Option<Line>,
-    rest: Line,
+    first: Option<InkLine>,
+    rest: InkLine,
 }
 
 /// Deeper than this nothing is set in any further: there would be no room left for words.
@@ -39,9 +39,9 @@ const DEEPEST: usize = 12;
 struct Walker<'a> {
     style: &'a Style,
     width: usize,
-    lines: Vec<Line>,
+    lines: Vec<InkLine>,
     margins: Vec<Margin>,
-    inline: Line,
+    inline: InkLine,
     inks: Vec<Ink>,
     lists: Vec<Option<u64>>,
     code: Option<(String, String)>,
@@ -58,7 +58,7 @@ impl<'a> Walker<'a> {
             width,
             lines: Vec::new(),
             margins: Vec::new(),
-            inline: Line::default(),
+            inline: InkLine::default(),
             inks: vec![ink::PLAIN],
             lists: Vec::new(),
             code: None,
@@ -87,14 +87,14 @@ impl<'a> Walker<'a> {
             Event::SoftBreak | Event::HardBreak => self.line_break(),
             Event::Rule => {
                 let rule = self.style.signs().rule.repeat(self.room().min(40));
-                self.emit(vec![Line::of(&rule, ink::DIM)]);
+                self.emit(vec![InkLine::of(&rule, ink::DIM)]);
             }
             // The box stands in the place of the bullet.
             Event::TaskListMarker(done) => {
                 let signs = self.style.signs();
-                let first = Line::of(if done { signs.checked } else { signs.unchecked }, ink::DIM)
+                let first = InkLine::of(if done { signs.checked } else { signs.unchecked }, ink::DIM)
                     .with(" ", ink::PLAIN);
-                let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+                let rest = InkLine::of(&" ".repeat(first.width()), ink::PLAIN);
                 if let Some(margin) = self.margins.last_mut().filter(|margin| margin.first.is_some()) {
                     *margin = Margin { first: Some(first), rest };
                 }
@@ -117,7 +117,7 @@ impl<'a> Walker<'a> {
             Tag::BlockQuote(_) => {
                 self.flush();
                 self.gap();
-                let bar = Line::of(&format!("{} ", self.style.signs().quote), ink::DIM);
+                let bar = InkLine::of(&format!("{} ", self.style.signs().quote), ink::DIM);
                 self.set_in(Margin { first: None, rest: bar });
             }
             Tag::CodeBlock(kind) => {
@@ -165,7 +165,7 @@ impl<'a> Walker<'a> {
                 self.flush();
                 // An item without text still shows its marker.
                 if self.margins.last().is_some_and(|margin| margin.first.is_some()) {
-                    self.emit(vec![Line::default()]);
+                    self.emit(vec![InkLine::default()]);
                 }
                 self.margins.pop();
                 self.fresh = false;
@@ -204,8 +204,8 @@ impl<'a> Walker<'a> {
             }
             Some(None) | None => format!("{} ", self.style.signs().bullet),
         };
-        let first = Line::of(&marker, ink::DIM);
-        let rest = Line::of(&" ".repeat(first.width()), ink::PLAIN);
+        let first = InkLine::of(&marker, ink::DIM);
+        let rest = InkLine::of(&" ".repeat(first.width()), ink::PLAIN);
         self.set_in(Margin { first: Some(first), rest });
     }
 
@@ -219,7 +219,7 @@ impl<'a> Walker<'a> {
         if self.lists.is_empty() {
             self.gap();
         }
-        let mut lines: Vec<Line> = code::label(&language, self.style).into_iter().collect();
+        let mut lines: Vec<InkLine> = code::label(&language, self.style).into_iter().collect();
         for line in text.lines() {
             lines.extend(code::lines(line, &language, self.room(), self.style));
         }
@@ -275,7 +275,7 @@ impl<'a> Walker<'a> {
 
     fn gap(&mut self) {
         if !self.fresh && self.margins.iter().take(DEEPEST).all(|margin| margin.first.is_none()) {
-            self.emit(vec![Line::default()]);
+            self.emit(vec![InkLine::default()]);
         }
     }
 
@@ -286,9 +286,9 @@ impl<'a> Walker<'a> {
         }
     }
 
-    fn emit(&mut self, lines: Vec<Line>) {
+    fn emit(&mut self, lines: Vec<InkLine>) {
         for line in lines {
-            let mut whole = Line::default();
+            let mut whole = InkLine::default();
             for margin in self.margins.iter_mut().take(DEEPEST) {
                 whole.append(margin.first.take().unwrap_or_else(|| margin.rest.clone()));
             }

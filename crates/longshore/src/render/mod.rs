@@ -51,10 +51,10 @@ mod tool;
 mod usage;
 mod wrap;
 
-pub use agents::{Standing, agents_table, agents_tsv};
+pub use agents::{AgentStanding, agents_table, agents_tsv};
 pub use ask::{approval_brief, approval_prompt, keys, parse_decision};
 pub use devices::{devices_table, devices_tsv};
-pub use inbox::{Waiting, inbox_table, inbox_tsv};
+pub use inbox::{WaitingList, inbox_table, inbox_tsv};
 pub use order::InOrder;
 pub use question::{BadAnswer, field_prompt, parse_answer, question_prompt};
 pub use renderer::Renderer;

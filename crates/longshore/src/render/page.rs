@@ -2,15 +2,15 @@
 
 use longshore_model::id::{ApprovalId, ItemId, QuestionId};
 
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::Style;
 
 /// The item that a block tells of, if it has one.
-pub(super) type Item = Option<ItemId>;
+pub(super) type BlockItem = Option<ItemId>;
 
 /// Whose words a text is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum ProseVoice {
     Message,
     Thought,
     Plan,
@@ -18,84 +18,85 @@ pub(super) enum Voice {
 
 /// What blocks the agent until somebody answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Ask {
+pub(super) enum AskId {
     Approval(ApprovalId),
     Question(QuestionId),
 }
 
 /// What was printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Block {
+pub(super) enum PageBlock {
     /// A text that may go on.
-    Prose(Voice, Item),
+    Prose(ProseVoice, BlockItem),
     /// The head of a card.
-    Head(Item),
+    Head(BlockItem),
     /// What belongs under the head.
-    Body(Item),
+    Body(BlockItem),
     /// A question, and the item that waits for its answer.
-    Asked(Ask, Item),
+    Asked(AskId, BlockItem),
     /// Its answer.
-    Answered(Ask, Item),
+    Answered(AskId, BlockItem),
     /// A line by the way.
     Remark,
     /// A block of its own.
     Whole,
 }
 
-impl Block {
-    fn item(self) -> Item {
+impl PageBlock {
+    fn item(self) -> BlockItem {
         match self {
-            Block::Prose(_, item)
-            | Block::Head(item)
-            | Block::Body(item)
-            | Block::Asked(_, item)
-            | Block::Answered(_, item) => item,
-            Block::Remark | Block::Whole => None,
+            PageBlock::Prose(_, item)
+            | PageBlock::Head(item)
+            | PageBlock::Body(item)
+            | PageBlock::Asked(_, item)
+            | PageBlock::Answered(_, item) => item,
+            PageBlock::Remark | PageBlock::Whole => None,
         }
     }
 }
 
 /// What was printed so far, as far as the next block cares.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    last: Option<Block>,
+pub(super) struct PageState {
+    last: Option<PageBlock>,
 }
 
-impl Page {
+impl PageState {
     /// Whether the last block told of this item, so that its name need not be said again.
-    pub(super) fn stands_at(&self, item: Item) -> bool {
+    pub(super) fn stands_at(&self, item: BlockItem) -> bool {
         item.is_some() && self.last.is_some_and(|last| last.item() == item)
     }
 
     /// Whether this is what was printed last.
-    pub(super) fn ends_with(&self, block: Block) -> bool {
+    pub(super) fn ends_with(&self, block: PageBlock) -> bool {
         self.last == Some(block)
     }
 
     /// Whether this was asked right above.
-    pub(super) fn just_asked(&self, ask: Ask) -> bool {
-        matches!(self.last, Some(Block::Asked(last, _)) if last == ask)
+    pub(super) fn just_asked(&self, ask: AskId) -> bool {
+        matches!(self.last, Some(PageBlock::Asked(last, _)) if last == ask)
     }
 
     /// Whether the card of this item stands right above.
-    pub(super) fn stands_under(&self, item: Item) -> bool {
-        item.is_some() && matches!(self.last, Some(Block::Head(last) | Block::Body(last)) if last == item)
+    pub(super) fn stands_under(&self, item: BlockItem) -> bool {
+        item.is_some()
+            && matches!(self.last, Some(PageBlock::Head(last) | PageBlock::Body(last)) if last == item)
     }
 
     /// Whether the last thing said was the answer to what this item waited for.
-    pub(super) fn just_answered(&self, item: Item) -> bool {
-        item.is_some() && matches!(self.last, Some(Block::Answered(_, last)) if last == item)
+    pub(super) fn just_answered(&self, item: BlockItem) -> bool {
+        item.is_some() && matches!(self.last, Some(PageBlock::Answered(_, last)) if last == item)
     }
 
     /// Prints the head of a card a second time, apart from the heads of cards that are still open.
-    pub(super) fn put_again(&mut self, item: Item, lines: Vec<Line>, style: &Style) -> String {
-        let printed = self.put(Block::Whole, lines, style);
-        self.last = Some(Block::Head(item));
+    pub(super) fn put_again(&mut self, item: BlockItem, lines: Vec<InkLine>, style: &Style) -> String {
+        let printed = self.put(PageBlock::Whole, lines, style);
+        self.last = Some(PageBlock::Head(item));
         printed
     }
 
     /// Prints a block.
-    pub(super) fn put(&mut self, block: Block, lines: Vec<Line>, style: &Style) -> String {
+    pub(super) fn put(&mut self, block: PageBlock, lines: Vec<InkLine>, style: &Style) -> String {
         if lines.is_empty() {
             return String::new();
         }
@@ -111,14 +112,14 @@ impl Page {
         printed
     }
 
-    fn closes_up(&self, last: Block, next: Block) -> bool {
+    fn closes_up(&self, last: PageBlock, next: PageBlock) -> bool {
         match next {
-            Block::Prose(..) => last == next,
-            Block::Head(_) => matches!(last, Block::Head(_)),
-            Block::Body(item) => self.stands_at(item),
-            Block::Asked(..) | Block::Whole => false,
-            Block::Answered(ask, item) => self.just_asked(ask) || self.stands_under(item),
-            Block::Remark => last == Block::Remark,
+            PageBlock::Prose(..) => last == next,
+            PageBlock::Head(_) => matches!(last, PageBlock::Head(_)),
+            PageBlock::Body(item) => self.stands_at(item),
+            PageBlock::Asked(..) | PageBlock::Whole => false,
+            PageBlock::Answered(ask, item) => self.just_asked(ask) || self.stands_under(item),
+            PageBlock::Remark => last == PageBlock::Remark,
         }
     }
 }

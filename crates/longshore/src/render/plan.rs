@@ -3,18 +3,18 @@
 use longshore_model::item::{PlanStatus, PlanStep};
 
 use super::clean::clean;
-use super::line::Line;
+use super::line::InkLine;
 use super::style::{Style, ink};
 use super::wrap::text_behind;
 
 /// The whole checklist, under why it changed.
-pub(super) fn lines(steps: &[PlanStep], why: &str, style: &Style) -> Vec<Line> {
+pub(super) fn lines(steps: &[PlanStep], why: &str, style: &Style) -> Vec<InkLine> {
     let signs = style.signs();
     let done = steps.iter().filter(|step| step.status == PlanStatus::Completed).count();
-    let mut head = Line::of(signs.card, ink::BUSY).with(" Plan", ink::BOLD);
+    let mut head = InkLine::of(signs.card, ink::BUSY).with(" Plan", ink::BOLD);
     head.push(&format!("  {done} of {} done", steps.len()), ink::DIM);
     let mut lines = vec![head];
-    let indent = Line::of("  ", ink::PLAIN);
+    let indent = InkLine::of("  ", ink::PLAIN);
     lines.extend(text_behind(&clean(why), ink::DIM, style.columns(), &indent, &indent));
     for step in steps {
         let (sign, sign_ink, ink) = match step.status {
@@ -22,8 +22,8 @@ pub(super) fn lines(steps: &[PlanStep], why: &str, style: &Style) -> Vec<Line> {
             PlanStatus::InProgress => (signs.current, ink::BUSY, ink::BOLD),
             PlanStatus::Completed => (signs.done, ink::GOOD, ink::DIM),
         };
-        let first = Line::of("  ", ink::PLAIN).with(sign, sign_ink).with(" ", ink::PLAIN);
-        let rest = Line::of("    ", ink::PLAIN);
+        let first = InkLine::of("  ", ink::PLAIN).with(sign, sign_ink).with(" ", ink::PLAIN);
+        let rest = InkLine::of("    ", ink::PLAIN);
         lines.extend(text_behind(&clean(&step.text), ink, style.columns(), &first, &rest));
     }
     lines

@@ -3,7 +3,7 @@
 use super::blocks::{Content, Cutter, Piece, is_underline};
 use super::clean::clean;
 use super::style::Style;
-use super::{code, inline, line::Line, markdown};
+use super::{code, inline, line::InkLine, markdown};
 
 /// How long a paragraph may be to be printed row by row, in bytes.
 const LONGEST: usize = 8 << 10;
@@ -18,7 +18,7 @@ pub(super) struct Prose {
     pieces: Vec<Piece>,
     fence: String,
     /// The rows of the paragraph that is being written that were handed out already.
-    rows: Vec<Line>,
+    rows: Vec<InkLine>,
     /// How wide they are: the paragraph ends as wide as it began, whatever becomes of the terminal.
     rows_width: usize,
     /// How long that paragraph was when rows were last looked for.
@@ -28,14 +28,14 @@ pub(super) struct Prose {
 /// What is still to be printed when the whole text is known.
 pub(super) enum Rest {
     /// It goes on where the stream ended.
-    Continues(Vec<Line>),
+    Continues(Vec<InkLine>),
     /// The stream said something else: this is all of it.
-    Differs(Vec<Line>),
+    Differs(Vec<InkLine>),
 }
 
 impl Prose {
     /// Takes more text; gives the lines that are certain now.
-    pub(super) fn push(&mut self, text: &str, width: usize, style: &Style) -> Vec<Line> {
+    pub(super) fn push(&mut self, text: &str, width: usize, style: &Style) -> Vec<InkLine> {
         let mut pieces = Vec::new();
         self.cut(text, &mut pieces);
         let mut lines = self.draw(&pieces, width, style);
@@ -57,7 +57,7 @@ impl Prose {
     }
 
     /// The rows of the paragraph that is being written that nothing can change any more: all but the last.
-    fn more_rows(&mut self, width: usize, style: &Style) -> Vec<Line> {
+    fn more_rows(&mut self, width: usize, style: &Style) -> Vec<InkLine> {
         let width = self.width_of_rows(width);
         let unfinished = clean(&self.unfinished);
         let Some((gap, source)) = self.cutter.paragraph(&unfinished) else { return Vec::new() };
@@ -77,7 +77,7 @@ impl Prose {
         }
         let mut lines = Vec::new();
         if gap && self.rows.is_empty() {
-            lines.push(Line::default());
+            lines.push(InkLine::default());
         }
         lines.extend(rows.iter().skip(self.rows.len()).cloned());
         self.rows = rows;
@@ -90,7 +90,7 @@ impl Prose {
     }
 
     /// The text is over, as far as it was streamed.
-    pub(super) fn end(mut self, width: usize, style: &Style) -> Vec<Line> {
+    pub(super) fn end(mut self, width: usize, style: &Style) -> Vec<InkLine> {
         let pieces = self.remaining();
         self.draw(&pieces, width, style)
     }
@@ -140,14 +140,14 @@ impl Prose {
         pieces
     }
 
-    fn draw(&mut self, pieces: &[Piece], width: usize, style: &Style) -> Vec<Line> {
+    fn draw(&mut self, pieces: &[Piece], width: usize, style: &Style) -> Vec<InkLine> {
         let mut lines = Vec::new();
         for piece in pieces {
             let block_width = self.width_of_rows(width);
             let rows = std::mem::take(&mut self.rows);
             self.looked_at = 0;
             if piece.gap && rows.is_empty() {
-                lines.push(Line::default());
+                lines.push(InkLine::default());
             }
             match &piece.content {
                 Content::Block(source) => {
@@ -167,12 +167,12 @@ impl Prose {
 }
 
 /// A block as lines. A line under a text of several rows makes no heading of it: these rows may have been printed.
-fn block(source: &str, width: usize, style: &Style) -> Vec<Line> {
+fn block(source: &str, width: usize, style: &Style) -> Vec<InkLine> {
     if let Some((text, line)) = source.rsplit_once('\n').filter(|(_, line)| is_underline(line)) {
         let mut lines = markdown::lines(text, width, style);
         if lines.len() > 1 {
             if line.trim_start().starts_with('-') {
-                lines.push(Line::default());
+                lines.push(InkLine::default());
                 lines.extend(markdown::lines("---", width, style));
             }
             return lines;

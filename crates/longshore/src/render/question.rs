@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::ask::Boxed;
 use super::clean::clean;
 use super::grid::{Side, padded};
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Style, ink};
 use super::wrap::{behind, width_of, wrap};
 
@@ -39,7 +39,7 @@ pub fn question_prompt(request: &QuestionRequest, text: Option<&str>, style: &St
 pub fn field_prompt(field: &Field) -> String {
     let hint = hint(field);
     let name = if field.label.trim().is_empty() { &field.id } else { &field.label };
-    let name = Line::of(clean(name).trim(), ink::PLAIN);
+    let name = InkLine::of(clean(name).trim(), ink::PLAIN);
     let name: String = name.spans().iter().map(|span| span.text()).collect();
     if hint.is_empty() { format!("{name}: ") } else { format!("{name} ({hint}): ") }
 }
@@ -79,7 +79,7 @@ pub fn parse_answer(field: &Field, input: &str) -> Result<Option<Value>, BadAnsw
     Ok(Some(answer))
 }
 
-pub(super) fn question_lines(request: &QuestionRequest, text: Option<&str>, style: &Style) -> Vec<Line> {
+pub(super) fn question_lines(request: &QuestionRequest, text: Option<&str>, style: &Style) -> Vec<InkLine> {
     let title = match &request.source {
         Some(source) => format!("{} asks", clean(source)),
         None => "A question".to_owned(),
@@ -92,7 +92,7 @@ pub(super) fn question_lines(request: &QuestionRequest, text: Option<&str>, styl
     }
     for field in &request.fields {
         if !boxed.lines.is_empty() {
-            boxed.lines.push(Line::default());
+            boxed.lines.push(InkLine::default());
         }
         let said = if field.text.trim().is_empty() { &field.label } else { &field.text };
         boxed.text(&clean(said), ink::BOLD, "", "");
@@ -107,7 +107,11 @@ pub(super) fn question_lines(request: &QuestionRequest, text: Option<&str>, styl
 }
 
 /// Who answered what; secrets stay secret.
-pub(super) fn answered(answer: &QuestionAnswer, asked: Option<&QuestionRequest>, style: &Style) -> Vec<Line> {
+pub(super) fn answered(
+    answer: &QuestionAnswer,
+    asked: Option<&QuestionRequest>,
+    style: &Style,
+) -> Vec<InkLine> {
     let signs = style.signs();
     let by = format!(" by {}", clean(&answer.by));
     let (sign, ink, words) = match answer.action {
@@ -115,7 +119,7 @@ pub(super) fn answered(answer: &QuestionAnswer, asked: Option<&QuestionRequest>,
         AnswerAction::Decline => (signs.declined, ink::WARN, "declined"),
         AnswerAction::Cancel => (signs.stopped, ink::WARN, "dismissed"),
     };
-    let mut line = Line::of(words, ink).with(&by, ink::DIM);
+    let mut line = InkLine::of(words, ink).with(&by, ink::DIM);
     for (id, value) in &answer.answers {
         // Without the question nobody knows what is secret.
         let field = asked.and_then(|asked| asked.fields.iter().find(|field| field.id == *id));
@@ -124,8 +128,8 @@ pub(super) fn answered(answer: &QuestionAnswer, asked: Option<&QuestionRequest>,
         line.push(&format!(" {} {}: ", signs.dot, clean(name)), ink::DIM);
         line.push(&clean(&plain(value)), ink::PLAIN);
     }
-    let first = Line::of(sign, ink).with(" ", ink::PLAIN);
-    behind(wrap(&line, style.columns().saturating_sub(2)), &first, &Line::of("  ", ink::PLAIN))
+    let first = InkLine::of(sign, ink).with(" ", ink::PLAIN);
+    behind(wrap(&line, style.columns().saturating_sub(2)), &first, &InkLine::of("  ", ink::PLAIN))
 }
 
 fn plain(value: &Value) -> String {
@@ -138,16 +142,16 @@ fn plain(value: &Value) -> String {
     }
 }
 
-fn choices(field: &Field, room: usize) -> Vec<Line> {
+fn choices(field: &Field, room: usize) -> Vec<InkLine> {
     let widest = field.choices.iter().map(|choice| width_of(&clean(&choice.label))).max().unwrap_or(0);
     let column = widest.min(room / 3);
     let digits = field.choices.len().to_string().len();
     let mut lines = Vec::new();
     for (index, choice) in field.choices.iter().enumerate() {
-        let number = Line::of(&format!("  {:>digits$} ", index + 1), ink::ASK);
-        let label = Line::of(&clean(&choice.label), ink::PLAIN);
-        let description = Line::of(&clean(&choice.description), ink::DIM);
-        let under = |columns: usize| Line::of(&" ".repeat(columns), ink::PLAIN);
+        let number = InkLine::of(&format!("  {:>digits$} ", index + 1), ink::ASK);
+        let label = InkLine::of(&clean(&choice.label), ink::PLAIN);
+        let description = InkLine::of(&clean(&choice.description), ink::DIM);
+        let under = |columns: usize| InkLine::of(&" ".repeat(columns), ink::PLAIN);
         if !description.is_empty() && label.width() <= column {
             let indent = number.width() + column + 2;
             let mut first = number;
@@ -155,7 +159,7 @@ fn choices(field: &Field, room: usize) -> Vec<Line> {
             lines.extend(behind(wrap(&description, room.saturating_sub(indent)), &first, &under(indent)));
         } else {
             let indent = number.width();
-            let fit = |line: &Line| wrap(line, room.saturating_sub(indent));
+            let fit = |line: &InkLine| wrap(line, room.saturating_sub(indent));
             lines.extend(behind(fit(&label), &number, &under(indent)));
             if !description.is_empty() {
                 lines.extend(behind(fit(&description), &under(indent), &under(indent)));

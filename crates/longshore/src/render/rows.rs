@@ -2,7 +2,7 @@
 
 use super::clean::clean;
 use super::lifecycle;
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::width_of;
 
@@ -63,7 +63,7 @@ fn label(line: &str, width: usize) -> usize {
 }
 
 fn row(text: &str, ink: Ink, style: &Style) -> String {
-    let line = Line::of(clean(text).trim_end(), ink).cut(style.columns() - 1, style.signs().more);
+    let line = InkLine::of(clean(text).trim_end(), ink).cut(style.columns() - 1, style.signs().more);
     print(&[line], style).trim_end_matches('\n').to_owned()
 }
 

@@ -6,7 +6,7 @@ use longshore_model::time::Timestamp;
 use super::clean::clean;
 use super::human::{age, short_id};
 use super::lifecycle;
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Style, ink};
 use super::wrap::{behind, wrap};
 
@@ -43,16 +43,16 @@ pub fn search_hits(hits: &[Hit<'_>], query: &str, now: Timestamp, style: &Style)
     for hit in hits {
         if group != Some(hit.session) {
             if group.is_some() {
-                lines.push(Line::default());
+                lines.push(InkLine::default());
             }
             group = Some(hit.session);
-            let mut head = Line::of(&short_id(hit.session), ink::CODE).with("  ", ink::PLAIN);
+            let mut head = InkLine::of(&short_id(hit.session), ink::CODE).with("  ", ink::PLAIN);
             head.push(&clean(hit.title), ink::BOLD);
             head.push(&format!("  {}", age(now.millis_since(hit.at))), ink::DIM);
             lines.push(head.cut(style.columns(), style.signs().more));
         }
-        let first = Line::of(&format!("{:>6}  ", hit.seq.to_string()), ink::DIM);
-        let rest = Line::of("        ", ink::PLAIN);
+        let first = InkLine::of(&format!("{:>6}  ", hit.seq.to_string()), ink::DIM);
+        let rest = InkLine::of("        ", ink::PLAIN);
         let snippet = clean(hit.snippet).split_whitespace().collect::<Vec<_>>().join(" ");
         let snippet = marked(&around(&snippet, &words), &words);
         lines.extend(behind(wrap(&snippet, style.columns().saturating_sub(8)), &first, &rest));
@@ -79,8 +79,8 @@ fn around(text: &str, words: &[String]) -> String {
 }
 
 /// The text with the words that were looked for in bold.
-fn marked(text: &str, words: &[String]) -> Line {
-    let mut line = Line::default();
+fn marked(text: &str, words: &[String]) -> InkLine {
+    let mut line = InkLine::default();
     for piece in text.split_inclusive(|c: char| !c.is_alphanumeric()) {
         let word = piece.trim_end_matches(|c: char| !c.is_alphanumeric());
         let found = words.iter().any(|wanted| word.to_lowercase().starts_with(wanted.as_str()));

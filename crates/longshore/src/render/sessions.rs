@@ -7,7 +7,7 @@ use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::footer::tokens;
 use super::human::{age, ago, cost, plural, short_id};
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Ink, Style, ink};
 use super::wrap::text_behind;
 use super::{ask, fold, lifecycle};
@@ -38,22 +38,22 @@ pub fn sessions_table(sessions: &[SessionInfo], now: Timestamp, style: &Style) -
             let dirty = if git.dirty > 0 { "*" } else { "" };
             format!("{}{dirty}", git.branch.as_deref().unwrap_or("(detached)"))
         });
-        let plain = |text: &str| Line::of(&clean(text), ink::PLAIN);
+        let plain = |text: &str| InkLine::of(&clean(text), ink::PLAIN);
         vec![
-            Line::of(&short_id(session.session_id), ink::CODE),
-            Line::of(&format!("{sign} {word}"), ink),
+            InkLine::of(&short_id(session.session_id), ink::CODE),
+            InkLine::of(&format!("{sign} {word}"), ink),
             plain(&session.provider),
             match session.title.is_empty() {
-                true => Line::of("(nothing said yet)", ink::DIM),
+                true => InkLine::of("(nothing said yet)", ink::DIM),
                 false => {
-                    Line::of(&clean(&session.title), if session.archived { ink::DIM } else { ink::BOLD })
+                    InkLine::of(&clean(&session.title), if session.archived { ink::DIM } else { ink::BOLD })
                 }
             },
-            Line::of(&waits(session), ink::ASK),
+            InkLine::of(&waits(session), ink::ASK),
             plain(session.project.as_deref().unwrap_or_default()),
             plain(&branch.unwrap_or_default()),
             plain(&session.cost_usd.map(cost).unwrap_or_default()),
-            Line::of(&age(now.millis_since(session.updated_at)), ink::DIM),
+            InkLine::of(&age(now.millis_since(session.updated_at)), ink::DIM),
         ]
     };
     table(&COLUMNS, &sessions.iter().map(row).collect::<Vec<_>>(), style)
@@ -94,12 +94,12 @@ pub fn session_detail(
     let dot = format!(" {} ", style.signs().dot);
     let title = fold::brief(&session.title);
     let mut lines =
-        text_behind(&clean(&title), ink::BOLD, style.columns(), &Line::default(), &Line::default());
-    let state = Line::of(&format!("{sign} {word}"), ink);
+        text_behind(&clean(&title), ink::BOLD, style.columns(), &InkLine::default(), &InkLine::default());
+    let state = InkLine::of(&format!("{sign} {word}"), ink);
     lines.push(state.with(&format!("{dot}{}", ago(now.millis_since(session.updated_at))), ink::DIM));
     let mut field = |name: &str, value: &str| {
         let (first, rest) =
-            (Line::of(&format!("{name:<9} "), ink::DIM), Line::of(&" ".repeat(10), ink::PLAIN));
+            (InkLine::of(&format!("{name:<9} "), ink::DIM), InkLine::of(&" ".repeat(10), ink::PLAIN));
         lines.extend(text_behind(&clean(value), ink::PLAIN, style.columns(), &first, &rest));
     };
     field("id", &session.session_id.to_string());
@@ -142,7 +142,7 @@ pub fn session_detail(
     let last: Vec<&str> = session.preview.iter().flat_map(|preview| preview.split_whitespace()).collect();
     field("last", &last.join(" "));
     if let Some(command) = hand_back {
-        lines.push(Line::of(&format!("{:<9} ", "hand back"), ink::DIM).with(&clean(command), ink::CODE));
+        lines.push(InkLine::of(&format!("{:<9} ", "hand back"), ink::DIM).with(&clean(command), ink::CODE));
     }
     print(&lines, style)
 }

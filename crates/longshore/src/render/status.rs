@@ -4,7 +4,7 @@ use longshore_model::time::Timestamp;
 
 use super::clean::clean;
 use super::human::elapsed;
-use super::line::{Line, print};
+use super::line::{InkLine, print};
 use super::style::{Style, ink};
 
 /// How long a frame of the spinner stands, in milliseconds.
@@ -28,13 +28,13 @@ pub(super) fn line(doing: &Doing, now: Timestamp, style: &Style) -> String {
     let signs = style.signs();
     let frame = (now.micros().max(0) as u64 / 1_000 / SPINNER_PACE) as usize % signs.spinner.len();
     let mut line = if doing.waits {
-        Line::of(signs.waiting, ink::ASK)
+        InkLine::of(signs.waiting, ink::ASK)
     } else {
-        Line::of(signs.spinner.get(frame).copied().unwrap_or_default(), ink::BUSY)
+        InkLine::of(signs.spinner.get(frame).copied().unwrap_or_default(), ink::BUSY)
     };
     line.push(" ", ink::PLAIN);
     line.push(&clean(&doing.what), ink::PLAIN);
-    let time = Line::of(&format!(" {} {}", signs.dot, elapsed(now.millis_since(doing.since))), ink::DIM);
+    let time = InkLine::of(&format!(" {} {}", signs.dot, elapsed(now.millis_since(doing.since))), ink::DIM);
     let room = style.columns() - 1;
     line = line.cut(room.saturating_sub(time.width()), signs.more);
     line.append(time);

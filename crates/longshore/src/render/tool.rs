@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::clean::{clean, clean_output, untab};
 use super::human::{duration, plural};
-use super::line::Line;
-use super::page::Item;
+use super::line::InkLine;
+use super::page::BlockItem;
 use super::style::{Ink, Style, ink};
 use super::wrap::{behind, text_behind, width_of, wrap};
 
@@ -23,8 +23,8 @@ const KEPT: usize = 64 * 1024;
 
 /// A call that has not ended.
 #[derive(Debug)]
-pub(super) struct Tool {
-    pub(super) item: Item,
+pub(super) struct ToolCard {
+    pub(super) item: BlockItem,
     pub(super) since: Timestamp,
     kind: ToolKind,
     verb: String,
@@ -57,8 +57,8 @@ enum Besides {
 /// Tools whose work is seen in itself.
 const SEEN: [&str; 3] = ["create_todo", "update_plan", "update_todo_status"];
 
-impl Tool {
-    pub(super) fn new(item: Item, since: Timestamp, call: &ToolCall, text: &str, home: &str) -> Self {
+impl ToolCard {
+    pub(super) fn new(item: BlockItem, since: Timestamp, call: &ToolCall, text: &str, home: &str) -> Self {
         let cwd = call.cwd.clone().filter(|cwd| cwd != home);
         let (verb, detail) = words(call, text);
         let besides = match call.kind {
@@ -80,7 +80,7 @@ impl Tool {
     }
 
     /// A call of which nothing was heard before its end.
-    pub(super) fn unknown(item: Item, since: Timestamp) -> Self {
+    pub(super) fn unknown(item: BlockItem, since: Timestamp) -> Self {
         let (verb, detail, output) = ("A tool".to_owned(), String::new(), String::new());
         let (kind, besides) = (ToolKind::Other, Besides::No);
         Self { item, since, kind, verb, detail, cwd: None, twin: 1, output, shown: false, besides }
@@ -88,7 +88,7 @@ impl Tool {
 
     /// Takes over what is known now; says whether the card reads differently.
     pub(super) fn update(&mut self, call: &ToolCall, text: &str, home: &str) -> bool {
-        let newer = Tool::new(self.item, self.since, call, text, home);
+        let newer = ToolCard::new(self.item, self.since, call, text, home);
         let differs = !newer.detail.is_empty() && (&newer.verb, &newer.detail) != (&self.verb, &self.detail);
         if differs {
             (self.kind, self.verb, self.detail, self.cwd) = (newer.kind, newer.verb, newer.detail, newer.cwd);
@@ -128,7 +128,7 @@ impl Tool {
     }
 
     /// Numbers it among those that look the same.
-    pub(super) fn tell_from<'a>(&mut self, others: impl Iterator<Item = &'a Tool>) {
+    pub(super) fn tell_from<'a>(&mut self, others: impl Iterator<Item = &'a ToolCard>) {
         let alike = others.filter(|other| (&other.verb, &other.detail) == (&self.verb, &self.detail));
         self.twin = alike.map(|other| other.twin + 1).max().unwrap_or(1);
     }
@@ -154,15 +154,16 @@ impl Tool {
     }
 
     /// The head of the card.
-    pub(super) fn head(&self, again: bool, style: &Style) -> Vec<Line> {
+    pub(super) fn head(&self, again: bool, style: &Style) -> Vec<InkLine> {
         let signs = style.signs();
-        let sign = if again { Line::of(signs.again, ink::DIM) } else { Line::of(signs.card, ink::BUSY) };
+        let sign =
+            if again { InkLine::of(signs.again, ink::DIM) } else { InkLine::of(signs.card, ink::BUSY) };
         let (sign, width) = (sign.with(" ", ink::PLAIN), style.columns());
         // A short verb lets the lines below stand under what it is done to.
-        let indent = Line::of(&" ".repeat((width_of(&self.verb) + 4).min(8)), ink::PLAIN);
+        let indent = InkLine::of(&" ".repeat((width_of(&self.verb) + 4).min(8)), ink::PLAIN);
         let shown = if again { 1 } else { COMMAND_LINES };
         let mut details = self.detail.lines();
-        let mut first = Line::of(&self.verb, ink::BOLD).with("  ", ink::PLAIN);
+        let mut first = InkLine::of(&self.verb, ink::BOLD).with("  ", ink::PLAIN);
         first.push(details.next().unwrap_or_default(), ink::PLAIN);
         if self.twin > 1 {
             first.push(&format!(" #{}", self.twin), ink::DIM);
@@ -183,7 +184,13 @@ impl Tool {
     }
 
     /// What stands under the head when the call has ended.
-    pub(super) fn end(&self, outcome: &ToolOutcome, text: &str, now: Timestamp, style: &Style) -> Vec<Line> {
+    pub(super) fn end(
+        &self,
+        outcome: &ToolOutcome,
+        text: &str,
+        now: Timestamp,
+        style: &Style,
+    ) -> Vec<InkLine> {
         let output = match (text.is_empty(), &outcome.result) {
             (false, _) => clean_output(text),
             (true, _) if !self.output.is_empty() => clean_output(&self.output),
@@ -194,7 +201,7 @@ impl Tool {
         let output = output.trim_end().trim_start_matches('\n');
         let folded = outcome.status == ToolStatus::Completed && is_bulk(self.kind);
         let mut lines = if folded { Vec::new() } else { tail(output, style) };
-        let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+        let gutter = InkLine::of(&format!("  {} ", style.signs().gutter), ink::DIM);
         for attachment in &outcome.attachments {
             let name = attachment.name.as_deref().unwrap_or("attachment");
             let named = clean(&format!("+ {name} ({})", attachment.media_type)).into_owned();
@@ -219,7 +226,10 @@ impl Tool {
         let dot = format!(" {} ", style.signs().dot);
         let quiet = if outcome.status == ToolStatus::Completed { ink::DIM } else { ink };
         lines.push(
-            Line::of("  ", ink::PLAIN).with(sign, ink).with(" ", ink::PLAIN).with(&words.join(&dot), quiet),
+            InkLine::of("  ", ink::PLAIN)
+                .with(sign, ink)
+                .with(" ", ink::PLAIN)
+                .with(&words.join(&dot), quiet),
         );
         lines
     }
@@ -244,21 +254,21 @@ fn last_bytes(text: &str, most: usize) -> &str {
 }
 
 /// The last lines of an output, behind a gutter.
-pub(super) fn tail(output: &str, style: &Style) -> Vec<Line> {
+pub(super) fn tail(output: &str, style: &Style) -> Vec<InkLine> {
     let total = output.lines().count();
-    let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+    let gutter = InkLine::of(&format!("  {} ", style.signs().gutter), ink::DIM);
     let room = style.columns().saturating_sub(gutter.width());
     let mut lines = Vec::new();
     // To fold a single line would take the place that it saves.
     let hidden = if total > TAIL + 1 { total - TAIL } else { 0 };
     if hidden > 0 {
         let more = format!("{} {}", style.signs().more, plural(hidden, "more line"));
-        lines.push(Line::of(&more, ink::DIM));
+        lines.push(InkLine::of(&more, ink::DIM));
     }
     // Only what was kept is counted, so that it is shown how much was not.
     let gap = output.lines().take(hidden).find(|line| is_gap(line));
     for line in gap.into_iter().chain(output.lines().skip(hidden)) {
-        lines.push(Line::of(&untab(line, 8), ink::DIM).cut(room, style.signs().more));
+        lines.push(InkLine::of(&untab(line, 8), ink::DIM).cut(room, style.signs().more));
     }
     behind(lines, &gutter, &gutter)
 }
@@ -269,9 +279,9 @@ fn is_gap(line: &str) -> bool {
 }
 
 /// What a program said before it ended: the end of it, and of that every word.
-pub(super) fn last_words(said: &str, style: &Style) -> Vec<Line> {
+pub(super) fn last_words(said: &str, style: &Style) -> Vec<InkLine> {
     let total = said.lines().count();
-    let gutter = Line::of(&format!("  {} ", style.signs().gutter), ink::DIM);
+    let gutter = InkLine::of(&format!("  {} ", style.signs().gutter), ink::DIM);
     let hidden = if total > LAST_WORDS + 1 { total - LAST_WORDS } else { 0 };
     let mut text = match hidden {
         0 => String::new(),

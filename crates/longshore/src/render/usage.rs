@@ -7,7 +7,7 @@ use longshore_model::usage::DayUsage;
 use super::clean::clean;
 use super::columns::{Column, table, tsv};
 use super::human::{cost, count};
-use super::line::Line;
+use super::line::InkLine;
 use super::rows::remark;
 use super::style::{Ink, Style, ink};
 
@@ -44,9 +44,9 @@ fn add(sum: &mut DayUsage, day: &DayUsage) {
 pub fn usage_table(days: &[DayUsage], named: impl Fn(&DayUsage) -> String, style: &Style) -> String {
     let sums = sums(days, named);
     let row = |name: &str, ink: Ink, sum: &DayUsage| {
-        let plain = |text: String| Line::of(&text, ink);
+        let plain = |text: String| InkLine::of(&text, ink);
         vec![
-            Line::of(if name.is_empty() { "(none)" } else { name }, ink),
+            InkLine::of(if name.is_empty() { "(none)" } else { name }, ink),
             plain(sum.turns.to_string()),
             plain(count(sum.input)),
             plain(count(sum.cached)),
@@ -54,7 +54,7 @@ pub fn usage_table(days: &[DayUsage], named: impl Fn(&DayUsage) -> String, style
             plain(if sum.cost > 0.0 { cost(sum.cost) } else { String::new() }),
         ]
     };
-    let mut rows: Vec<Vec<Line>> =
+    let mut rows: Vec<Vec<InkLine>> =
         sums.iter().map(|(name, sum)| row(&clean(name), ink::PLAIN, sum)).collect();
     let mut all = sums.values().cloned();
     let Some(mut total) = all.next() else { return remark("nothing was used in these days", style) };

@@ -2,7 +2,7 @@
 
 use unicode_width::UnicodeWidthStr;
 
-use super::line::{Line, Span};
+use super::line::{InkLine, Span};
 use super::style::Ink;
 
 /// How many columns a text takes.
@@ -77,13 +77,13 @@ impl Word {
 }
 
 /// A paragraph as lines of at most `width` columns, broken between words where that is possible.
-pub(super) fn wrap(paragraph: &Line, width: usize) -> Vec<Line> {
+pub(super) fn wrap(paragraph: &InkLine, width: usize) -> Vec<InkLine> {
     if paragraph.width() <= width {
         return vec![paragraph.clone()];
     }
     let width = width.max(2);
     let mut lines = Vec::new();
-    let (mut line, mut used) = (Line::default(), 0);
+    let (mut line, mut used) = (InkLine::default(), 0);
     for word in words(paragraph) {
         let (space, columns) = (word.space(), word.width());
         if used > 0 && used + space + columns > width {
@@ -112,7 +112,7 @@ pub(super) fn wrap(paragraph: &Line, width: usize) -> Vec<Line> {
 
 /// A line broken where it is full, spaces kept: for code, where they mean something. Breaks between words if there
 /// is a space not far from the edge.
-pub(super) fn chop(line: &Line, width: usize) -> Vec<Line> {
+pub(super) fn chop(line: &InkLine, width: usize) -> Vec<InkLine> {
     if line.width() <= width {
         return vec![line.clone()];
     }
@@ -139,15 +139,15 @@ pub(super) fn chop(line: &Line, width: usize) -> Vec<Line> {
             end = after_space.unwrap_or(end);
         }
         let (row, left) = rest.split_at(end);
-        lines.push(row.iter().fold(Line::default(), |line, (cluster, _, ink)| line.with(cluster, *ink)));
+        lines.push(row.iter().fold(InkLine::default(), |line, (cluster, _, ink)| line.with(cluster, *ink)));
         rest = left;
     }
     lines
 }
 
 /// Parts side by side, as many in a line as fit, never broken between if they fit at all.
-pub(super) fn flow(parts: Vec<Line>, between: &Line, width: usize) -> Vec<Line> {
-    let mut lines: Vec<Line> = Vec::new();
+pub(super) fn flow(parts: Vec<InkLine>, between: &InkLine, width: usize) -> Vec<InkLine> {
+    let mut lines: Vec<InkLine> = Vec::new();
     for part in parts {
         match lines.last_mut() {
             Some(line) if line.width() + between.width() + part.width() <= width => {
@@ -161,8 +161,8 @@ pub(super) fn flow(parts: Vec<Line>, between: &Line, width: usize) -> Vec<Line> 
 }
 
 /// Lines behind a margin: `first` before the first one, `rest` before the others.
-pub(super) fn behind(lines: Vec<Line>, first: &Line, rest: &Line) -> Vec<Line> {
-    let margin = |(index, line): (usize, Line)| {
+pub(super) fn behind(lines: Vec<InkLine>, first: &InkLine, rest: &InkLine) -> Vec<InkLine> {
+    let margin = |(index, line): (usize, InkLine)| {
         let mut whole = if index == 0 { first.clone() } else { rest.clone() };
         whole.append(line);
         whole
@@ -171,14 +171,20 @@ pub(super) fn behind(lines: Vec<Line>, first: &Line, rest: &Line) -> Vec<Line> {
 }
 
 /// A text of several lines, each wrapped, all of it behind a margin.
-pub(super) fn text_behind(text: &str, ink: Ink, width: usize, first: &Line, rest: &Line) -> Vec<Line> {
+pub(super) fn text_behind(
+    text: &str,
+    ink: Ink,
+    width: usize,
+    first: &InkLine,
+    rest: &InkLine,
+) -> Vec<InkLine> {
     let room = width.saturating_sub(first.width().max(rest.width()));
     let lines =
-        text.trim_end().lines().flat_map(|line| wrap(&Line::of(&super::clean::untab(line, 4), ink), room));
+        text.trim_end().lines().flat_map(|line| wrap(&InkLine::of(&super::clean::untab(line, 4), ink), room));
     behind(lines.collect(), first, rest)
 }
 
-fn words(paragraph: &Line) -> Vec<Word> {
+fn words(paragraph: &InkLine) -> Vec<Word> {
     let mut words = Vec::new();
     let mut word = Word::default();
     let mut may_break = false;
@@ -212,7 +218,7 @@ mod tests {
     use crate::render::style::{Style, ink};
 
     fn wrapped(text: &str, width: usize) -> Vec<String> {
-        let lines = wrap(&Line::of(text, ink::PLAIN), width);
+        let lines = wrap(&InkLine::of(text, ink::PLAIN), width);
         print(&lines, &Style::default()).lines().map(str::to_owned).collect()
     }
 
@@ -232,25 +238,25 @@ mod tests {
     fn wide_characters_stay_whole() {
         assert_eq!(wrapped("漢字かな交じり文。", 7), ["漢字か", "な交じ", "り文。"]);
         assert_eq!(wrapped("aé👩‍👩‍👧🇩🇪", 4), ["aé👩‍👩‍👧", "🇩🇪"]);
-        let chopped = chop(&Line::of("漢字x", ink::PLAIN), 3);
-        assert_eq!(chopped.iter().map(Line::width).collect::<Vec<_>>(), [2, 3]);
+        let chopped = chop(&InkLine::of("漢字x", ink::PLAIN), 3);
+        assert_eq!(chopped.iter().map(InkLine::width).collect::<Vec<_>>(), [2, 3]);
     }
 
     #[test]
     fn code_keeps_its_spaces() {
-        let chopped = chop(&Line::of("    let long = first + second;", ink::PLAIN), 16);
-        assert_eq!(chopped, ["    let long = ", "first + second;"].map(|text| Line::of(text, ink::PLAIN)));
-        let unbroken = chop(&Line::of("aaaa bbbbbbbbbbbbbbbbbbbb", ink::PLAIN), 16);
-        assert_eq!(unbroken, ["aaaa bbbbbbbbbbb", "bbbbbbbbb"].map(|text| Line::of(text, ink::PLAIN)));
+        let chopped = chop(&InkLine::of("    let long = first + second;", ink::PLAIN), 16);
+        assert_eq!(chopped, ["    let long = ", "first + second;"].map(|text| InkLine::of(text, ink::PLAIN)));
+        let unbroken = chop(&InkLine::of("aaaa bbbbbbbbbbbbbbbbbbbb", ink::PLAIN), 16);
+        assert_eq!(unbroken, ["aaaa bbbbbbbbbbb", "bbbbbbbbb"].map(|text| InkLine::of(text, ink::PLAIN)));
     }
 
     #[test]
     fn a_word_keeps_its_inks_and_its_wholeness() {
-        let line = Line::of("one ", ink::PLAIN).with("two", ink::BOLD).with(",three", ink::PLAIN);
+        let line = InkLine::of("one ", ink::PLAIN).with("two", ink::BOLD).with(",three", ink::PLAIN);
         let lines = wrap(&line, 9);
         assert_eq!(
             lines,
-            [Line::of("one", ink::PLAIN), Line::of("two", ink::BOLD).with(",three", ink::PLAIN)]
+            [InkLine::of("one", ink::PLAIN), InkLine::of("two", ink::BOLD).with(",three", ink::PLAIN)]
         );
     }
 }

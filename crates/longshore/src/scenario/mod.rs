@@ -23,7 +23,7 @@ pub mod shape;
 pub mod stage;
 
 pub use differs::differences;
-pub use recorded::Recorded;
+pub use recorded::RecordedAgent;
 pub use set::{Scenario, scenario, scenarios};
 pub use shape::{Shape, Thing};
-pub use stage::{Found, MODEL_URL, Played, Stage, WhyNot};
+pub use stage::{InstalledAgent, MODEL_URL, Played, ScenarioStage, WhyNot};

@@ -13,8 +13,8 @@ use longshore_model::id::{ApprovalId, Seq, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnOutcome};
 use longshore_session::{OpenRequest, Subscription, WithRaw};
 
-use super::set::Step;
-use super::stage::Stage;
+use super::set::ScenarioStep;
+use super::stage::ScenarioStage;
 
 /// How long one step may take: longer than any agent takes on a busy machine.
 const WITHIN: Duration = Duration::from_secs(120);
@@ -26,8 +26,8 @@ const GONE_WITHIN: Duration = Duration::from_secs(5);
 const LOOK_EVERY: Duration = Duration::from_millis(30);
 
 /// The one client of the session.
-pub(super) struct Talk<'a> {
-    stage: &'a Stage,
+pub(super) struct ScenarioClient<'a> {
+    stage: &'a ScenarioStage,
     session: SessionId,
     news: Subscription,
     pub(super) events: Vec<Arc<Event>>,
@@ -36,8 +36,8 @@ pub(super) struct Talk<'a> {
     decided: Vec<ApprovalId>,
 }
 
-impl<'a> Talk<'a> {
-    pub(super) async fn open(stage: &'a Stage, agent: &str, mode: Mode) -> Result<Self> {
+impl<'a> ScenarioClient<'a> {
+    pub(super) async fn open(stage: &'a ScenarioStage, agent: &str, mode: Mode) -> Result<Self> {
         let cwd = stage.folder.work().display().to_string();
         let request =
             OpenRequest { agent: agent.to_owned(), cwd, mode: Some(mode), ..OpenRequest::default() };
@@ -48,9 +48,9 @@ impl<'a> Talk<'a> {
     }
 
     /// One step. What does not come true is an error in words.
-    pub(super) async fn take(&mut self, step: &Step) -> Result<()> {
+    pub(super) async fn take(&mut self, step: &ScenarioStep) -> Result<()> {
         match step {
-            Step::Ready => {
+            ScenarioStep::Ready => {
                 self.until("it never began to listen", |talk| talk.is_ready() || talk.slept().is_some())
                     .await?;
                 match self.slept() {
@@ -58,8 +58,8 @@ impl<'a> Talk<'a> {
                     _ => Ok(()),
                 }
             }
-            Step::Prompt(text) => self.prompt(text).await,
-            Step::Speaks => {
+            ScenarioStep::Prompt(text) => self.prompt(text).await,
+            ScenarioStep::Speaks => {
                 self.until("it said nothing", |talk| talk.speaks() || talk.end().is_some()).await?;
                 if self.speaks() {
                     Ok(())
@@ -67,23 +67,23 @@ impl<'a> Talk<'a> {
                     bail!("the turn ended before it said anything{}", self.why())
                 }
             }
-            Step::Works => self.works().await,
-            Step::Asks => self.asks().await.map(|_| ()),
-            Step::Shows(lines) => self.shows(lines).await,
-            Step::Decide(decision) => {
+            ScenarioStep::Works => self.works().await,
+            ScenarioStep::Asks => self.asks().await.map(|_| ()),
+            ScenarioStep::Shows(lines) => self.shows(lines).await,
+            ScenarioStep::Decide(decision) => {
                 let approval = self.asks().await?;
                 self.decide(approval, *decision).await
             }
-            Step::AllowAll => self.answer_all(&[Decision::AllowOnce]).await,
-            Step::DenyAll => self.answer_all(&[Decision::Deny, Decision::Cancel]).await,
-            Step::EndsUnasked => self.ends_unasked().await,
-            Step::Interrupt => self.command(Command::Interrupt).await,
-            Step::Kill => {
+            ScenarioStep::AllowAll => self.answer_all(&[Decision::AllowOnce]).await,
+            ScenarioStep::DenyAll => self.answer_all(&[Decision::Deny, Decision::Cancel]).await,
+            ScenarioStep::EndsUnasked => self.ends_unasked().await,
+            ScenarioStep::Interrupt => self.command(Command::Interrupt).await,
+            ScenarioStep::Kill => {
                 let pid = self.stage.running().pop().context("no agent runs")?;
                 Ok(rustix::process::kill_process_group(pid, rustix::process::Signal::KILL)?)
             }
-            Step::Ends => self.ends().await,
-            Step::Ended(outcome) => match self.end().map(|end| end.outcome) {
+            ScenarioStep::Ends => self.ends().await,
+            ScenarioStep::Ended(outcome) => match self.end().map(|end| end.outcome) {
                 Some(ended) if ended == *outcome => Ok(()),
                 Some(ended) => bail!(
                     "the turn ended {}, and should have ended {}{}",
@@ -93,15 +93,15 @@ impl<'a> Talk<'a> {
                 ),
                 None => bail!("the turn has not ended"),
             },
-            Step::Said(words) => match self.said().contains(words) {
+            ScenarioStep::Said(words) => match self.said().contains(words) {
                 true => Ok(()),
                 false => bail!("it did not say `{words}`"),
             },
             // The log remembers for an agent that does not.
-            Step::Written(_) if self.stage.memory_in_log => Ok(()),
-            Step::Written(words) => self.written(words).await,
-            Step::Remind(text) => self.remind(text).await,
-            Step::File((name, line)) => {
+            ScenarioStep::Written(_) if self.stage.memory_in_log => Ok(()),
+            ScenarioStep::Written(words) => self.written(words).await,
+            ScenarioStep::Remind(text) => self.remind(text).await,
+            ScenarioStep::File((name, line)) => {
                 let text = std::fs::read_to_string(self.stage.folder.work().join(name)).unwrap_or_default();
                 if text.lines().any(|one| one == line) {
                     Ok(())
@@ -109,24 +109,26 @@ impl<'a> Talk<'a> {
                     bail!("{name} does not say `{line}`")
                 }
             }
-            Step::Appears(name) => {
+            ScenarioStep::Appears(name) => {
                 let file = self.stage.folder.work().join(name);
                 self.looks(WITHIN, &format!("{name} did not come to be"), move || file.exists()).await
             }
-            Step::Gone(words) => {
+            ScenarioStep::Gone(words) => {
                 let (work, words) = (self.stage.folder.work(), words.clone());
                 let otherwise = format!("a process still runs `{words}`");
                 self.looks(GONE_WITHIN, &otherwise, move || !runs_in(&work, &words)).await
             }
-            Step::NoFile(name) => match self.stage.folder.work().join(name).exists() {
+            ScenarioStep::NoFile(name) => match self.stage.folder.work().join(name).exists() {
                 true => bail!("{name} is there, though nobody allowed it"),
                 false => Ok(()),
             },
-            Step::NothingWaits => match self.stage.hub.session(self.session).await?.approvals.is_empty() {
-                true => Ok(()),
-                false => bail!("an approval still waits"),
-            },
-            Step::ToldModel(words) => {
+            ScenarioStep::NothingWaits => {
+                match self.stage.hub.session(self.session).await?.approvals.is_empty() {
+                    true => Ok(()),
+                    false => bail!("an approval still waits"),
+                }
+            }
+            ScenarioStep::ToldModel(words) => {
                 let requests =
                     self.stage.model.as_ref().map(|model| model.requests().requests).unwrap_or_default();
                 let last = requests.last().map(|request| request.body.to_string()).unwrap_or_default();

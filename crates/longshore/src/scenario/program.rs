@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::recorded::Recorded;
+use super::recorded::RecordedAgent;
 use super::stage::MODEL_URL;
 
 /// Such an agent.
@@ -40,7 +40,7 @@ impl Program {
     }
 
     /// What it did when it was recorded.
-    pub(super) fn recorded(&self) -> Option<Recorded> {
-        Recorded::of(self.name)
+    pub(super) fn recorded(&self) -> Option<RecordedAgent> {
+        RecordedAgent::of(self.name)
     }
 }

@@ -11,7 +11,7 @@ use super::shape::{Shape, Thing};
 /// What one agent did in every scenario.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Recorded {
+pub struct RecordedAgent {
     /// The agent.
     pub agent: String,
     /// Its version then.
@@ -36,7 +36,7 @@ const RECORDED: [(&str, &str); 12] = [
     ("qwen", include_str!("recorded/qwen.json")),
 ];
 
-impl Recorded {
+impl RecordedAgent {
     /// What this program knows of an agent.
     pub fn of(agent: &str) -> Option<Self> {
         let (_, text) = RECORDED.iter().find(|(name, _)| *name == agent)?;
@@ -83,7 +83,7 @@ mod tests {
     fn every_file_can_be_read_and_knows_every_scenario_that_its_agent_can_play() {
         let agents = longshore_drivers::table::all(&std::collections::BTreeMap::new()).unwrap();
         for (agent, text) in RECORDED {
-            let recorded = Recorded::parse(text).unwrap();
+            let recorded = RecordedAgent::parse(text).unwrap();
             assert_eq!(recorded.agent, agent);
             let names: Vec<&str> = recorded.scenarios.keys().map(String::as_str).collect();
             let known = agents.iter().find(|known| known.name() == agent).map(|known| known.capabilities());

@@ -36,13 +36,13 @@ pub struct Scenario {
     #[serde(default)]
     pub marks: Vec<String>,
     /// What is done.
-    pub steps: Vec<Step>,
+    pub steps: Vec<ScenarioStep>,
 }
 
 /// One thing that is done or waited for.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-pub enum Step {
+pub enum ScenarioStep {
     /// The agent listens.
     Ready,
     /// Something is said to it.
@@ -105,12 +105,12 @@ impl Scenario {
     /// The script, for an agent with these tools and this work tree.
     pub fn script(&self, calls: &Calls, work: &str) -> Result<Script, ScriptError> {
         let path = |file: &str| format!("{work}/{file}");
-        let called = |action: &Value| match Wanted::of(action) {
-            Some(Wanted::Run(command)) => Some((calls.run)(command)),
-            Some(Wanted::Leave(command)) => Some((calls.leave)(command)),
-            Some(Wanted::Write(file, line)) => Some((calls.write)(&path(file), line)),
-            Some(Wanted::Read(file)) => (calls.read)(&path(file)),
-            Some(Wanted::Edit(file, old, new)) => {
+        let called = |action: &Value| match ModelAction::of(action) {
+            Some(ModelAction::Run(command)) => Some((calls.run)(command)),
+            Some(ModelAction::Leave(command)) => Some((calls.leave)(command)),
+            Some(ModelAction::Write(file, line)) => Some((calls.write)(&path(file), line)),
+            Some(ModelAction::Read(file)) => (calls.read)(&path(file)),
+            Some(ModelAction::Edit(file, old, new)) => {
                 let line = self.files.get(file).and_then(|text| text.lines().find(|line| line.contains(old)));
                 let line = line.unwrap_or_default();
                 Some((calls.edit)(&LineEdit { path: &path(file), old, new, line }))
@@ -144,27 +144,27 @@ impl Scenario {
     /// Whether an agent that can do this much can play it.
     pub fn fits(&self, can: &Capabilities) -> bool {
         self.steps.iter().all(|step| match step {
-            Step::Asks | Step::Shows(_) | Step::Decide(_) => asks(can),
-            Step::Speaks => can.streaming,
-            Step::Ready
-            | Step::Prompt(_)
-            | Step::AllowAll
-            | Step::DenyAll
-            | Step::EndsUnasked
-            | Step::Works
-            | Step::Ended(_)
-            | Step::Said(_)
-            | Step::Interrupt
-            | Step::Kill
-            | Step::Ends
-            | Step::Written(_)
-            | Step::Remind(_)
-            | Step::File(_)
-            | Step::Appears(_)
-            | Step::NoFile(_)
-            | Step::Gone(_)
-            | Step::NothingWaits
-            | Step::ToldModel(_) => true,
+            ScenarioStep::Asks | ScenarioStep::Shows(_) | ScenarioStep::Decide(_) => asks(can),
+            ScenarioStep::Speaks => can.streaming,
+            ScenarioStep::Ready
+            | ScenarioStep::Prompt(_)
+            | ScenarioStep::AllowAll
+            | ScenarioStep::DenyAll
+            | ScenarioStep::EndsUnasked
+            | ScenarioStep::Works
+            | ScenarioStep::Ended(_)
+            | ScenarioStep::Said(_)
+            | ScenarioStep::Interrupt
+            | ScenarioStep::Kill
+            | ScenarioStep::Ends
+            | ScenarioStep::Written(_)
+            | ScenarioStep::Remind(_)
+            | ScenarioStep::File(_)
+            | ScenarioStep::Appears(_)
+            | ScenarioStep::NoFile(_)
+            | ScenarioStep::Gone(_)
+            | ScenarioStep::NothingWaits
+            | ScenarioStep::ToldModel(_) => true,
         })
     }
 
@@ -172,16 +172,16 @@ impl Scenario {
     pub fn tasks(&self) -> Vec<&str> {
         let steps = self.model.iter().flatten();
         let actions = steps.filter_map(|step| step["do"].as_array()).flatten();
-        let name = |action| match Wanted::of(action)? {
-            Wanted::Run(command) | Wanted::Leave(command) => Some(command),
-            Wanted::Write(file, _) | Wanted::Read(file) | Wanted::Edit(file, ..) => Some(file),
+        let name = |action| match ModelAction::of(action)? {
+            ModelAction::Run(command) | ModelAction::Leave(command) => Some(command),
+            ModelAction::Write(file, _) | ModelAction::Read(file) | ModelAction::Edit(file, ..) => Some(file),
         };
         actions.filter_map(name).collect()
     }
 }
 
 /// What the model wants the agent to do.
-enum Wanted<'a> {
+enum ModelAction<'a> {
     Run(&'a str),
     Leave(&'a str),
     Write(&'a str, &'a str),
@@ -189,15 +189,15 @@ enum Wanted<'a> {
     Edit(&'a str, &'a str, &'a str),
 }
 
-impl<'a> Wanted<'a> {
+impl<'a> ModelAction<'a> {
     fn of(action: &'a Value) -> Option<Self> {
         let of = |key: &str, make: fn(&'a str) -> Self| action[key].as_str().map(make);
         let words = |key: &str, at: usize| action[key][at].as_str();
-        let one = of("run", Wanted::Run)
-            .or_else(|| of("leave", Wanted::Leave))
-            .or_else(|| of("read", Wanted::Read));
-        let write = || Some(Wanted::Write(words("write", 0)?, words("write", 1)?));
-        let edit = || Some(Wanted::Edit(words("edit", 0)?, words("edit", 1)?, words("edit", 2)?));
+        let one = of("run", ModelAction::Run)
+            .or_else(|| of("leave", ModelAction::Leave))
+            .or_else(|| of("read", ModelAction::Read));
+        let write = || Some(ModelAction::Write(words("write", 0)?, words("write", 1)?));
+        let edit = || Some(ModelAction::Edit(words("edit", 0)?, words("edit", 1)?, words("edit", 2)?));
         one.or_else(write).or_else(edit)
     }
 }

@@ -82,7 +82,7 @@ pub enum Thing {
         /// The command, the file or the tool.
         what: String,
         /// To do which.
-        to: Asked,
+        to: ApprovalTopic,
         /// What it would change, as it was shown before anybody answered.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         shows: Vec<String>,
@@ -123,7 +123,7 @@ pub enum Thing {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum Asked {
+pub enum ApprovalTopic {
     Run,
     Change,
     CallTool,
@@ -296,17 +296,19 @@ impl Reduce<'_> {
         known.or_else(|| self.task(&call.name)).unwrap_or_else(|| call.name.clone())
     }
 
-    fn subject(&self, subject: &Subject) -> (Asked, String) {
+    fn subject(&self, subject: &Subject) -> (ApprovalTopic, String) {
         let known = |text: &str, otherwise: &str| self.task(text).unwrap_or_else(|| otherwise.to_owned());
         match subject {
-            Subject::Command { command, .. } => (Asked::Run, known(command, command)),
+            Subject::Command { command, .. } => (ApprovalTopic::Run, known(command, command)),
             Subject::Edit { changes, .. } => {
                 let files: Vec<String> = changes.iter().map(|change| file_name(&change.path)).collect();
-                (Asked::Change, files.join(", "))
+                (ApprovalTopic::Change, files.join(", "))
             }
-            Subject::Tool { name, input } => (Asked::CallTool, known(&as_text(input), name)),
-            Subject::Plan { plan } => (Asked::GoAhead, known(plan, "a plan")),
-            Subject::Permissions { permissions } => (Asked::BeAllowed, known(&as_text(permissions), "more")),
+            Subject::Tool { name, input } => (ApprovalTopic::CallTool, known(&as_text(input), name)),
+            Subject::Plan { plan } => (ApprovalTopic::GoAhead, known(plan, "a plan")),
+            Subject::Permissions { permissions } => {
+                (ApprovalTopic::BeAllowed, known(&as_text(permissions), "more"))
+            }
         }
     }
 }

@@ -23,9 +23,9 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
 use super::guess;
-use super::play::Talk;
+use super::play::ScenarioClient;
 use super::program::Program;
-use super::recorded::Recorded;
+use super::recorded::RecordedAgent;
 use super::set::Scenario;
 use super::shape::{RECORDED_WORK, Shape, shape_of};
 use longshore_models::script::Model;
@@ -35,7 +35,7 @@ pub const MODEL_URL: &str = "${MODEL_URL}";
 
 /// An agent that is installed here.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct InstalledAgent {
     /// Which.
     pub agent: Agent,
     /// The program.
@@ -78,8 +78,8 @@ pub struct Played {
 }
 
 /// The place, while a scenario is played.
-pub struct Stage {
-    pub(super) folder: Folder,
+pub struct ScenarioStage {
+    pub(super) folder: StageFolder,
     pub(super) model: Option<Model>,
     pub(super) hub: Hub,
     pub(super) tape: Arc<Mutex<Vec<Entry>>>,
@@ -90,7 +90,7 @@ pub struct Stage {
     _serving: Option<oneshot::Sender<()>>,
 }
 
-impl Found {
+impl InstalledAgent {
     /// An agent, as this machine knows it.
     pub fn new(
         agent: Agent,
@@ -134,11 +134,11 @@ impl Found {
 
     /// What it did when it was recorded, or what another agent did of which this is a version: one of the settings speaks as
     /// its driver says, and one that speaks ACP is known by its program.
-    pub fn recorded(&self) -> Option<Recorded> {
+    pub fn recorded(&self) -> Option<RecordedAgent> {
         match self.settings.driver.as_deref() {
-            None => Recorded::of(self.agent.name()),
+            None => RecordedAgent::of(self.agent.name()),
             Some("acp") => self.program().and_then(Program::recorded),
-            Some(driver) => Recorded::of(driver),
+            Some(driver) => RecordedAgent::of(driver),
         }
     }
 
@@ -156,9 +156,9 @@ impl Found {
 
     /// Plays a scenario, in a folder below this one that is gone afterwards.
     pub async fn play(&self, scenario: &Scenario, below: &Path) -> Result<Played> {
-        let stage = Stage::set_up(self, scenario, below).await?;
+        let stage = ScenarioStage::set_up(self, scenario, below).await?;
         let mode = scenario.mode_for(&self.agent.capabilities());
-        let mut talk = Talk::open(&stage, self.agent.name(), mode).await?;
+        let mut talk = ScenarioClient::open(&stage, self.agent.name(), mode).await?;
         let mut fault = None;
         for step in &scenario.steps {
             if let Err(error) = talk.take(step).await {
@@ -207,9 +207,9 @@ impl Found {
     }
 }
 
-impl Stage {
-    async fn set_up(found: &Found, scenario: &Scenario, below: &Path) -> Result<Self> {
-        let folder = Folder::new(below)?;
+impl ScenarioStage {
+    async fn set_up(found: &InstalledAgent, scenario: &Scenario, below: &Path) -> Result<Self> {
+        let folder = StageFolder::new(below)?;
         enclose(&folder).await;
         for (name, text) in &scenario.files {
             std::fs::write(folder.work().join(name), text).with_context(|| format!("cannot write {name}"))?;
@@ -305,7 +305,7 @@ fn made_up(line: &str, folder: &Path) -> String {
     if above.len() > 1 { line.replace(&above, "/home/dev/.agent") } else { line }
 }
 
-impl Drop for Stage {
+impl Drop for ScenarioStage {
     /// Whoever is interrupted goes at once, and an agent that is a server would stay.
     fn drop(&mut self) {
         for pid in self.running() {
@@ -315,7 +315,7 @@ impl Drop for Stage {
 }
 
 /// Makes the work tree a repository, so that no agent looks for one, or for settings of a project, in the folders above.
-async fn enclose(folder: &Folder) {
+async fn enclose(folder: &StageFolder) {
     let mut git = tokio::process::Command::new("git");
     git.args(["init", "--quiet"]).current_dir(folder.work()).env("HOME", folder.path.join("home"));
     for (name, _) in std::env::vars_os().filter(|(name, _)| name.as_encoded_bytes().starts_with(b"GIT_")) {
@@ -356,11 +356,11 @@ pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 /// A folder that is gone when it is dropped.
 #[derive(Debug)]
-pub(super) struct Folder {
+pub(super) struct StageFolder {
     pub(super) path: PathBuf,
 }
 
-impl Folder {
+impl StageFolder {
     fn new(below: &Path) -> Result<Self> {
         use std::os::unix::fs::DirBuilderExt;
         let number =
@@ -381,7 +381,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for StageFolder {
     fn drop(&mut self) {
         // A process that was killed may still write; what is left then is in the data folder, and small.
         if let Err(error) = std::fs::remove_dir_all(&self.path) {

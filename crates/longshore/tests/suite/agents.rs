@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use longshore::scenario::Found;
+use longshore::scenario::InstalledAgent;
 use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
 use longshore_drivers::offline::{Offline, Place};
 use longshore_drivers::table;
@@ -91,7 +91,7 @@ fn built_in_on_every_api(root: &str) -> Vec<(String, AgentSettings)> {
 }
 
 /// What a stage wants to know of an agent.
-pub(super) async fn found(name: &str) -> Found {
+pub(super) async fn found(name: &str) -> InstalledAgent {
     let path = ("PATH", PathBuf::from(std::env::var_os("PATH").unwrap()));
     let around = Surroundings::of(places().into_iter().chain([path]));
     let settings = match name {
@@ -108,7 +108,7 @@ pub(super) async fn found(name: &str) -> Found {
     let agents = table::all(&[(name.to_owned(), settings.clone())].into()).unwrap();
     let agent = agents.into_iter().find(|agent| agent.name() == name).unwrap();
     let info = Versions::default().describe(&agent, &settings, &around).await;
-    Found::new(agent, &info, settings, around).unwrap()
+    InstalledAgent::new(agent, &info, settings, around).unwrap()
 }
 
 /// An agent of the settings that speaks ACP.

@@ -21,12 +21,12 @@ use tokio::sync::oneshot;
 
 use super::rig::{Rig, WITHIN};
 use super::script_server::Served;
-use super::story::{self, CLAUDE, CODEX, Cast, REACT};
+use super::story::{self, CLAUDE, CODEX, REACT, StoryAgent};
 
-const CODEX_ON_CHAT: Cast = Cast { through: Some("chat"), ..CODEX };
-const CODEX_ON_MESSAGES: Cast = Cast { through: Some("messages"), ..CODEX };
-const CLAUDE_ON_CHAT: Cast = Cast { through: Some("chat"), ..CLAUDE };
-const REACT_ON_RESPONSES: Cast = Cast { through: Some("responses"), ..REACT };
+const CODEX_ON_CHAT: StoryAgent = StoryAgent { through: Some("chat"), ..CODEX };
+const CODEX_ON_MESSAGES: StoryAgent = StoryAgent { through: Some("messages"), ..CODEX };
+const CLAUDE_ON_CHAT: StoryAgent = StoryAgent { through: Some("chat"), ..CLAUDE };
+const REACT_ON_RESPONSES: StoryAgent = StoryAgent { through: Some("responses"), ..REACT };
 
 macro_rules! story {
     ($($agent:ident, $cast:ident: $($step:ident)*;)*) => {$(

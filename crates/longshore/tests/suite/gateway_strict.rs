@@ -13,10 +13,10 @@ use tokio::sync::Barrier;
 
 use super::gateway::{gateway, on};
 use super::rig::Rig;
-use super::story::{CLAUDE, CODEX, Cast};
+use super::story::{CLAUDE, CODEX, StoryAgent};
 
 /// A turn with two calls, one after the other, and a second turn; on a service that insists.
-async fn two_turns(rig: Rig, cast: &Cast, insists: Value) {
+async fn two_turns(rig: Rig, cast: &StoryAgent, insists: Value) {
     let call = |id: &str| {
         let mut call = (cast.run)(&format!("echo {id}"));
         (call["id"], call["signature"]) = (json!(id), json!(format!("signature of {id}")));
@@ -93,7 +93,7 @@ async fn the_built_in_agent_remembers_thoughts_when_it_is_killed() {
 }
 
 /// Prompts without calls; with one of them that fails, and a summary after it.
-async fn turns_are_taken(rig: Rig, cast: &Cast, fails: bool) {
+async fn turns_are_taken(rig: Rig, cast: &StoryAgent, fails: bool) {
     let steps = json!([
         { "when": { "tools": false }, "do": [{ "say": "They spoke." }], "repeat": "forever" },
         { "do": [{ "say": "First." }] },
@@ -177,7 +177,7 @@ words_after_results! {
 }
 
 /// A call of an answer without a thought, on a service that wants none; then it wants all that it never gave.
-async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &Cast) {
+async fn what_was_never_thought_is_filled_in(rig: Rig, cast: &StoryAgent) {
     let title = json!({ "when": { "tools": false }, "do": [{ "say": "A title" }], "repeat": "forever" });
     let steps = json!([title, { "do": [(cast.run)("echo x")] }, { "do": [{ "say": "Seen." }] }]);
     rig.model.replace(longshore_models::script::Script::from_value(steps).unwrap());

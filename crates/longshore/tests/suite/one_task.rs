@@ -88,6 +88,6 @@ async fn the_same_task_has_the_same_shape_with_every_agent() {
         }
     }
     assert!(faults.is_empty(), "{}", faults.join("\n"));
-    let known: Vec<&str> = longshore::scenario::Recorded::agents().collect();
+    let known: Vec<&str> = longshore::scenario::RecordedAgent::agents().collect();
     assert_eq!(DIFFERS.map(|(name, _)| name).to_vec(), known, "every agent is asked");
 }

@@ -6,9 +6,9 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde_json::json;
 
 use super::rig::{Rig, Talk};
-use super::story::{CLAUDE, CODEX, Cast, steps};
+use super::story::{CLAUDE, CODEX, StoryAgent, steps};
 
-async fn two_calls(cast: &Cast) -> (Rig, Talk, TurnId) {
+async fn two_calls(cast: &StoryAgent) -> (Rig, Talk, TurnId) {
     let story = json!([
         { "do": [(cast.run)("echo x > a.txt"), (cast.run)("echo x > b.txt")] },
         { "do": [{ "say": "Both." }] },

@@ -12,21 +12,21 @@ use serde_json::{Value, json};
 use super::rig::{Rig, Talk, processes_with, until};
 
 /// An agent of the story, and how its model asks it to do things.
-pub(super) struct Cast {
+pub(super) struct StoryAgent {
     pub(super) name: &'static str,
     /// Run a command.
     pub(super) run: fn(&str) -> Value,
     /// Make a file of this path with this line in it.
     pub(super) write: fn(&str, &str) -> Value,
     /// Where it differs from the others.
-    pub(super) ways: Ways,
+    pub(super) ways: AgentTraits,
     /// The only API that its model speaks, if there is a gateway between the two.
     pub(super) through: Option<&'static str>,
 }
 
 /// What not every agent does.
 #[derive(Clone, Copy)]
-pub(super) struct Ways {
+pub(super) struct AgentTraits {
     /// It asks its model what to do after a no. Others end the turn there.
     goes_on_after_no: bool,
     /// It tells what a command printed.
@@ -43,7 +43,7 @@ pub(super) struct Ways {
     keeps_memory: bool,
 }
 
-const ALL: Ways = Ways {
+const ALL: AgentTraits = AgentTraits {
     goes_on_after_no: true,
     tells_output: true,
     tells_usage: true,
@@ -53,14 +53,14 @@ const ALL: Ways = Ways {
     keeps_memory: true,
 };
 
-impl Cast {
+impl StoryAgent {
     /// The mode in which the story is told: the most careful one in which everything can be done.
     fn mode(&self) -> &'static str {
         if self.ways.asks { "ask" } else { "full" }
     }
 }
 
-pub(super) const CODEX: Cast = Cast {
+pub(super) const CODEX: StoryAgent = StoryAgent {
     name: "codex",
     run: drivers::codex::CALLS.run,
     write: drivers::codex::CALLS.write,
@@ -68,13 +68,13 @@ pub(super) const CODEX: Cast = Cast {
     through: None,
 };
 
-pub(super) const CODEX_EXEC: Cast = Cast {
+pub(super) const CODEX_EXEC: StoryAgent = StoryAgent {
     name: "codex-exec",
-    ways: Ways { asks: false, streams: false, tells_diffs: false, ..ALL },
+    ways: AgentTraits { asks: false, streams: false, tells_diffs: false, ..ALL },
     ..CODEX
 };
 
-pub(super) const CLAUDE: Cast = Cast {
+pub(super) const CLAUDE: StoryAgent = StoryAgent {
     name: "claude",
     run: drivers::claude::CALLS.run,
     write: drivers::claude::CALLS.write,
@@ -83,15 +83,15 @@ pub(super) const CLAUDE: Cast = Cast {
 };
 
 /// The last Claude Code that calls back where it is told to.
-pub(super) const CLAUDE_SOCKET: Cast = Cast { name: "claude-socket", ..CLAUDE };
+pub(super) const CLAUDE_SOCKET: StoryAgent = StoryAgent { name: "claude-socket", ..CLAUDE };
 
 /// A Claude Code that is newer than the one that was recorded, as an agent of the settings.
-pub(super) const CLAUDE_NEXT: Cast = Cast { name: "claude-next", ..CLAUDE };
+pub(super) const CLAUDE_NEXT: StoryAgent = StoryAgent { name: "claude-next", ..CLAUDE };
 
 /// Agents of the settings that speak ACP, and of which nothing else is known.
-pub(super) const CLAUDE_AGENT_ACP: Cast = Cast { name: "claude-agent-acp", ..CLAUDE };
+pub(super) const CLAUDE_AGENT_ACP: StoryAgent = StoryAgent { name: "claude-agent-acp", ..CLAUDE };
 
-pub(super) const QWEN: Cast = Cast {
+pub(super) const QWEN: StoryAgent = StoryAgent {
     name: "qwen",
     run: |command| json!({ "call": "run_shell_command", "args": { "command": command, "description": "do it", "is_background": false } }),
     write: drivers::acp::GEMINI_CALLS.write,
@@ -99,32 +99,35 @@ pub(super) const QWEN: Cast = Cast {
     through: None,
 };
 
-pub(super) const GEMINI: Cast = Cast {
+pub(super) const GEMINI: StoryAgent = StoryAgent {
     name: "gemini",
     run: drivers::acp::GEMINI_CALLS.run,
     write: drivers::acp::GEMINI_CALLS.write,
-    ways: Ways { tells_output: false, ..ALL },
+    ways: AgentTraits { tells_output: false, ..ALL },
     through: None,
 };
 
-pub(super) const COPILOT: Cast = Cast {
+pub(super) const COPILOT: StoryAgent = StoryAgent {
     name: "copilot",
     run: drivers::acp::COPILOT_CALLS.run,
     write: drivers::acp::COPILOT_CALLS.write,
-    ways: Ways { goes_on_after_no: false, ..ALL },
+    ways: AgentTraits { goes_on_after_no: false, ..ALL },
     through: None,
 };
 
-pub(super) const CODEX_ACP: Cast =
-    Cast { name: "codex-acp", ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL }, ..CODEX };
+pub(super) const CODEX_ACP: StoryAgent = StoryAgent {
+    name: "codex-acp",
+    ways: AgentTraits { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ..CODEX
+};
 
-pub(super) const CLAUDE_CODE_ACP: Cast = Cast {
+pub(super) const CLAUDE_CODE_ACP: StoryAgent = StoryAgent {
     name: "claude-code-acp",
-    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ways: AgentTraits { goes_on_after_no: false, tells_usage: false, ..ALL },
     ..CLAUDE
 };
 
-pub(super) const OPENCODE: Cast = Cast {
+pub(super) const OPENCODE: StoryAgent = StoryAgent {
     name: "opencode",
     run: drivers::opencode::CALLS.run,
     write: drivers::opencode::CALLS.write,
@@ -132,23 +135,23 @@ pub(super) const OPENCODE: Cast = Cast {
     through: None,
 };
 
-pub(super) const OPENCODE_ACP: Cast = Cast {
+pub(super) const OPENCODE_ACP: StoryAgent = StoryAgent {
     name: "opencode-acp",
-    ways: Ways { goes_on_after_no: false, tells_usage: false, ..ALL },
+    ways: AgentTraits { goes_on_after_no: false, tells_usage: false, ..ALL },
     ..OPENCODE
 };
 
-pub(super) const REACT: Cast = Cast {
+pub(super) const REACT: StoryAgent = StoryAgent {
     name: "react",
     run: drivers::react::CALLS.run,
     write: drivers::react::CALLS.write,
-    ways: Ways { keeps_memory: false, ..ALL },
+    ways: AgentTraits { keeps_memory: false, ..ALL },
     through: None,
 };
 
-pub(super) const REACT_RESPONSES: Cast = Cast { name: "react-responses", ..REACT };
+pub(super) const REACT_RESPONSES: StoryAgent = StoryAgent { name: "react-responses", ..REACT };
 
-pub(super) const REACT_MESSAGES: Cast = Cast { name: "react-messages", ..REACT };
+pub(super) const REACT_MESSAGES: StoryAgent = StoryAgent { name: "react-messages", ..REACT };
 
 /// A title or a summary that an agent asks for beside its turns must not take a step of the story.
 pub(super) fn steps(story: Value) -> Value {
@@ -158,7 +161,7 @@ pub(super) fn steps(story: Value) -> Value {
     json!(all)
 }
 
-async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
+async fn begin(cast: &StoryAgent, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
     let rig = Rig::through(cast.through, steps(story)).await;
     let mut talk = rig.open_with(cast.name, cast.mode()).await;
     let turn = talk.prompt(prompt).await;
@@ -166,7 +169,7 @@ async fn begin(cast: &Cast, story: Value, prompt: &str) -> (Rig, Talk, TurnId) {
 }
 
 /// An agent that does not ask is not opened for somebody who wants to be asked, who is told why.
-async fn refuses_to_ask(cast: &Cast, story: Value) {
+async fn refuses_to_ask(cast: &StoryAgent, story: Value) {
     let rig = Rig::through(cast.through, steps(story)).await;
     let mut client = rig.client().await;
     let open = json!({ "agent": cast.name, "cwd": rig.work(), "mode": "ask", "prompt": "make it" });
@@ -180,7 +183,7 @@ async fn refuses_to_ask(cast: &Cast, story: Value) {
 }
 
 /// Waits until the agent is at work on a turn, which is its `count`th.
-async fn until_at_work(cast: &Cast, rig: &Rig, talk: &mut Talk, turn: TurnId, count: usize) {
+async fn until_at_work(cast: &StoryAgent, rig: &Rig, talk: &mut Talk, turn: TurnId, count: usize) {
     if cast.ways.streams {
         talk.until("it speaks", |talk| {
             let speaks = |event: &Event| event.turn == Some(turn) && matches!(event.body, Body::MessageDelta);
@@ -212,7 +215,7 @@ async fn allow_all(talk: &mut Talk, turn: TurnId) -> TurnOutcome {
     }
 }
 
-pub(super) async fn plain(cast: &Cast) {
+pub(super) async fn plain(cast: &StoryAgent) {
     let story =
         json!([{ "do": [{ "reason": "Let me think" }, { "say": "Hello, a heron.", "delay_ms": 5 }] }]);
     let (_rig, mut talk, turn) = begin(cast, story, "hail").await;
@@ -227,7 +230,7 @@ pub(super) async fn plain(cast: &Cast) {
     assert_eq!((info.title.as_str(), info.preview.as_deref()), ("hail", Some("Hello, a heron.")));
 }
 
-pub(super) async fn allowed(cast: &Cast) {
+pub(super) async fn allowed(cast: &StoryAgent) {
     let story =
         json!([{ "do": [(cast.run)("echo made > made.txt; cat made.txt")] }, { "do": [{ "say": "Done." }] }]);
     let (rig, mut talk, turn) = begin(cast, story, "make it").await;
@@ -243,7 +246,7 @@ pub(super) async fn allowed(cast: &Cast) {
     assert_eq!(text.contains("made"), cast.ways.tells_output, "{}", talk.story());
 }
 
-pub(super) async fn denied(cast: &Cast) {
+pub(super) async fn denied(cast: &StoryAgent) {
     let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Then not." }] }]);
     if !cast.ways.asks {
         return refuses_to_ask(cast, story).await;
@@ -260,7 +263,7 @@ pub(super) async fn denied(cast: &Cast) {
     assert_ne!(outcome, TurnOutcome::Failed, "a no is no failure\n{}", talk.story());
 }
 
-pub(super) async fn edit(cast: &Cast) {
+pub(super) async fn edit(cast: &StoryAgent) {
     let rig = Rig::through(cast.through, json!([])).await;
     let path = rig.work().join("heron.txt");
     let story = json!([{ "do": [(cast.write)(path.to_str().unwrap(), "grey heron")] }, { "do": [{ "say": "Written." }] }]);
@@ -289,7 +292,7 @@ pub(super) async fn edit(cast: &Cast) {
     assert_eq!(told, cast.ways.tells_diffs, "{changes:?}\n{}", talk.story());
 }
 
-pub(super) async fn parallel(cast: &Cast) {
+pub(super) async fn parallel(cast: &StoryAgent) {
     let story = json!([
         { "do": [(cast.run)("echo x > a.txt"), (cast.run)("echo x > b.txt")] },
         { "do": [{ "say": "Both." }] },
@@ -301,7 +304,7 @@ pub(super) async fn parallel(cast: &Cast) {
     assert_eq!(done, 2, "{}", talk.story());
 }
 
-pub(super) async fn interrupt(cast: &Cast) {
+pub(super) async fn interrupt(cast: &StoryAgent) {
     let story = json!([
         { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
         { "do": [{ "say": "Next." }] },
@@ -316,7 +319,7 @@ pub(super) async fn interrupt(cast: &Cast) {
 }
 
 /// A person who stops an agent stops what it runs: the process is gone, and what it was to do is never done.
-pub(super) async fn stop(cast: &Cast) {
+pub(super) async fn stop(cast: &StoryAgent) {
     let rig = Rig::through(cast.through, json!([])).await;
     let (begun, done) = (rig.work().join("begun.txt"), rig.work().join("done.txt"));
     // Some agents end a command child by child: what follows a sleep that was ended is not to be taken for its end.
@@ -345,7 +348,7 @@ pub(super) async fn stop(cast: &Cast) {
     }
 }
 
-pub(super) async fn queue(cast: &Cast) {
+pub(super) async fn queue(cast: &StoryAgent) {
     let story = json!([
         { "do": [{ "say": "One.", "chunks": 4, "delay_ms": 60 }] },
         { "do": [{ "say": "Two." }] },
@@ -358,7 +361,7 @@ pub(super) async fn queue(cast: &Cast) {
     assert_eq!(talk.messages(), ["One.", "Two.", "Three."], "{}", talk.story());
 }
 
-pub(super) async fn model_error(cast: &Cast) {
+pub(super) async fn model_error(cast: &StoryAgent) {
     let story =
         json!([{ "http": 400, "body": { "error": { "message": "no such heron" } }, "repeat": "forever" }]);
     let (_rig, mut talk, turn) = begin(cast, story, "hail").await;
@@ -370,7 +373,7 @@ pub(super) async fn model_error(cast: &Cast) {
     assert!(said, "the error is told in the model's words\n{}", talk.story());
 }
 
-pub(super) async fn revive(cast: &Cast) {
+pub(super) async fn revive(cast: &StoryAgent) {
     let story = json!([
         { "do": [{ "say": "The word is heron." }] },
         { "do": [{ "say": "word ".repeat(400), "delay_ms": 20 }] },
@@ -393,7 +396,7 @@ pub(super) async fn revive(cast: &Cast) {
     assert!(rig.model_heard(&["what was the word?", "The word is heron."]), "it remembers, or is told");
 }
 
-pub(super) async fn cancel(cast: &Cast) {
+pub(super) async fn cancel(cast: &StoryAgent) {
     let story = json!([{ "do": [(cast.run)("echo x > made.txt")] }, { "do": [{ "say": "Never said." }] }]);
     if !cast.ways.asks {
         return refuses_to_ask(cast, story).await;

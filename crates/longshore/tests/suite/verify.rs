@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use longshore::scenario::shape::shape_of;
-use longshore::scenario::{Recorded, differences, scenario};
+use longshore::scenario::{RecordedAgent, differences, scenario};
 use longshore_model::event::Event;
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
@@ -15,18 +15,18 @@ use super::agents;
 use super::rig::Rig;
 
 /// What a verb said, and how it ended.
-struct Told {
+struct VerbOutput {
     out: String,
     err: String,
     code: Option<i32>,
 }
 
 /// A folder for the verbs, with nobody's settings in it.
-struct Desk {
+struct VerbFolder {
     folder: TempDir,
 }
 
-impl Desk {
+impl VerbFolder {
     fn new() -> Self {
         Self { folder: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }
     }
@@ -36,14 +36,14 @@ impl Desk {
     }
 
     /// With all real agents.
-    async fn longshore(&self, words: &[&str], more: &[(&str, &Path)]) -> Told {
+    async fn longshore(&self, words: &[&str], more: &[(&str, &Path)]) -> VerbOutput {
         let places = agents::places();
         let places = places.iter().map(|(name, path)| (*name, path.as_path()));
         self.alone(words, &places.chain(more.iter().copied()).collect::<Vec<_>>()).await
     }
 
     /// With no agent but the built-in one.
-    async fn alone(&self, words: &[&str], more: &[(&str, &Path)]) -> Told {
+    async fn alone(&self, words: &[&str], more: &[(&str, &Path)]) -> VerbOutput {
         let mut command = Command::new(env!("CARGO_BIN_EXE_longshore"));
         command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.folder.path());
         command.env("LONGSHORE_HOME", self.at("longshore")).envs(more.iter().copied());
@@ -52,7 +52,7 @@ impl Desk {
         let output =
             command.args(words).current_dir(self.folder.path()).kill_on_drop(true).output().await.unwrap();
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        Told { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
+        VerbOutput { out: text(output.stdout), err: text(output.stderr), code: output.status.code() }
     }
 
     fn set_up(&self, settings: &str) {
@@ -68,7 +68,7 @@ impl Desk {
 
 /// Every scenario goes as it was recorded, but for those that the agent cannot play.
 async fn is_as_recorded(agent: &str, left_out: &[&str]) {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let told = desk.longshore(&["verify", agent, "--json"], &[]).await;
     let said: Value = serde_json::from_str(&told.out).unwrap_or_else(|_| panic!("{}{}", told.out, told.err));
     assert_eq!((told.code, &said["ok"]), (Some(0), &json!(true)), "{said:#}");
@@ -87,7 +87,7 @@ async fn is_as_recorded(agent: &str, left_out: &[&str]) {
 /// In every mode it does what was recorded, it shows a change as it will be, and what it runs is stopped with its turn. All
 /// the rest takes long with some, and is played in the story of each.
 async fn keeps_its_modes(agent: &str, compared_with: &str, settings: &str) {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     desk.set_up(settings);
     let told = desk
         .longshore(
@@ -176,7 +176,7 @@ async fn an_agent_over_acp_does_what_was_recorded() {
 }
 
 /// A program in the place of Codex.
-fn in_place_of_codex(desk: &Desk, script: &str) -> PathBuf {
+fn in_place_of_codex(desk: &VerbFolder, script: &str) -> PathBuf {
     let path = desk.at("codex-of-tomorrow");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -185,8 +185,8 @@ fn in_place_of_codex(desk: &Desk, script: &str) -> PathBuf {
 
 #[tokio::test]
 async fn an_update_that_breaks_something_is_told_in_words() {
-    let desk = Desk::new();
-    let (real, version) = (agents::agent("codex"), Recorded::of("codex").unwrap().version.unwrap());
+    let desk = VerbFolder::new();
+    let (real, version) = (agents::agent("codex"), RecordedAgent::of("codex").unwrap().version.unwrap());
     let change = format!(
         r#"s/"exitCode":0/"exitCode":1/; s/"status":"completed","commandActions"/"status":"failed","commandActions"/; s/{version}/99.0.0/"#
     );
@@ -208,7 +208,7 @@ async fn an_update_that_breaks_something_is_told_in_words() {
 
 #[tokio::test]
 async fn an_agent_that_does_not_start_is_tried_once() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let codex = in_place_of_codex(&desk, "echo 'no heron, no codex' >&2; exit 3");
     let told = desk.longshore(&["verify", "codex", "--json"], &[("CODEX_PATH", &codex)]).await;
     assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
@@ -222,13 +222,13 @@ async fn an_agent_that_does_not_start_is_tried_once() {
 
 #[tokio::test]
 async fn another_expectation_can_be_written_and_compared_with() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let (seen, other) = (desk.at("seen.json"), desk.at("other.json"));
     let told = desk.longshore(&["verify", "codex", "plain", "--write", "seen.json"], &[]).await;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
     let text = std::fs::read_to_string(&seen).unwrap();
-    let recorded = Recorded::of("codex").unwrap();
-    assert_eq!(Recorded::parse(&text).unwrap().scenarios["plain"], recorded.scenarios["plain"]);
+    let recorded = RecordedAgent::of("codex").unwrap();
+    assert_eq!(RecordedAgent::parse(&text).unwrap().scenarios["plain"], recorded.scenarios["plain"]);
     std::fs::write(&other, text.replace("Hello, a heron.", "Hello, an egret.")).unwrap();
     let told = desk.longshore(&["verify", "codex", "plain", "--expect", "other.json"], &[]).await;
     assert_eq!(told.code, Some(1), "{}{}", told.out, told.err);
@@ -238,7 +238,7 @@ async fn another_expectation_can_be_written_and_compared_with() {
 
 #[tokio::test]
 async fn of_an_agent_of_the_settings_as_much_is_tried_as_can_be() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     desk.set_up(&of_settings("mine", &[agents::agent("codex-acp").to_str().unwrap()]));
     let told = desk.longshore(&["verify", "mine", "--json"], &[]).await;
     assert_eq!(told.code, Some(1), "most of it was not tried: {}{}", told.out, told.err);
@@ -266,7 +266,7 @@ async fn of_an_agent_of_the_settings_as_much_is_tried_as_can_be() {
 
 #[tokio::test]
 async fn what_is_not_there_is_named() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let told = desk.longshore(&["verify", "codx"], &[]).await;
     assert_eq!(told.code, Some(3));
     assert!(
@@ -300,12 +300,12 @@ async fn what_is_not_there_is_named() {
 
 /// What a capture becomes is what the session was.
 async fn a_recording_replays_as_it_was(agent: &str, driver: &str, name: &str) {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let told = desk.longshore(&["record", agent, name, "-o", "tape.jsonl"], &[]).await;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);
     let text = std::fs::read_to_string(desk.at("tape.jsonl")).unwrap();
     let heading: Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    let recorded = Recorded::of(agent).unwrap();
+    let recorded = RecordedAgent::of(agent).unwrap();
     let version = recorded.version.unwrap();
     assert_eq!(
         heading,
@@ -340,7 +340,7 @@ async fn a_recording_of_a_server_replays_as_it_was() {
 
 #[tokio::test]
 async fn an_agent_that_was_never_recorded_is_said_to_be_so() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     let program = desk.at("another");
     std::fs::write(&program, format!("#!/bin/sh\nexec {:?} --acp\n", agents::agent("qwen"))).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -358,7 +358,7 @@ async fn an_agent_that_was_never_recorded_is_said_to_be_so() {
 
 #[tokio::test]
 async fn what_was_verified_is_remembered_and_told() {
-    let desk = Desk::new();
+    let desk = VerbFolder::new();
     desk.set_up("[agents.react]\nbase_url = \"http://127.0.0.1:9/v1\"\n");
     let told = desk.alone(&["verify", "react", "plain"], &[]).await;
     assert_eq!(told.code, Some(0), "{}{}", told.out, told.err);

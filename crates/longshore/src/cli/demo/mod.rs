@@ -15,9 +15,9 @@ use longshore_model::lifecycle::TurnOutcome;
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::stage::Stage;
+use self::stage::DemoStage;
 use super::exit::INTERRUPTED;
-use super::live::{Live, Until, Watched};
+use super::live::{Live, Until, WatchEnd};
 use super::responder::Responder;
 use super::terminal::{Outlet, Screen, is_interactive, now, put_line, style, typed_lines};
 use crate::demo::Cast;
@@ -70,7 +70,7 @@ impl Demo {
         let mut interrupt = signal(SignalKind::interrupt())?;
         let screen = self.screen(as_json)?;
         let stage = tokio::select! {
-            stage = Stage::set_up(self.speed, self.phone, self.keep) => stage?,
+            stage = DemoStage::set_up(self.speed, self.phone, self.keep) => stage?,
             _ = interrupt.recv() => return Ok(ExitCode::from(INTERRUPTED)),
             _ = terminate.recv() => return Ok(ExitCode::SUCCESS),
             _ = hangup.recv() => return Ok(ExitCode::SUCCESS),
@@ -87,7 +87,7 @@ impl Demo {
         played
     }
 
-    async fn play(&self, stage: &Stage, mut screen: Screen, as_json: bool) -> Result<ExitCode> {
+    async fn play(&self, stage: &DemoStage, mut screen: Screen, as_json: bool) -> Result<ExitCode> {
         if as_json {
             put_line(json!({ "url": stage.url, "token": stage.token }))?;
         } else {
@@ -111,7 +111,7 @@ impl Demo {
         let until = Until::Turn(opened.turn);
         let mut live = Live::on(opened.client, opened.session, until, false, screen, hand);
         let watched = live.follow(Seq::ZERO).await?;
-        if watched != Watched::Turn(TurnOutcome::Completed) {
+        if watched != WatchEnd::Turn(TurnOutcome::Completed) {
             return Ok(watched.code());
         }
         let sessions = tokio::select! {
@@ -140,7 +140,13 @@ impl Demo {
     }
 
     /// Stays until whoever looks around has seen enough.
-    async fn linger(&self, stage: &Stage, mut screen: Screen, hand: Responder, as_json: bool) -> Result<()> {
+    async fn linger(
+        &self,
+        stage: &DemoStage,
+        mut screen: Screen,
+        hand: Responder,
+        as_json: bool,
+    ) -> Result<()> {
         if self.stays(as_json) {
             let mut lines = match (self.stay, hand) {
                 (true, _) => None,

@@ -20,7 +20,7 @@ use crate::cli::hub_server::{HubServer, Keep};
 use crate::cli::token_file;
 use crate::client::{Client, News};
 use crate::config::{Config, Durability, Places};
-use crate::demo::{Folder, Part, Story};
+use crate::demo::{DemoFolder, Story, StorySession};
 use crate::dial::Trust;
 use longshore_models::script::Model;
 
@@ -28,7 +28,7 @@ use longshore_models::script::Model;
 const STANDS_WITHIN: Duration = Duration::from_secs(60);
 
 /// What runs while the demo does.
-pub(super) struct Stage {
+pub(super) struct DemoStage {
     pub(super) url: String,
     pub(super) token: String,
     /// Where a phone finds it, and the link with which it pairs.
@@ -36,19 +36,19 @@ pub(super) struct Stage {
     /// The fingerprint of the authority that a phone has to believe.
     pub(super) authority: Option<String>,
     pub(super) story: Story,
-    folder: Folder,
+    folder: DemoFolder,
     trust: Trust,
-    hub: Served,
-    model: Served,
+    hub: ServerTask,
+    model: ServerTask,
 }
 
 /// Something that serves until it is told to stop.
-struct Served {
+struct ServerTask {
     stop: oneshot::Sender<()>,
     task: JoinHandle<Result<()>>,
 }
 
-impl Served {
+impl ServerTask {
     /// Has it serve; `serve` is given what resolves when it is to stop.
     fn begin<F>(serve: impl FnOnce(Box<dyn Future<Output = ()> + Send + Unpin>) -> F) -> Self
     where
@@ -87,18 +87,18 @@ pub(super) struct Sessions {
 pub(super) type Beside = JoinSet<Result<(String, SessionId)>>;
 
 #[derive(Deserialize)]
-struct Prompted {
+struct DemoTurn {
     turn: TurnId,
 }
 
 #[derive(Deserialize)]
-struct Page {
+struct SessionList {
     sessions: Vec<SessionInfo>,
 }
 
-impl Stage {
+impl DemoStage {
     pub(super) async fn set_up(speed: f64, phone: bool, keep: bool) -> Result<Self> {
-        let (story, folder) = (Story::read()?, Folder::lay_out(keep).await?);
+        let (story, folder) = (Story::read()?, DemoFolder::lay_out(keep).await?);
         let places = folder.places();
         places.make_data()?;
         write_log(&places)?;
@@ -106,7 +106,7 @@ impl Stage {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let base = format!("http://{}/v1", listener.local_addr()?);
         let scripted = Model::new(story.script(speed)?);
-        let model = Served::begin(|stop| async move { Ok(scripted.serve(listener, stop).await?) });
+        let model = ServerTask::begin(|stop| async move { Ok(scripted.serve(listener, stop).await?) });
 
         let mut settings = story.agent.clone();
         settings.insert("base_url".to_owned(), base.into());
@@ -138,7 +138,7 @@ impl Stage {
                 fingerprint: server.tls.as_ref().map(|tls| tls.fingerprint.clone()),
                 ..Trust::default()
             },
-            hub: Served::begin(|stop| server.serve(stop, || ())),
+            hub: ServerTask::begin(|stop| server.serve(stop, || ())),
             model,
         })
     }
@@ -149,7 +149,7 @@ impl Stage {
     }
 
     /// Opens a session of the story and says what is to be said.
-    pub(super) async fn open(&self, part: &Part) -> Result<Opened> {
+    pub(super) async fn open(&self, part: &StorySession) -> Result<Opened> {
         open(self.door(), part, &self.folder.project(&part.project)).await
     }
 
@@ -177,7 +177,7 @@ impl Stage {
             names.extend([stands??]);
         }
         let mut client = self.door().enter().await?;
-        let Page { sessions } = client.call("sessions", json!({ "limit": 200 })).await?;
+        let SessionList { sessions } = client.call("sessions", json!({ "limit": 200 })).await?;
         let helper = sessions.iter().find(|session| session.parent == Some(shown));
         names.extend(helper.map(|session| ("helper".to_owned(), session.session_id)));
         let beside = sessions.into_iter().filter(|session| session.session_id != shown).collect();
@@ -210,16 +210,16 @@ impl Door {
     }
 }
 
-async fn open(door: Door, part: &Part, project: &Path) -> Result<Opened> {
+async fn open(door: Door, part: &StorySession, project: &Path) -> Result<Opened> {
     let mut client = door.enter().await?;
     let wish = json!({ "agent": react::NAME, "cwd": project, "mode": part.mode });
     let session: SessionInfo = client.call("open", wish).await?;
     let words = json!({ "session": session.session_id, "content": part.prompt });
-    let Prompted { turn } = client.call("prompt", words).await?;
+    let DemoTurn { turn } = client.call("prompt", words).await?;
     Ok(Opened { client, session, turn })
 }
 
-async fn stand(door: Door, part: &Part, project: &Path) -> Result<SessionId> {
+async fn stand(door: Door, part: &StorySession, project: &Path) -> Result<SessionId> {
     let Opened { mut client, session, .. } = open(door, part, project).await?;
     let from_the_start = json!({ "session": session.session_id, "after": Seq::ZERO });
     let _: Value = client.call("subscribe", from_the_start).await?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use longshore_model::info::SessionInfo;
 use longshore_model::time::Timestamp;
 
-use super::stage::Stage;
+use super::stage::DemoStage;
 use crate::cli::pair;
 use crate::render::{Style, sessions_table};
 
@@ -23,7 +23,7 @@ fn row(word: &str, text: &str, style: &Style) -> String {
     format!("  {} {text}\n", inked(&format!("{word:<12}"), DIM, style))
 }
 
-fn link(stage: &Stage, style: &Style) -> String {
+fn link(stage: &DemoStage, style: &Style) -> String {
     match longshore_facades::web::FILES.is_empty() {
         true => format!("{} (the web app is missing: `make` builds it, with Node)", stage.url),
         false => inked(&format!("{}/?token={}", stage.url, stage.token), LINK, style),
@@ -31,7 +31,7 @@ fn link(stage: &Stage, style: &Style) -> String {
 }
 
 /// Before the session.
-pub(super) fn welcome(stage: &Stage, style: &Style) -> String {
+pub(super) fn welcome(stage: &DemoStage, style: &Style) -> String {
     let mut told = format!("\n{}\n", inked("longshore demo", BOLD, style));
     told += "A real hub, agent and tools on a scripted model: no account, no network.\n\n";
     told += &row("in a browser", &link(stage, style), style);
@@ -51,7 +51,7 @@ pub(super) fn welcome(stage: &Stage, style: &Style) -> String {
 
 /// After it; `stays` says whether the hub does.
 pub(super) fn farewell(
-    stage: &Stage,
+    stage: &DemoStage,
     beside: &[SessionInfo],
     stays: bool,
     now: Timestamp,
@@ -76,7 +76,7 @@ pub(super) fn farewell(
 }
 
 /// While the hub stays.
-pub(super) fn staying(stage: &Stage, until_interrupted: bool, style: &Style) -> String {
+pub(super) fn staying(stage: &DemoStage, until_interrupted: bool, style: &Style) -> String {
     let elsewhere = format!("LONGSHORE_HOME={} longshore ls", stage.folder().display());
     let how = if until_interrupted { "Ctrl-C" } else { "Enter" };
     let told = row("also", &format!("{elsewhere}   (in another terminal)"), style);

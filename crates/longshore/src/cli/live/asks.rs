@@ -13,23 +13,25 @@ use crate::client::Refused;
 use crate::render::{field_prompt, keys, parse_answer, parse_decision};
 
 /// Something that waits for the person.
-pub(super) enum Ask {
+pub(super) enum PendingAsk {
     Approval(ApprovalRequest),
     Question { request: QuestionRequest, answers: Map<String, Value>, at: usize },
 }
 
-impl Ask {
+impl PendingAsk {
     fn id(&self) -> String {
         match self {
-            Ask::Approval(request) => request.approval.to_string(),
-            Ask::Question { request, .. } => request.question.to_string(),
+            PendingAsk::Approval(request) => request.approval.to_string(),
+            PendingAsk::Question { request, .. } => request.question.to_string(),
         }
     }
 
     fn is_secret(&self) -> bool {
         match self {
-            Ask::Approval(_) => false,
-            Ask::Question { request, at, .. } => request.fields.get(*at).is_some_and(|field| field.secret),
+            PendingAsk::Approval(_) => false,
+            PendingAsk::Question { request, at, .. } => {
+                request.fields.get(*at).is_some_and(|field| field.secret)
+            }
         }
     }
 }
@@ -38,16 +40,16 @@ impl Live {
     /// Keeps in mind what waits for the person, and forgets what no longer does. Says whether the person is being
     /// asked for something that is settled now.
     pub(super) fn notice_ask(&mut self, event: &Event) -> bool {
-        let is_approval = |ask: &Ask, id| matches!(ask, Ask::Approval(request) if request.approval == id);
-        let is_question =
-            |ask: &Ask, id| matches!(ask, Ask::Question { request, .. } if request.question == id);
-        let first = |asks: &VecDeque<Ask>| asks.front().map(Ask::id);
+        let is_approval =
+            |ask: &PendingAsk, id| matches!(ask, PendingAsk::Approval(request) if request.approval == id);
+        let is_question = |ask: &PendingAsk, id| matches!(ask, PendingAsk::Question { request, .. } if request.question == id);
+        let first = |asks: &VecDeque<PendingAsk>| asks.front().map(PendingAsk::id);
         let before = first(&self.asks);
         match &event.body {
-            Body::ApprovalRequested(request) => self.asks.push_back(Ask::Approval(request.clone())),
+            Body::ApprovalRequested(request) => self.asks.push_back(PendingAsk::Approval(request.clone())),
             Body::QuestionAsked(request) => {
                 let (answers, at) = (Map::new(), 0);
-                self.asks.push_back(Ask::Question { request: request.clone(), answers, at });
+                self.asks.push_back(PendingAsk::Question { request: request.clone(), answers, at });
             }
             Body::ApprovalDecided { approval, .. } | Body::ApprovalExpired { approval } => {
                 self.asks.retain(|ask| !is_approval(ask, *approval));
@@ -68,21 +70,21 @@ impl Live {
                 return Ok(());
             }
             let how = match ask {
-                Ask::Approval(request) => {
+                PendingAsk::Approval(request) => {
                     format!("waiting: longshore approve {0} (or: longshore deny {0})", request.approval)
                 }
-                Ask::Question { request, .. } => {
+                PendingAsk::Question { request, .. } => {
                     format!("waiting: longshore answer {} asks you for it", request.question)
                 }
             };
             return self.tell(&how);
         }
         let (words, yes) = match ask {
-            Ask::Approval(request) if self.screen.has_line() => {
+            PendingAsk::Approval(request) if self.screen.has_line() => {
                 (format!("your answer: {} (n and words tell the agent why)", keys(&request.options)), "y")
             }
-            Ask::Approval(_) => ("your answer: ".to_owned(), "y"),
-            Ask::Question { request, at, .. } => {
+            PendingAsk::Approval(_) => ("your answer: ".to_owned(), "y"),
+            PendingAsk::Question { request, at, .. } => {
                 (request.fields.get(*at).map(field_prompt).unwrap_or_default(), "1")
             }
         };
@@ -95,7 +97,7 @@ impl Live {
     pub(super) async fn answered(&mut self, line: &str) -> Result<bool> {
         let done = match self.asks.front_mut() {
             None => return Ok(false),
-            Some(Ask::Approval(request)) => {
+            Some(PendingAsk::Approval(request)) => {
                 let Some((decision, message)) = parse_decision(line, &request.options) else {
                     let how = format!("answer {}; n and words tell the agent why", keys(&request.options));
                     self.tell(&how)?;
@@ -105,7 +107,7 @@ impl Live {
                     json!({ "approval": request.approval, "decision": decision, "message": message });
                 self.client.call::<Value>("decide", params).await
             }
-            Some(Ask::Question { request, answers, at }) => {
+            Some(PendingAsk::Question { request, answers, at }) => {
                 if let Some(field) = request.fields.get(*at) {
                     match parse_answer(field, line) {
                         Ok(Some(value)) => drop(answers.insert(field.id.clone(), value)),

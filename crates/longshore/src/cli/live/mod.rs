@@ -18,7 +18,7 @@ use longshore_model::timeline::{Content, Item};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
 
-use self::asks::Ask;
+use self::asks::PendingAsk;
 use super::exit::{Fault, INTERRUPTED};
 use super::line::InputLine;
 use super::responder::{Responder, Typed};
@@ -40,7 +40,7 @@ pub(super) enum Until {
 
 /// How the watching ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Watched {
+pub(super) enum WatchEnd {
     /// The turn did.
     Turn(TurnOutcome),
     /// The person went, at ease.
@@ -49,18 +49,18 @@ pub(super) enum Watched {
     Broken,
 }
 
-impl Watched {
+impl WatchEnd {
     pub(super) fn code(self) -> ExitCode {
         match self {
-            Watched::Turn(TurnOutcome::Completed) | Watched::Left => ExitCode::SUCCESS,
-            Watched::Turn(TurnOutcome::Failed) => ExitCode::FAILURE,
-            Watched::Turn(TurnOutcome::Interrupted) | Watched::Broken => ExitCode::from(INTERRUPTED),
+            WatchEnd::Turn(TurnOutcome::Completed) | WatchEnd::Left => ExitCode::SUCCESS,
+            WatchEnd::Turn(TurnOutcome::Failed) => ExitCode::FAILURE,
+            WatchEnd::Turn(TurnOutcome::Interrupted) | WatchEnd::Broken => ExitCode::from(INTERRUPTED),
         }
     }
 }
 
 /// A prompt that was said here and has not come to its end.
-struct Said {
+struct TypedPrompt {
     prompt: PromptId,
     turn: TurnId,
     echo: Echo,
@@ -85,7 +85,7 @@ pub(super) struct Live {
     renderer: Renderer,
     pub(super) screen: Screen,
     pub(super) hand: Responder,
-    asks: VecDeque<Ask>,
+    asks: VecDeque<PendingAsk>,
     /// What was last said to wait, where nobody can be asked.
     told: Option<String>,
     cursor: Seq,
@@ -95,7 +95,7 @@ pub(super) struct Live {
     commands: Vec<SlashCommand>,
     /// The turn that runs.
     turn: Option<TurnId>,
-    said: Vec<Said>,
+    said: Vec<TypedPrompt>,
     /// The prompt whose turn is watched, as long as it waits behind the turn of somebody else.
     queued: Option<PromptId>,
     /// Whether the key that stops and leaves was pressed, and nothing happened since.
@@ -172,11 +172,11 @@ impl Live {
 
     /// Watches from `after` on. The exit code tells how the turn ended.
     pub(super) async fn watch(mut self, after: Seq) -> Result<ExitCode> {
-        self.follow(after).await.map(Watched::code)
+        self.follow(after).await.map(WatchEnd::code)
     }
 
     /// Watches from `after` on.
-    pub(super) async fn follow(&mut self, after: Seq) -> Result<Watched> {
+    pub(super) async fn follow(&mut self, after: Seq) -> Result<WatchEnd> {
         let _: Value =
             self.client.call("subscribe", json!({ "session": self.session, "after": after })).await?;
         self.cursor = after;
@@ -195,7 +195,7 @@ impl Live {
                 biased;
                 _ = interrupt.recv() => {
                     if self.ctrl_c().await? {
-                        return Ok(Watched::Broken);
+                        return Ok(WatchEnd::Broken);
                     }
                 }
                 news = self.client.news() => {
@@ -261,9 +261,9 @@ impl Live {
     }
 
     /// Nobody watches any more.
-    fn left(&mut self) -> Result<Watched> {
+    fn left(&mut self) -> Result<WatchEnd> {
         self.screen.settled()?;
-        Ok(Watched::Left)
+        Ok(WatchEnd::Left)
     }
 
     /// What goes on is shown anew, as wide as the terminal is by now.
@@ -280,7 +280,7 @@ impl Live {
         Ok(self.screen.draw(shown)?)
     }
 
-    async fn news(&mut self, news: News) -> Result<Option<Watched>> {
+    async fn news(&mut self, news: News) -> Result<Option<WatchEnd>> {
         let (json, event) = match news {
             News::Event(json, event) => (json, event),
             News::Resume(session, after) => {
@@ -382,13 +382,13 @@ impl Live {
     }
 
     /// How the watching ends with this, if it does: with the turn, or when that will not come by itself any more.
-    fn ended_by(&self, event: &Event) -> Option<Watched> {
+    fn ended_by(&self, event: &Event) -> Option<WatchEnd> {
         match &event.body {
             Body::TurnFinished(end) => {
-                (self.until == Until::Turn(event.turn?)).then_some(Watched::Turn(end.outcome))
+                (self.until == Until::Turn(event.turn?)).then_some(WatchEnd::Turn(end.outcome))
             }
-            Body::PromptCancelled { prompt } if self.queued == Some(*prompt) => Some(Watched::Broken),
-            Body::QueueHeld if self.queued.is_some() => Some(Watched::Broken),
+            Body::PromptCancelled { prompt } if self.queued == Some(*prompt) => Some(WatchEnd::Broken),
+            Body::QueueHeld if self.queued.is_some() => Some(WatchEnd::Broken),
             _ => None,
         }
     }

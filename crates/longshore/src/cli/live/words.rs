@@ -7,7 +7,7 @@ use longshore_model::info::SessionInfo;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Echo, Live, Said, Until};
+use super::{Echo, Live, TypedPrompt, Until};
 use crate::cli::responder::Responder;
 use crate::cli::set;
 use crate::cli::slash::{self, Slash};
@@ -15,7 +15,7 @@ use crate::render::human::plural;
 use crate::render::{clean, fitted, held, remark};
 
 #[derive(Deserialize)]
-struct Prompted {
+struct SentPromptReply {
     prompt: PromptId,
     turn: TurnId,
 }
@@ -74,9 +74,9 @@ impl Live {
     /// Says something to the agent, and keeps in mind where the screen shows it.
     pub(super) async fn say(&mut self, words: &str, when: &str, echo: Echo) -> Result<()> {
         let params = json!({ "session": self.session, "content": words, "when": when });
-        match self.client.call::<Prompted>("prompt", params).await {
-            Ok(Prompted { prompt, turn }) => {
-                self.said.push(Said { prompt, turn, echo });
+        match self.client.call::<SentPromptReply>("prompt", params).await {
+            Ok(SentPromptReply { prompt, turn }) => {
+                self.said.push(TypedPrompt { prompt, turn, echo });
                 Ok(())
             }
             refused => self.told_of(refused),

@@ -10,14 +10,14 @@ use longshore_model::item::{FileChange, PlanStep, ToolCall, ToolStatus};
 use longshore_model::time::Timestamp;
 
 use super::diff::{self, Counts};
-use super::footer::{self, Told};
+use super::footer::{self, TurnFacts};
 use super::human::short_id;
-use super::line::Line;
-use super::page::{Ask, Block, Item, Page, Voice};
+use super::line::InkLine;
+use super::page::{AskId, BlockItem, PageBlock, PageState, ProseVoice};
 use super::prose::Prose;
 use super::status::{self, Doing};
 use super::style::{Show, Style};
-use super::tool::Tool;
+use super::tool::ToolCard;
 use super::{ask, fold, lifecycle, question};
 
 /// Draws the events of one session as they come. Pure: what it prints is a function of what it was given.
@@ -27,22 +27,22 @@ use super::{ask, fold, lifecycle, question};
 #[derive(Debug)]
 pub struct Renderer {
     style: Style,
-    page: Page,
+    page: PageState,
     /// Texts that grow, in the order in which they began.
-    prose: Vec<(Voice, Item, Prose)>,
+    prose: Vec<(ProseVoice, BlockItem, Prose)>,
     /// Remarks that wait for the end of the paragraph in whose middle they came.
-    by_the_way: Vec<Line>,
+    by_the_way: Vec<InkLine>,
     /// When thinking began, by item.
-    thoughts: Vec<(Item, Timestamp)>,
-    tools: Vec<Tool>,
+    thoughts: Vec<(BlockItem, Timestamp)>,
+    tools: Vec<ToolCard>,
     /// Calls that are over by now, and whose end may still be to come here.
-    named: Vec<Tool>,
+    named: Vec<ToolCard>,
     /// The changes that were shown in this turn, to tell a new status from new changes.
-    diffs: Vec<(Item, ToolStatus, Vec<FileChange>)>,
-    asks: Vec<Open>,
+    diffs: Vec<(BlockItem, ToolStatus, Vec<FileChange>)>,
+    asks: Vec<OpenAsk>,
     plan: Vec<PlanStep>,
     starting: Option<Timestamp>,
-    turn: Option<Turn>,
+    turn: Option<RunningTurn>,
     context: Option<u8>,
     changed: Option<Counts>,
     cwd: String,
@@ -51,17 +51,17 @@ pub struct Renderer {
 
 /// The turn that runs.
 #[derive(Clone, Copy, Debug)]
-struct Turn {
+struct RunningTurn {
     id: Option<TurnId>,
     since: Timestamp,
 }
 
 /// What waits for an answer.
 #[derive(Debug)]
-struct Open {
-    ask: Ask,
+struct OpenAsk {
+    ask: AskId,
     since: Timestamp,
-    item: Item,
+    item: BlockItem,
     brief: String,
     request: Option<QuestionRequest>,
 }
@@ -71,7 +71,7 @@ impl Renderer {
     pub fn new(style: Style) -> Self {
         Self {
             style,
-            page: Page::default(),
+            page: PageState::default(),
             prose: Vec::new(),
             by_the_way: Vec::new(),
             thoughts: Vec::new(),
@@ -97,15 +97,15 @@ impl Renderer {
 
     /// An approval that is known to be decided by now. Nobody needs its box any more; its answer will be told.
     pub fn decided_since(&mut self, event: &Event, request: &ApprovalRequest) {
-        let (ask, brief) = (Ask::Approval(request.approval), ask::brief(&request.subject));
-        self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: None });
+        let (ask, brief) = (AskId::Approval(request.approval), ask::brief(&request.subject));
+        self.asks.push(OpenAsk { ask, since: event.at, item: event.item, brief, request: None });
     }
 
     /// A call that began before this renderer saw anything, so that its end has a name.
     pub fn began_before(&mut self, item: ItemId, since: Timestamp, call: &ToolCall, text: &str, runs: bool) {
         let tools = if runs { &mut self.tools } else { &mut self.named };
         if !tools.iter().any(|tool| tool.item == Some(item)) {
-            tools.push(Tool::new(Some(item), since, call, text, &self.cwd));
+            tools.push(ToolCard::new(Some(item), since, call, text, &self.cwd));
         }
     }
 
@@ -135,29 +135,31 @@ impl Renderer {
         let (style, text) = (self.style, event.text());
         match &event.body {
             Body::UserMessage { attachments, by, .. } => {
-                self.put(Block::Whole, talk::user_message(text, attachments, by.as_deref(), &style))
+                self.put(PageBlock::Whole, talk::user_message(text, attachments, by.as_deref(), &style))
             }
 
-            Body::MessageStarted => self.begin(Voice::Message, event.item),
-            Body::MessageDelta => self.grow(Voice::Message, event.item, text),
-            Body::MessageDone { partial, .. } => self.complete(Voice::Message, event.item, text, *partial),
+            Body::MessageStarted => self.begin(ProseVoice::Message, event.item),
+            Body::MessageDelta => self.grow(ProseVoice::Message, event.item, text),
+            Body::MessageDone { partial, .. } => {
+                self.complete(ProseVoice::Message, event.item, text, *partial)
+            }
 
             Body::ReasoningStarted => self.think(event),
             Body::ReasoningDelta if style.reasoning == Show::Full => {
-                self.grow(Voice::Thought, event.item, text)
+                self.grow(ProseVoice::Thought, event.item, text)
             }
             Body::ReasoningDelta => self.think(event),
             Body::ReasoningDone { partial } => self.thought(event, *partial),
 
-            Body::PlanStarted => self.begin(Voice::Plan, event.item),
-            Body::PlanDelta => self.grow(Voice::Plan, event.item, text),
+            Body::PlanStarted => self.begin(ProseVoice::Plan, event.item),
+            Body::PlanDelta => self.grow(ProseVoice::Plan, event.item, text),
             Body::PlanUpdated { steps } if steps.is_empty() => {
-                self.complete(Voice::Plan, event.item, text, false)
+                self.complete(ProseVoice::Plan, event.item, text, false)
             }
             Body::PlanUpdated { steps } => self.plan(event.item, steps, text),
 
             Body::ToolStarted(call) => {
-                let mut tool = Tool::new(event.item, event.at, call, text, &self.cwd);
+                let mut tool = ToolCard::new(event.item, event.at, call, text, &self.cwd);
                 tool.tell_from(self.tools.iter());
                 self.tools.push(tool);
                 self.tool_head(event.item, false)
@@ -185,36 +187,42 @@ impl Renderer {
 
             Body::ApprovalRequested(request) => self.approval(event, request),
             Body::ApprovalDecided { approval, decision } => {
-                let (what, item) = self.close(Ask::Approval(*approval));
+                let (what, item) = self.close(AskId::Approval(*approval));
                 let lines = ask::decided(decision, &what, &style);
-                self.put(Block::Answered(Ask::Approval(*approval), item), lines)
+                self.put(PageBlock::Answered(AskId::Approval(*approval), item), lines)
             }
-            Body::ApprovalExpired { approval } => self.expire(Ask::Approval(*approval), "approval", text),
+            Body::ApprovalExpired { approval } => self.expire(AskId::Approval(*approval), "approval", text),
             Body::QuestionAsked(request) => {
-                let ask = Ask::Question(request.question);
+                let ask = AskId::Question(request.question);
                 // Some name the call that asks, others do not.
-                let asking = |tool: &&mut Tool| event.item.is_none() || tool.item == event.item;
-                self.tools.iter_mut().filter(asking).for_each(Tool::question_is_shown);
+                let asking = |tool: &&mut ToolCard| event.item.is_none() || tool.item == event.item;
+                self.tools.iter_mut().filter(asking).for_each(ToolCard::question_is_shown);
                 let brief = text.lines().next().unwrap_or_default().to_owned();
                 let request_kept = Some(request.clone());
-                self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: request_kept });
+                self.asks.push(OpenAsk {
+                    ask,
+                    since: event.at,
+                    item: event.item,
+                    brief,
+                    request: request_kept,
+                });
                 let lines = question::question_lines(request, event.text.as_deref(), &style);
-                self.put(Block::Asked(ask, event.item), lines)
+                self.put(PageBlock::Asked(ask, event.item), lines)
             }
             Body::QuestionAnswered { question, answer } => {
-                let ask = Ask::Question(*question);
+                let ask = AskId::Question(*question);
                 let asked = self.asks.iter().find(|open| open.ask == ask);
                 let lines = question::answered(answer, asked.and_then(|open| open.request.as_ref()), &style);
                 let (_, item) = self.close(ask);
-                self.put(Block::Answered(ask, item), lines)
+                self.put(PageBlock::Answered(ask, item), lines)
             }
-            Body::QuestionExpired { question } => self.expire(Ask::Question(*question), "question", text),
+            Body::QuestionExpired { question } => self.expire(AskId::Question(*question), "question", text),
 
             Body::DelegationStarted(delegation) => {
                 if let Some(tool) = self.tool_of(event.item) {
                     tool.delegation_began();
                 }
-                self.put(Block::Head(event.item), lifecycle::delegated(delegation, text, &style))
+                self.put(PageBlock::Head(event.item), lifecycle::delegated(delegation, text, &style))
             }
             Body::DelegationFinished(end) => {
                 let mut printed = String::new();
@@ -227,51 +235,52 @@ impl Renderer {
                 }
                 let lines = lifecycle::delegation_end(end, text, &style);
                 // Under its head, also where the delegation is no item.
-                let block = if event.item.is_some() { Block::Body(event.item) } else { Block::Head(None) };
+                let block =
+                    if event.item.is_some() { PageBlock::Body(event.item) } else { PageBlock::Head(None) };
                 printed.push_str(&self.put(block, lines));
                 printed
             }
 
             Body::TurnStarted { .. } => {
-                self.turn = Some(Turn { id: event.turn, since: event.at });
+                self.turn = Some(RunningTurn { id: event.turn, since: event.at });
                 self.starting = None;
                 self.changed = None;
                 String::new()
             }
             Body::TurnFinished(end) => {
                 let took = self.turn.take().map(|turn| event.at.millis_since(turn.since));
-                let told = Told { took, context: self.context, changed: self.changed.take() };
+                let told = TurnFacts { took, context: self.context, changed: self.changed.take() };
                 self.diffs.clear();
                 self.thoughts.clear();
                 let running =
                     self.tools.iter().filter(|tool| tool.shown).map(|tool| fold::brief(&tool.brief()));
                 let running: Vec<String> = running.map(|tool| format!("still running: {tool}")).collect();
                 let mut printed: String = running.iter().map(|left| self.remark(left)).collect();
-                printed.push_str(&self.put(Block::Whole, footer::lines(end, text, told, &style)));
+                printed.push_str(&self.put(PageBlock::Whole, footer::lines(end, text, told, &style)));
                 printed
             }
 
             Body::SessionOpened(opened) => {
                 self.cwd.clone_from(&opened.cwd);
                 self.starting = Some(event.at);
-                self.put(Block::Remark, lifecycle::opened(opened, event.session, &style))
+                self.put(PageBlock::Remark, lifecycle::opened(opened, event.session, &style))
             }
             // It was ready before, and has given the conversation a name by now.
             Body::SessionReady(_) if event.turn.is_some() => String::new(),
             Body::SessionReady(ready) => {
                 self.starting = None;
-                self.put(Block::Remark, lifecycle::ready(ready, &event.agent, &style))
+                self.put(PageBlock::Remark, lifecycle::ready(ready, &event.agent, &style))
             }
             Body::SessionSleeping(sleep) => {
                 self.rest();
-                self.put(Block::Remark, lifecycle::sleeping(sleep, &event.agent, text, &style))
+                self.put(PageBlock::Remark, lifecycle::sleeping(sleep, &event.agent, text, &style))
             }
             Body::SessionRevived { from_log } => {
-                self.put(Block::Remark, lifecycle::revived(*from_log, &event.agent, &style))
+                self.put(PageBlock::Remark, lifecycle::revived(*from_log, &event.agent, &style))
             }
             Body::SessionHandedOff => {
                 self.rest();
-                self.put(Block::Remark, lifecycle::handed_off(text, &style))
+                self.put(PageBlock::Remark, lifecycle::handed_off(text, &style))
             }
             Body::SessionClosed => {
                 self.rest();
@@ -279,9 +288,9 @@ impl Renderer {
                 self.remark(&format!("the session has ended{why}"))
             }
             Body::SessionError(fault) => {
-                self.put(Block::Remark, lifecycle::fault(*fault, text, &event.agent, &style))
+                self.put(PageBlock::Remark, lifecycle::fault(*fault, text, &event.agent, &style))
             }
-            Body::Notice { level } => self.put(Block::Remark, lifecycle::notice(*level, text, &style)),
+            Body::Notice { level } => self.put(PageBlock::Remark, lifecycle::notice(*level, text, &style)),
 
             // Without a turn it is sent at once and seen as the message that it becomes.
             Body::PromptQueued { .. } if self.turn.is_none() => String::new(),
@@ -306,7 +315,9 @@ impl Renderer {
                 self.context = usage.context_percent().or(self.context);
                 String::new()
             }
-            Body::UsageLimited(limit) => self.put(Block::Remark, lifecycle::limited(limit, event.at, &style)),
+            Body::UsageLimited(limit) => {
+                self.put(PageBlock::Remark, lifecycle::limited(limit, event.at, &style))
+            }
             Body::QueueHeld => {
                 let id = short_id(event.session);
                 let how = format!(
@@ -331,7 +342,7 @@ impl Renderer {
         }
     }
 
-    fn tool_of(&mut self, item: Item) -> Option<&mut Tool> {
+    fn tool_of(&mut self, item: BlockItem) -> Option<&mut ToolCard> {
         self.tools.iter_mut().find(|tool| tool.item == item && item.is_some())
     }
 
@@ -340,7 +351,7 @@ impl Renderer {
         let mut printed = String::new();
         for (voice, item, prose) in std::mem::take(&mut self.prose) {
             let lines = self.voiced(voice, prose.end(self.room(voice), &self.style));
-            printed.push_str(&self.put(Block::Prose(voice, item), lines));
+            printed.push_str(&self.put(PageBlock::Prose(voice, item), lines));
         }
         printed.push_str(&self.put_by_the_way());
         printed
@@ -364,8 +375,8 @@ impl Renderer {
                 many => format!(" (and {} more)", many - 1),
             };
             let what = match open.ask {
-                Ask::Approval(_) => format!("Your decision is needed{more}: {}", open.brief),
-                Ask::Question(_) => format!("Your answer is needed{more}: {}", open.brief),
+                AskId::Approval(_) => format!("Your decision is needed{more}: {}", open.brief),
+                AskId::Question(_) => format!("Your answer is needed{more}: {}", open.brief),
             };
             let what = what.trim_end_matches([':', ' ']).to_owned();
             return Some(Doing { waits: true, ..busy(&what, open.since) });
@@ -378,8 +389,8 @@ impl Renderer {
             let what = format!("{}{more}", tool.brief());
             return Some(Doing { aside: tool.last_words(), ..busy(&what, tool.since) });
         }
-        if let Some(Turn { since, .. }) = self.turn {
-            let written = self.prose.iter().rfind(|(voice, ..)| *voice != Voice::Thought);
+        if let Some(RunningTurn { since, .. }) = self.turn {
+            let written = self.prose.iter().rfind(|(voice, ..)| *voice != ProseVoice::Thought);
             // Beside what stands before it.
             let room = self.style.columns().saturating_sub(24);
             let tail = written.map(|(_, _, prose)| prose.tail(room)).unwrap_or_default();
@@ -398,32 +409,32 @@ impl Renderer {
         self.starting.map(|since| busy(&format!("Starting {}", self.agent), since))
     }
 
-    fn put(&mut self, block: Block, lines: Vec<Line>) -> String {
-        if block == Block::Remark && self.is_amid_a_paragraph() {
+    fn put(&mut self, block: PageBlock, lines: Vec<InkLine>) -> String {
+        if block == PageBlock::Remark && self.is_amid_a_paragraph() {
             self.by_the_way.extend(lines);
             return String::new();
         }
-        let goes_on = matches!(block, Block::Prose(..));
+        let goes_on = matches!(block, PageBlock::Prose(..));
         let mut printed = if goes_on || lines.is_empty() { String::new() } else { self.put_by_the_way() };
         printed.push_str(&self.page.put(block, lines, &self.style));
         printed
     }
 
     fn put_by_the_way(&mut self) -> String {
-        self.page.put(Block::Remark, std::mem::take(&mut self.by_the_way), &self.style)
+        self.page.put(PageBlock::Remark, std::mem::take(&mut self.by_the_way), &self.style)
     }
 
     /// Whether what was printed last is a part of a paragraph or of a fence of which more comes.
     fn is_amid_a_paragraph(&self) -> bool {
-        let goes_on = |(voice, item, prose): &(Voice, Item, Prose)| {
-            self.page.ends_with(Block::Prose(*voice, *item)) && prose.is_amid_a_block()
+        let goes_on = |(voice, item, prose): &(ProseVoice, BlockItem, Prose)| {
+            self.page.ends_with(PageBlock::Prose(*voice, *item)) && prose.is_amid_a_block()
         };
         self.prose.iter().any(goes_on)
     }
 
     fn remark(&mut self, text: &str) -> String {
         let lines = lifecycle::remark(text, &self.style);
-        self.put(Block::Remark, lines)
+        self.put(PageBlock::Remark, lines)
     }
 
     fn rest(&mut self) {

@@ -7,33 +7,33 @@ use longshore_model::item::PlanStep;
 use super::Renderer;
 use crate::render::clean::clean;
 use crate::render::human::elapsed;
-use crate::render::line::Line;
-use crate::render::page::{Block, Item, Voice};
+use crate::render::line::InkLine;
+use crate::render::page::{BlockItem, PageBlock, ProseVoice};
 use crate::render::prose::{Prose, Rest};
 use crate::render::style::{Show, Style, ink};
 use crate::render::wrap::{behind, text_behind};
 use crate::render::{fold, lifecycle, plan};
 
 impl Renderer {
-    pub(super) fn room(&self, voice: Voice) -> usize {
+    pub(super) fn room(&self, voice: ProseVoice) -> usize {
         match voice {
-            Voice::Message | Voice::Plan => self.style.columns(),
-            Voice::Thought => self.style.columns() - 2,
+            ProseVoice::Message | ProseVoice::Plan => self.style.columns(),
+            ProseVoice::Thought => self.style.columns() - 2,
         }
     }
 
-    pub(super) fn voiced(&self, voice: Voice, lines: Vec<Line>) -> Vec<Line> {
+    pub(super) fn voiced(&self, voice: ProseVoice, lines: Vec<InkLine>) -> Vec<InkLine> {
         match voice {
-            Voice::Message | Voice::Plan => lines,
-            Voice::Thought => {
-                let bar = Line::of(&format!("{} ", self.style.signs().gutter), ink::DIM);
+            ProseVoice::Message | ProseVoice::Plan => lines,
+            ProseVoice::Thought => {
+                let bar = InkLine::of(&format!("{} ", self.style.signs().gutter), ink::DIM);
                 let dimmed = lines.into_iter().map(|line| line.over(ink::DIM.italic())).collect();
                 behind(dimmed, &bar, &bar)
             }
         }
     }
 
-    pub(super) fn prose_of(&mut self, voice: Voice, item: Item) -> usize {
+    pub(super) fn prose_of(&mut self, voice: ProseVoice, item: BlockItem) -> usize {
         let at = self.prose.iter().position(|(v, i, _)| (*v, *i) == (voice, item));
         at.unwrap_or_else(|| {
             self.prose.push((voice, item, Prose::default()));
@@ -41,31 +41,37 @@ impl Renderer {
         })
     }
 
-    pub(super) fn begin(&mut self, voice: Voice, item: Item) -> String {
+    pub(super) fn begin(&mut self, voice: ProseVoice, item: BlockItem) -> String {
         self.prose_of(voice, item);
         String::new()
     }
 
-    pub(super) fn grow(&mut self, voice: Voice, item: Item, text: &str) -> String {
+    pub(super) fn grow(&mut self, voice: ProseVoice, item: BlockItem, text: &str) -> String {
         let (at, room) = (self.prose_of(voice, item), self.room(voice));
         let lines = self.prose[at].2.push(text, room, &self.style);
         let lines = self.voiced(voice, lines);
-        self.put(Block::Prose(voice, item), lines)
+        self.put(PageBlock::Prose(voice, item), lines)
     }
 
-    pub(super) fn complete(&mut self, voice: Voice, item: Item, whole: &str, partial: bool) -> String {
+    pub(super) fn complete(
+        &mut self,
+        voice: ProseVoice,
+        item: BlockItem,
+        whole: &str,
+        partial: bool,
+    ) -> String {
         let at = self.prose_of(voice, item);
         let (_, _, prose) = self.prose.remove(at);
         let mut printed = match prose.done(whole, self.room(voice), &self.style) {
             Rest::Continues(lines) => {
                 let lines = self.voiced(voice, lines);
-                self.put(Block::Prose(voice, item), lines)
+                self.put(PageBlock::Prose(voice, item), lines)
             }
             Rest::Differs(lines) => {
                 let note = lifecycle::remark("parts got lost on the way; here is all of it:", &self.style);
-                let mut printed = self.put(Block::Whole, note);
+                let mut printed = self.put(PageBlock::Whole, note);
                 let lines = self.voiced(voice, lines);
-                printed.push_str(&self.put(Block::Prose(voice, item), lines));
+                printed.push_str(&self.put(PageBlock::Prose(voice, item), lines));
                 printed
             }
         };
@@ -90,7 +96,7 @@ impl Renderer {
         let since = at.map(|at| self.thoughts.remove(at).1);
         match self.style.reasoning {
             Show::Hidden => String::new(),
-            Show::Full => self.complete(Voice::Thought, event.item, event.text(), partial),
+            Show::Full => self.complete(ProseVoice::Thought, event.item, event.text(), partial),
             Show::Folded => {
                 let gist = gist(event.text());
                 let took = since.map(|since| event.at.millis_since(since)).filter(|took| *took >= 1_000);
@@ -98,23 +104,24 @@ impl Renderer {
                 if gist.is_empty() {
                     return String::new();
                 }
-                let line = Line::of(&format!("{} thought{took}: ", self.style.signs().dot), ink::DIM);
+                let line = InkLine::of(&format!("{} thought{took}: ", self.style.signs().dot), ink::DIM);
                 let line = line.with(&gist, ink::DIM.italic());
                 let line = line.cut(self.style.columns(), self.style.signs().more);
-                self.put(Block::Remark, vec![line])
+                self.put(PageBlock::Remark, vec![line])
             }
         }
     }
 
     /// A checklist is printed when it reads differently than before.
-    pub(super) fn plan(&mut self, item: Item, steps: &[PlanStep], text: &str) -> String {
+    pub(super) fn plan(&mut self, item: BlockItem, steps: &[PlanStep], text: &str) -> String {
         // Written out while it grew, the text is the plan itself and no reason for it.
-        let written = self.prose.iter().any(|(voice, of, _)| (*voice, *of) == (Voice::Plan, item));
-        let mut printed = if written { self.complete(Voice::Plan, item, text, false) } else { String::new() };
+        let written = self.prose.iter().any(|(voice, of, _)| (*voice, *of) == (ProseVoice::Plan, item));
+        let mut printed =
+            if written { self.complete(ProseVoice::Plan, item, text, false) } else { String::new() };
         if self.plan != steps {
             self.plan = steps.to_vec();
             let lines = plan::lines(steps, if written { "" } else { text }, &self.style);
-            printed.push_str(&self.put(Block::Whole, lines));
+            printed.push_str(&self.put(PageBlock::Whole, lines));
         }
         printed
     }
@@ -125,9 +132,9 @@ pub(super) fn user_message(
     attachments: &[Attachment],
     by: Option<&str>,
     style: &Style,
-) -> Vec<Line> {
-    let first = Line::of("> ", ink::PERSON);
-    let rest = Line::of("  ", ink::PLAIN);
+) -> Vec<InkLine> {
+    let first = InkLine::of("> ", ink::PERSON);
+    let rest = InkLine::of("  ", ink::PLAIN);
     let folded = fold::folded(text);
     let mut lines = text_behind(&clean(folded.first), ink::BOLD, style.columns(), &first, &rest);
     if let Some((left_out, last)) = folded.rest {

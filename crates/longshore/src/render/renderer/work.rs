@@ -4,19 +4,19 @@ use longshore_model::approval::{ApprovalRequest, Subject};
 use longshore_model::event::Event;
 use longshore_model::item::{FileChange, FileDiff, ToolOutcome, ToolStatus};
 
-use super::{Open, Renderer};
+use super::{OpenAsk, Renderer};
 use crate::render::clean::clean;
 use crate::render::human::short_id;
-use crate::render::line::Line;
-use crate::render::page::{Ask, Block, Item};
+use crate::render::line::InkLine;
+use crate::render::page::{AskId, BlockItem, PageBlock};
 use crate::render::style::ink;
-use crate::render::tool::{self, Tool};
+use crate::render::tool::{self, ToolCard};
 use crate::render::wrap::wrap;
 use crate::render::{ask, diff, lifecycle};
 
 impl Renderer {
     /// The head of a card, once there is something to say; `again` when it was said otherwise before.
-    pub(super) fn tool_head(&mut self, item: Item, again: bool) -> String {
+    pub(super) fn tool_head(&mut self, item: BlockItem, again: bool) -> String {
         let style = self.style;
         let Some(tool) = self.tools.iter_mut().find(|tool| tool.item == item) else { return String::new() };
         if (tool.shown && !again) || !tool.is_telling() {
@@ -24,11 +24,11 @@ impl Renderer {
         }
         let lines = tool.head(again, &style);
         tool.shown = true;
-        self.put(Block::Head(item), lines)
+        self.put(PageBlock::Head(item), lines)
     }
 
     /// The end of a call stands under its head; when something else was printed since, it is named again.
-    pub(super) fn head_if_needed(&mut self, tool: &Tool) -> String {
+    pub(super) fn head_if_needed(&mut self, tool: &ToolCard) -> String {
         if tool.shown && self.page.stands_at(tool.item) {
             return String::new();
         }
@@ -36,7 +36,7 @@ impl Renderer {
         if tool.shown {
             self.page.put_again(tool.item, lines, &self.style)
         } else {
-            self.put(Block::Head(tool.item), lines)
+            self.put(PageBlock::Head(tool.item), lines)
         }
     }
 
@@ -46,7 +46,7 @@ impl Renderer {
             let at = tools.iter().position(|tool| tool.item == event.item)?;
             Some(tools.remove(at))
         });
-        let tool = tool.unwrap_or_else(|| Tool::unknown(event.item, event.at));
+        let tool = tool.unwrap_or_else(|| ToolCard::unknown(event.item, event.at));
         // Who said no stands right above.
         if outcome.status == ToolStatus::Declined && self.page.just_answered(event.item) {
             return String::new();
@@ -56,7 +56,7 @@ impl Renderer {
         }
         let mut printed = self.head_if_needed(&tool);
         let lines = tool.end(outcome, event.text(), event.at, &self.style);
-        printed.push_str(&self.put(Block::Body(event.item), lines));
+        printed.push_str(&self.put(PageBlock::Body(event.item), lines));
         printed
     }
 
@@ -79,21 +79,21 @@ impl Renderer {
                 ToolStatus::Cancelled => "stopped",
             };
             let mut line =
-                Line::of("  ", ink::PLAIN).with(sign, sign_ink).with(&format!(" {word}"), ink::DIM);
+                InkLine::of("  ", ink::PLAIN).with(sign, sign_ink).with(&format!(" {word}"), ink::DIM);
             if !self.page.stands_at(item) {
                 let paths: Vec<_> = diff.changes.iter().map(|change| clean(&change.path)).collect();
-                line = Line::of(sign, sign_ink).with(&format!(" {word}: {}", paths.join(", ")), ink::DIM);
+                line = InkLine::of(sign, sign_ink).with(&format!(" {word}: {}", paths.join(", ")), ink::DIM);
                 line = line.cut(style.columns(), style.signs().more);
             }
-            return self.put(Block::Body(item), vec![line]);
+            return self.put(PageBlock::Body(item), vec![line]);
         }
         self.diffs.retain(|(of, ..)| *of != item);
         self.diffs.push((item, diff.status, diff.changes.clone()));
         let head = |change: &FileChange| {
             let mut line = if of_tool {
-                Line::of("  ", ink::PLAIN)
+                InkLine::of("  ", ink::PLAIN)
             } else {
-                Line::of(sign, sign_ink)
+                InkLine::of(sign, sign_ink)
                     .with(" ", ink::PLAIN)
                     .with(diff::verb(change), ink::BOLD)
                     .with("  ", ink::PLAIN)
@@ -103,12 +103,13 @@ impl Renderer {
         };
         let hint = format!(" (longshore show {})", short_id(event.session));
         let lines = diff::lines(&diff.changes, diff::FOLD, &hint, &style, head);
-        let block = if of_tool && self.page.stands_at(item) { Block::Body(item) } else { Block::Head(item) };
+        let block =
+            if of_tool && self.page.stands_at(item) { PageBlock::Body(item) } else { PageBlock::Head(item) };
         self.put(block, lines)
     }
 
     pub(super) fn approval(&mut self, event: &Event, request: &ApprovalRequest) -> String {
-        let ask = Ask::Approval(request.approval);
+        let ask = AskId::Approval(request.approval);
         let request = &self.as_seen_from_here(request);
         let changes = match &request.subject {
             Subject::Edit { changes, .. } => Some(changes),
@@ -124,9 +125,9 @@ impl Renderer {
                     .any(|(of, _, shown)| *of == event.item && shown == asked && diff::fits(shown))
             });
         let brief = ask::brief(&request.subject);
-        self.asks.push(Open { ask, since: event.at, item: event.item, brief, request: None });
+        self.asks.push(OpenAsk { ask, since: event.at, item: event.item, brief, request: None });
         let lines = ask::approval_lines(request, event.text.as_deref(), diff_above, &self.style);
-        self.put(Block::Asked(ask, event.item), lines)
+        self.put(PageBlock::Asked(ask, event.item), lines)
     }
 
     /// The changes with paths as a person in the work tree would name them.
@@ -156,7 +157,7 @@ impl Renderer {
     }
 
     /// Takes an open question away; gives what it was about, unless that stands right above.
-    pub(super) fn close(&mut self, ask: Ask) -> (String, Item) {
+    pub(super) fn close(&mut self, ask: AskId) -> (String, BlockItem) {
         let at = self.asks.iter().position(|open| open.ask == ask);
         let open = at.map(|at| self.asks.remove(at));
         let item = open.as_ref().and_then(|open| open.item);
@@ -165,7 +166,7 @@ impl Renderer {
         (brief, item)
     }
 
-    pub(super) fn expire(&mut self, ask: Ask, noun: &str, why: &str) -> String {
+    pub(super) fn expire(&mut self, ask: AskId, noun: &str, why: &str) -> String {
         let (what, item) = self.close(ask);
         let mut text = format!("the {noun} was withdrawn");
         if !what.is_empty() {
@@ -175,6 +176,6 @@ impl Renderer {
             text.push_str(&format!(": {why}"));
         }
         let lines = lifecycle::remark(&text, &self.style);
-        self.put(Block::Answered(ask, item), lines)
+        self.put(PageBlock::Answered(ask, item), lines)
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::ID;
 use crate::render::{
-    Hit, Style, Waiting, agents_table, agents_tsv, inbox_table, inbox_tsv, search_hits, session_detail,
+    Hit, Style, WaitingList, agents_table, agents_tsv, inbox_table, inbox_tsv, search_hits, session_detail,
     sessions_table, sessions_tsv, usage_table, usage_tsv,
 };
 
@@ -77,7 +77,7 @@ fn prompts_that_are_held_stand_in_the_list_and_in_the_inbox() {
     );
     let list = sessions_table(std::slice::from_ref(&stopped), later(), &Style::default());
     assert!(list.contains("2 held"), "{list}");
-    let waiting = Waiting { held: vec![stopped], ..Waiting::default() };
+    let waiting = WaitingList { held: vec![stopped], ..WaitingList::default() };
     assert_eq!(
         inbox_table(&waiting, later(), &Style::default()),
         "\
@@ -88,7 +88,7 @@ ID        SESSION   NEEDS  WHAT                       AGE
     );
     let tabs = inbox_tsv(&waiting);
     assert!(tabs.starts_with("send\t") && tabs.contains("2 held: add a test…; push"), "{tabs}");
-    let cut = Waiting { interrupted: waiting.held, ..Waiting::default() };
+    let cut = WaitingList { interrupted: waiting.held, ..WaitingList::default() };
     let tabs = inbox_tsv(&cut);
     let row = "interrupted by a restart: Fix it; then 2 held: add a test…; push";
     assert!(tabs.starts_with("resume\t") && tabs.contains(row), "a resume sends them: {tabs}");

@@ -4,7 +4,10 @@ use longshore_model::id::DeviceId;
 use serde_json::{Value, json};
 use tracing::warn;
 
-use super::params::{FolderPath, ListAgents, Pair, PushSubscribe, Shown, Unsubscribe, UsageDays};
+use super::params::{
+    FoldersParams, ListAgentsParams, PairParams, PresenceParams, PushSubscribeParams, PushUnsubscribeParams,
+    UsageParams,
+};
 use super::{call, check};
 use crate::auth::{Access, Caller, Who};
 use crate::gate::Gate;
@@ -50,7 +53,7 @@ async fn to_its_end<T: Send + 'static>(
 }
 
 /// A code for a new device. One device can pair another that may do as much as itself.
-pub(super) fn pair(gate: &Gate, params: Pair) -> Result<Value, Problem> {
+pub(super) fn pair(gate: &Gate, params: PairParams) -> Result<Value, Problem> {
     gate.check(Access::Act)?;
     check::name("label", params.label.as_deref())?;
     pair::new_code(gate, params.mode, params.label)
@@ -72,9 +75,9 @@ pub(super) async fn rotate(gate: &Gate) -> Result<Value, Problem> {
     .await
 }
 
-pub(super) fn presence(gate: &Gate, params: Shown) -> Value {
+pub(super) fn presence(gate: &Gate, params: PresenceParams) -> Value {
     let shown = params.session.filter(|_| params.visible);
-    gate.app().presence.shows(gate.caller().device(), gate.seat(), shown);
+    gate.app().presence.shows(gate.caller().device(), gate.connection(), shown);
     json!({})
 }
 
@@ -82,13 +85,13 @@ pub(super) fn push_key(gate: &Gate) -> Value {
     json!({ "publicKey": gate.app().push.public_key() })
 }
 
-pub(super) async fn push_subscribe(gate: &Gate, params: PushSubscribe) -> Result<Value, Problem> {
+pub(super) async fn push_subscribe(gate: &Gate, params: PushSubscribeParams) -> Result<Value, Problem> {
     gate.check(Access::Read)?;
     gate.app().push.subscribe(gate.caller().device(), params.subscription).await?;
     Ok(json!({}))
 }
 
-pub(super) async fn push_unsubscribe(gate: &Gate, params: Unsubscribe) -> Result<Value, Problem> {
+pub(super) async fn push_unsubscribe(gate: &Gate, params: PushUnsubscribeParams) -> Result<Value, Problem> {
     gate.check(Access::Read)?;
     gate.app().push.unsubscribe(gate.caller().device(), params.endpoint.as_deref()).await?;
     Ok(json!({}))
@@ -100,13 +103,13 @@ pub(super) async fn push_test(gate: &Gate) -> Result<Value, Problem> {
     Ok(json!({ "sent": sent }))
 }
 
-pub(super) async fn usage(gate: &Gate, params: UsageDays) -> Result<Value, Problem> {
+pub(super) async fn usage(gate: &Gate, params: UsageParams) -> Result<Value, Problem> {
     let (usual, most) = DAYS;
     let days = params.days.unwrap_or(usual).clamp(1, most);
     Ok(json!({ "days": gate.usage(days).await? }))
 }
 
-pub(super) async fn machines(gate: &Gate, params: ListAgents) -> Result<Value, Problem> {
+pub(super) async fn machines(gate: &Gate, params: ListAgentsParams) -> Result<Value, Problem> {
     let mut told = Vec::new();
     for mut machine in gate.machines().await? {
         call::with_models(gate, params.models, &mut machine.agents).await;
@@ -115,7 +118,7 @@ pub(super) async fn machines(gate: &Gate, params: ListAgents) -> Result<Value, P
     Ok(json!({ "machines": told }))
 }
 
-pub(super) async fn folders(gate: &Gate, params: FolderPath) -> Result<Value, Problem> {
+pub(super) async fn folders(gate: &Gate, params: FoldersParams) -> Result<Value, Problem> {
     let found = gate.folders(params.path).await?;
     let recent = gate.recent_folders().await?;
     Ok(json!({ "path": found.path, "parent": found.parent, "folders": found.folders, "recent": recent }))

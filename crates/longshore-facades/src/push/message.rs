@@ -17,7 +17,7 @@ const GLANCE_LINES: usize = 6;
 /// Why somebody is woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum PushKind {
     Approval,
     Question,
     Finished,
@@ -26,12 +26,12 @@ pub(crate) enum Kind {
     Test,
 }
 
-impl Kind {
+impl PushKind {
     /// Whether an agent waits for the person.
     pub(super) fn is_urgent(self) -> bool {
         match self {
-            Kind::Approval | Kind::Question => true,
-            Kind::Finished | Kind::Failed | Kind::Stalled | Kind::Test => false,
+            PushKind::Approval | PushKind::Question => true,
+            PushKind::Finished | PushKind::Failed | PushKind::Stalled | PushKind::Test => false,
         }
     }
 }
@@ -39,8 +39,8 @@ impl Kind {
 /// What a push says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Words {
-    pub(crate) kind: Kind,
+pub(crate) struct PushMessage {
+    pub(crate) kind: PushKind,
     pub(crate) title: String,
     pub(crate) body: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -61,8 +61,8 @@ pub(crate) struct Action {
     pub(crate) title: &'static str,
 }
 
-impl Words {
-    fn about(info: &SessionInfo, kind: Kind, body: &str) -> Self {
+impl PushMessage {
+    fn about(info: &SessionInfo, kind: PushKind, body: &str) -> Self {
         let named = [info.project.as_deref(), Some(info.title.as_str()), Some(&*info.provider)];
         let named: Vec<&str> = named.into_iter().flatten().filter(|name| !name.trim().is_empty()).collect();
         Self {
@@ -95,31 +95,31 @@ impl Words {
         Self {
             approval: Some(open.request.approval),
             actions: actions.map(|(action, title)| Action { action, title }).collect(),
-            ..Self::about(info, Kind::Approval, &body)
+            ..Self::about(info, PushKind::Approval, &body)
         }
     }
 
     pub(super) fn question(info: &SessionInfo, open: &OpenQuestion) -> Self {
         let asked = open.text.as_deref().filter(|text| !text.trim().is_empty());
         let first = open.request.fields.first().map(|field| field.text.as_str());
-        Self::about(info, Kind::Question, asked.or(first).unwrap_or("asks something"))
+        Self::about(info, PushKind::Question, asked.or(first).unwrap_or("asks something"))
     }
 
     pub(super) fn finished(info: &SessionInfo, result: Option<&str>) -> Self {
-        Self::about(info, Kind::Finished, result.and_then(first_line).unwrap_or("is done"))
+        Self::about(info, PushKind::Finished, result.and_then(first_line).unwrap_or("is done"))
     }
 
     pub(super) fn failed(info: &SessionInfo, why: Option<&str>) -> Self {
-        Self::about(info, Kind::Failed, why.and_then(first_line).unwrap_or("failed"))
+        Self::about(info, PushKind::Failed, why.and_then(first_line).unwrap_or("failed"))
     }
 
     pub(super) fn stalled(info: &SessionInfo, minutes: u64) -> Self {
-        Self::about(info, Kind::Stalled, &format!("has said nothing for {minutes} minutes"))
+        Self::about(info, PushKind::Stalled, &format!("has said nothing for {minutes} minutes"))
     }
 
     pub(super) fn test() -> Self {
         Self {
-            kind: Kind::Test,
+            kind: PushKind::Test,
             title: "Longshore".to_owned(),
             body: "Pushes reach this device.".to_owned(),
             session: None,
