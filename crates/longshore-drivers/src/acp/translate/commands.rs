@@ -7,7 +7,7 @@ use longshore_model::id::{Context, SessionId};
 use longshore_model::lifecycle::{FaultCode, TurnEnd, TurnErrorCode, TurnOutcome};
 
 use super::calls::{ANSWER_WITHIN_MS, CANCEL_WITHIN_MS, Call, Pending};
-use super::talks::Said;
+use super::conversation::Said;
 use super::turns::failed_with;
 use super::{Acp, Phase};
 

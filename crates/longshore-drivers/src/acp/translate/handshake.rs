@@ -13,8 +13,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use super::faults::{Fault, fault_of};
-use super::talks::Talk;
+use super::conversation::Talk;
+use super::errors::{Fault, fault_of};
 use super::{Acp, Phase};
 use crate::acp::rows::{aside_for, counts_of};
 use crate::acp::wire::{AUTH_REQUIRED, Greeting, Opened, PROTOCOL_VERSION};

@@ -3,33 +3,33 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `talks` | what is known of each conversation |
+//! | `conversation` | what is known of each conversation |
 //! | `handshake`, `login` | from the first line to a session that is ready, or why not |
 //! | `settings` | modes, models and options |
 //! | `commands` | what a session tells its agent |
-//! | `turns`, `faults`, `usage` | turns begin, fail and end, and what they use |
+//! | `turns`, `errors`, `usage` | turns begin, fail and end, and what they use |
 //! | `updates` | what the agent says, thinks and plans |
 //! | `tools`, `outputs`, `diffs` | what it does |
-//! | `requests`, `permissions`, `held`, `questions`, `works` | what it asks us |
+//! | `requests`, `approvals`, `held`, `questions`, `works` | what it asks us |
 //! | `queries` | models and conversations |
 //!
 //! Every line that comes while there is a session is kept. Handlers say what they have a word for; the last thing that
 //! a line made them say carries the line, and a line of which nothing came is kept as it is.
 
+mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 mod diffs;
-mod faults;
+mod errors;
 mod handshake;
 mod held;
 mod login;
 mod outputs;
-mod permissions;
 mod queries;
 mod questions;
 mod requests;
 mod settings;
-mod talks;
 mod tools;
 mod turns;
 mod updates;
@@ -48,10 +48,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use self::calls::Calls;
+use self::conversation::Talk;
 use self::held::Held;
 use self::requests::Asked;
 pub(crate) use self::settings::mode_told;
-use self::talks::Talk;
 use self::works::Works;
 use super::rows::Row;
 use super::wire::{AgentCapabilities, AuthMethod, Head, Place, RpcId, Tag, Updated};

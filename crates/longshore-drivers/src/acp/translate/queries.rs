@@ -6,7 +6,7 @@ use longshore_model::id::{Context, QueryId};
 use serde_json::json;
 
 use super::calls::Call;
-use super::faults::Fault;
+use super::errors::Fault;
 use super::settings::Settings;
 use super::{Acp, Phase};
 use crate::acp::wire::{Opened, SessionPage};

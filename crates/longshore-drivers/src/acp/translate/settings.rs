@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::Acp;
 use super::calls::{Call, What};
-use super::talks::Talk;
+use super::conversation::Talk;
 use crate::acp::rows::Row;
 use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
 

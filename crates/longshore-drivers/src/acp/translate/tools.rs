@@ -9,9 +9,9 @@ use longshore_model::item::{FileChange, FileDiff, ToolCall, ToolKind, ToolOutcom
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::Value;
 
+use super::conversation::Talk;
 use super::diffs::{self, Edit};
 use super::outputs;
-use super::talks::Talk;
 use crate::acp::rows::Names;
 use crate::acp::wire::{PlanEntry, ToolPart};
 

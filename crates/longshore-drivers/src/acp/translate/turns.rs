@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::Acp;
 use super::calls::{CANCEL_WITHIN_MS, Call};
-use super::faults::{Fault, code_of};
-use super::talks::{Said, Turn};
+use super::conversation::{Said, Turn};
+use super::errors::{Fault, code_of};
 use crate::acp::wire::{PromptCapabilities, Prompted};
 
 impl Acp {

@@ -7,7 +7,7 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::value::RawValue;
 
-use super::talks::Talk;
+use super::conversation::Talk;
 use super::tools::Source;
 use super::{Acp, Misshapen};
 use crate::acp::wire::{Chunk, Commands, Facts, Plan, PlanEntry, Tag, ToolPart, Updated};

@@ -5,7 +5,7 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::talks::Talk;
+use super::conversation::Talk;
 use crate::acp::rows::Counts;
 use crate::acp::wire::{Facts, Prompted, TokenUsage};
 use crate::claude::translate::usage::sum;

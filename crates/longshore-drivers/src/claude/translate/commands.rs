@@ -8,7 +8,7 @@ use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode
 use serde_json::{Value, json};
 
 use super::calls::Call;
-use super::talks::MAIN;
+use super::conversation::MAIN;
 use super::turns::{Running, Steer, failed};
 use super::{Claude, Phase};
 use crate::claude::flag_settings;

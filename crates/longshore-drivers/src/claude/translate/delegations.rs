@@ -12,7 +12,7 @@ use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnE
 use serde_json::Value;
 
 use super::Claude;
-use super::talks::{MAIN, Parent, Talk};
+use super::conversation::{MAIN, Parent, Talk};
 use crate::claude::wire::{Line, System};
 use crate::claude::{child_capabilities, name};
 

@@ -15,8 +15,8 @@ use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use serde_json::json;
 
 use super::calls::{Call, Pending};
+use super::conversation::{MAIN, Talk};
 use super::modes::{mode_of, native_mode};
-use super::talks::{MAIN, Talk};
 use super::{Claude, Misshapen, Phase};
 use crate::claude::wire::{Greeting, Line, Model, Response, System};
 use crate::claude::{flag_settings, native_id};

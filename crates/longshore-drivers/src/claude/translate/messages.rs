@@ -6,7 +6,7 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{FileDiff, ToolKind, ToolStatus};
 use serde_json::Value;
 
-use super::talks::{Kind, MAIN, Tool};
+use super::conversation::{Kind, MAIN, Tool};
 use super::tools::{self, call_of, title_of};
 use super::{Claude, Misshapen, diffs};
 use crate::claude::wire::{Block, Line, Message};

@@ -3,14 +3,14 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `talks` | what is known of the conversation, of those of its sub-agents, and of their calls of tools |
+//! | `conversation` | what is known of the conversation, of those of its sub-agents, and of their calls of tools |
 //! | `handshake` | from the first line to a session that is ready, or why not; questions that concern no session |
 //! | `commands` | what a session tells its agent |
 //! | `turns`, `usage` | turns begin, are steered, fail and end, and what they use |
 //! | `stream`, `messages` | what is said as it is said, and when it is whole |
 //! | `tools`, `diffs`, `plans` | calls of tools, what they change, and the lists that some of them keep |
 //! | `lined` | calls that are announced and have not begun |
-//! | `asks`, `questions` | what it asks us |
+//! | `approvals`, `questions` | what it asks us |
 //! | `delegations` | sub-agents |
 //! | `remarks` | words about everything else |
 //! | `modes` | what a mode is in their words |
@@ -18,9 +18,10 @@
 //! Every line that comes while there is a session is kept: a handler says what it has a word for, and
 //! `Claude::line` keeps whatever no handler had a word for.
 
-mod asks;
+mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 mod delegations;
 pub(crate) mod diffs;
 mod handshake;
@@ -31,7 +32,6 @@ mod plans;
 mod questions;
 mod remarks;
 mod stream;
-mod talks;
 pub(crate) mod tools;
 mod turns;
 pub(crate) mod usage;
@@ -44,12 +44,12 @@ use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
 use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::time::Timestamp;
 
-use self::asks::Asked;
+use self::approvals::Asked;
 use self::calls::Calls;
+use self::conversation::{MAIN, Talk, Tool};
 use self::handshake::Home;
 use self::lined::Lined;
 use self::plans::Tasks;
-use self::talks::{MAIN, Talk, Tool};
 use self::turns::Running;
 use self::usage::Ledger;
 use super::wire::Line;

@@ -10,7 +10,7 @@ use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::Value;
 
 use super::Claude;
-use super::talks::Tool;
+use super::conversation::Tool;
 
 /// How many entries are kept.
 const TASK_LIMIT: usize = 500;

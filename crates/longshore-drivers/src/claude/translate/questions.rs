@@ -7,7 +7,7 @@ use longshore_model::id::{Context, QuestionId};
 use serde_json::{Map, Value, json};
 
 use super::Claude;
-use super::asks::{record, reply};
+use super::approvals::{record, reply};
 use crate::claude::wire::{Question, Questions, Request};
 use crate::schema_form::only_text;
 

@@ -5,7 +5,7 @@ use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, ItemId};
 use serde_json::Value;
 
-use super::talks::MAIN;
+use super::conversation::MAIN;
 use super::{Claude, Misshapen};
 use crate::claude::wire::{Line, System};
 

@@ -7,7 +7,7 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{Context, ItemId};
 
-use super::talks::{Growing, Kind};
+use super::conversation::{Growing, Kind};
 use super::{Claude, Misshapen};
 use crate::claude::wire::{Block, Event, Line, Message};
 

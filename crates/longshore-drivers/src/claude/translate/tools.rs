@@ -3,7 +3,7 @@
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
-use super::talks::Tool;
+use super::conversation::Tool;
 use crate::claude::wire::Block;
 use crate::contents::{attached, last_part};
 

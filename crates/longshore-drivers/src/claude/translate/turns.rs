@@ -17,7 +17,7 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-use super::talks::MAIN;
+use super::conversation::MAIN;
 use super::usage::sum;
 use super::{Claude, Misshapen};
 use crate::claude::wire;

@@ -7,7 +7,7 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::usage::Usage;
 
-use super::talks::MAIN;
+use super::conversation::MAIN;
 use super::{Claude, Misshapen};
 use crate::claude::wire::{self, Event, Tokens};
 

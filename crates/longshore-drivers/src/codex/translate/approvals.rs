@@ -15,8 +15,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::calls::Call;
+use super::conversation::What;
 use super::requests::{Ask, Asker, Request, Way, reply};
-use super::threads::What;
 use super::{Codex, Misshapen, diffs};
 use crate::argv::{line_in, line_of, unwrapped};
 use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};

@@ -10,7 +10,7 @@ use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 use serde_json::value::RawValue;
 
-use super::threads::{Parent, Spawn, Thread};
+use super::conversation::{Parent, Spawn, Thread};
 use super::{Codex, Misshapen};
 use crate::codex::{capabilities, name, wire};
 

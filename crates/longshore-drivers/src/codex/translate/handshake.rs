@@ -10,8 +10,8 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::calls::{Call, Concerns, Wish};
+use super::conversation::Thread;
 use super::modes::Policy;
-use super::threads::Thread;
 use super::{Codex, Misshapen, Phase};
 use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
 

@@ -15,7 +15,7 @@ use longshore_model::item::{FileDiff, ToolStatus};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::threads::{Item, Turn, Voice, What};
+use super::conversation::{Item, Turn, Voice, What};
 use super::tools::{call_of, outcome_of, status_of, title_of};
 use super::{Codex, Misshapen, diffs};
 use crate::codex::wire;

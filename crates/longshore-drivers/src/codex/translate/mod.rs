@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `threads` | what is known of threads, turns and items |
+//! | `conversation` | what is known of threads, turns and items |
 //! | `handshake` | from the first line to a session that is ready, or why not |
 //! | `commands` | what a session tells its agent |
 //! | `turns`, `usage` | turns begin, fail and end, and what they use |
@@ -20,6 +20,7 @@
 mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 pub(crate) mod delegations;
 pub(crate) mod diffs;
 mod handshake;
@@ -30,7 +31,6 @@ mod questions;
 mod remarks;
 mod requests;
 mod terminals;
-mod threads;
 pub(crate) mod tools;
 pub(crate) mod turns;
 pub(crate) mod usage;
@@ -45,8 +45,8 @@ use longshore_model::time::Timestamp;
 use serde_json::value::RawValue;
 
 use self::calls::Calls;
+use self::conversation::Thread;
 use self::requests::Asked;
-use self::threads::Thread;
 use super::wire::{Head, Place};
 use crate::phase::Phase;
 

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::Codex;
 use super::calls::Call;
-use super::threads::What;
+use super::conversation::What;
 use crate::codex::wire;
 
 /// How long the end of an interrupted turn waits for the ends of its commands.

@@ -9,8 +9,8 @@ use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode
 use serde_json::{Value, json};
 
 use super::calls::{Ask, Call};
-use super::chats::{Chat, Turn};
-use super::failures::failed;
+use super::conversation::{Chat, Turn};
+use super::errors::failed;
 use super::{OpenCode, modes};
 
 /// How long a prompt may go unheard of before we ask what became of it.

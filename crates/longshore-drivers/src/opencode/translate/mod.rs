@@ -3,13 +3,13 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `chats` | what is known of conversations, turns and parts |
-//! | `opening` | from a launch to a session that is ready, or why not; and the end of one |
+//! | `conversation` | what is known of conversations, turns and parts |
+//! | `handshake` | from a launch to a session that is ready, or why not; and the end of one |
 //! | `commands` | what a session tells its agent |
-//! | `turns`, `failures` | turns begin, rest and end, and why they fail |
-//! | `parts`, `tools`, `diffs` | what messages are made of |
+//! | `turns`, `errors` | turns begin, rest and end, and why they fail |
+//! | `items`, `tools`, `diffs` | what messages are made of |
 //! | `approvals`, `questions`, `waiting` | what OpenCode asks us |
-//! | `children` | conversations that other conversations begin |
+//! | `delegations` | conversations that other conversations begin |
 //! | `past` | conversations that were held elsewhere |
 //! | `remarks` | words about a whole conversation |
 //! | `modes` | what a mode is in their words |
@@ -21,14 +21,14 @@
 
 mod approvals;
 mod calls;
-mod chats;
-mod children;
 mod commands;
+mod conversation;
+mod delegations;
 mod diffs;
-mod failures;
+mod errors;
+mod handshake;
+mod items;
 mod modes;
-mod opening;
-mod parts;
 mod past;
 mod queries;
 mod questions;
@@ -48,7 +48,7 @@ use serde_json::value::RawValue;
 
 use self::approvals::Approvals;
 use self::calls::Calls;
-use self::chats::Chat;
+use self::conversation::Chat;
 use self::questions::Questions;
 use super::wire::{Head, Place};
 

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::OpenCode;
-use super::chats::{Chat, What};
-use super::parts::source_of;
+use super::conversation::{Chat, What};
+use super::items::source_of;
 use crate::opencode::NAME;
 use crate::opencode::wire::{Info, Part, Times, Todos};
 use crate::past::{Names, Reader, Told};

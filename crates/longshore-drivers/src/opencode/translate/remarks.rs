@@ -6,7 +6,7 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::usage::Usage;
 
-use super::chats::Chat;
+use super::conversation::Chat;
 use super::{OpenCode, say_all};
 use crate::opencode::wire::{Model, SessionTold, Todos, Tokens};
 

@@ -12,7 +12,7 @@ use longshore_model::id::Context;
 
 use super::OpenCode;
 use super::calls::{Ask, Call};
-use super::chats::Chat;
+use super::conversation::Chat;
 use crate::opencode::wire::{Asked, Message, Permission};
 
 /// How many messages of a conversation are read again. A turn has one for each step of the model.

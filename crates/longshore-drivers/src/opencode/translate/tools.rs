@@ -6,7 +6,7 @@ use longshore_model::id::Context;
 use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
-use super::chats::{Tool, What};
+use super::conversation::{Tool, What};
 use super::{OpenCode, diffs, say_all};
 use crate::contents::linked;
 use crate::opencode::wire::{Part, State};

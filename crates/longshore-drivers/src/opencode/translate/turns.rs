@@ -14,8 +14,8 @@ use longshore_model::usage::Usage;
 use serde_json::Value;
 
 use super::calls::{Ask, Call};
-use super::chats::{Author, Chat, Message, Step, Turn, What};
-use super::failures::{error_of, failed, is_abort};
+use super::conversation::{Author, Chat, Message, Step, Turn, What};
+use super::errors::{error_of, failed, is_abort};
 use super::remarks::{usage_changed, usage_of};
 use super::{OpenCode, diffs};
 use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold};

@@ -19,8 +19,8 @@ use longshore_model::time::Timestamp;
 use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use serde_json::{Value, json};
 
+use super::conversation::MAIN;
 use super::modes::native_mode;
-use super::talks::MAIN;
 use super::{Claude, Misshapen, diffs, tools};
 use crate::claude::wire::{Line, Request};
 use crate::edits::{Before, READ_WITHIN_MS, Wish, carried_out};

@@ -10,7 +10,7 @@ use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Value, json};
 
 use super::calls::{Ask, Call};
-use super::chats::Chat;
+use super::conversation::Chat;
 use super::remarks::model_of;
 use super::{OpenCode, modes};
 use crate::opencode::wire;

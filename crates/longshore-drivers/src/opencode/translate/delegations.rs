@@ -6,7 +6,7 @@ use longshore_model::id::{Context, ItemId, SessionId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 
 use super::OpenCode;
-use super::chats::{Chat, Parent, What};
+use super::conversation::{Chat, Parent, What};
 use crate::opencode::wire::SessionTold;
 use crate::opencode::{NAME, capabilities, name};
 

@@ -10,10 +10,10 @@ use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::conversation::Talk;
 use super::held::Held;
 use super::requests::{Ask, Request, cancelled, reply};
 use super::settings::Answers;
-use super::talks::Talk;
 use super::tools::{Source, Tool};
 use super::{Acp, Misshapen, outputs};
 use crate::acp::rows::Quirks;

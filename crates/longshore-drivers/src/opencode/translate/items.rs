@@ -9,7 +9,7 @@ use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::Context;
 
 use super::OpenCode;
-use super::chats::{Author, What};
+use super::conversation::{Author, What};
 use crate::opencode::wire::{Delta, Part, PartUpdated};
 
 impl OpenCode {
