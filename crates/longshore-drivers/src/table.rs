@@ -53,8 +53,8 @@ pub enum BadAgent {
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
     let mut agents: Vec<Agent> = vec![
-        Arc::new(codex::Spec),
-        Arc::new(codex::exec::Spec),
+        Arc::new(codex::CodexSpec),
+        Arc::new(codex::exec::ExecSpec),
         Arc::new(claude::Spec::default()),
         Arc::new(opencode::Spec),
         Arc::new(react::Spec::default()),

@@ -67,14 +67,14 @@ impl AgentSpec for Spec {
 
     fn resume(&self) -> Option<&str> {
         match self.row.behind? {
-            Behind::Codex => codex::Spec.resume(),
+            Behind::Codex => codex::CodexSpec.resume(),
             Behind::Claude => Some(claude::spec::RESUME),
         }
     }
 
     fn records(&self) -> Option<&'static dyn Records> {
         match self.row.behind? {
-            Behind::Codex => codex::Spec.records(),
+            Behind::Codex => codex::CodexSpec.records(),
             Behind::Claude => Some(&Transcripts),
         }
     }

@@ -10,7 +10,7 @@ use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 use serde_json::value::RawValue;
 
-use super::conversation::{Parent, Spawn, Thread};
+use super::conversation::{CodexParent, Spawn, Thread};
 use super::{Codex, Misshapen};
 use crate::codex::{capabilities, name, wire};
 
@@ -160,7 +160,7 @@ impl Codex {
             self.adopt_as(child_session, parent, child, spawn.model, out);
         }
         if let Some(thread) = self.threads.get_mut(child) {
-            thread.parent = Some(Parent { session, turn: spawn.turn, item, working: true });
+            thread.parent = Some(CodexParent { session, turn: spawn.turn, item, working: true });
         }
     }
 

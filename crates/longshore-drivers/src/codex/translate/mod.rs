@@ -44,9 +44,9 @@ use longshore_model::id::{Context, QueryId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use serde_json::value::RawValue;
 
-use self::calls::Calls;
+use self::calls::CodexCalls;
 use self::conversation::Thread;
-use self::requests::Asked;
+use self::requests::CodexRequests;
 use super::wire::{Head, Place};
 use crate::phase::Phase;
 
@@ -63,7 +63,7 @@ pub struct Codex {
     openings: VecDeque<Launch>,
     /// Questions that wait for the handshake.
     queries: VecDeque<(QueryId, Query)>,
-    calls: Calls,
+    calls: CodexCalls,
     /// By their name.
     threads: HashMap<String, Thread>,
     /// Their name of each session's thread.
@@ -72,7 +72,7 @@ pub struct Codex {
     home: Option<SessionId>,
     /// That session had an agent before, which has told what is wrong with the installation.
     woken: bool,
-    asked: Asked,
+    requests: CodexRequests,
     /// Allowances as they were told last, by name.
     limits: HashMap<String, (f64, Option<i64>)>,
 }
@@ -123,17 +123,17 @@ impl Codex {
         out: &mut Output,
     ) -> Result<(), Misshapen> {
         match method {
-            "item/agentMessage/delta" => return self.grew(Body::MessageDelta, params, raw, cx, out),
+            "item/agentMessage/delta" => return self.item_delta(Body::MessageDelta, params, raw, cx, out),
             "item/commandExecution/outputDelta" | "item/mcpToolCall/progress" => {
-                return self.grew(Body::ToolOutputDelta, params, raw, cx, out);
+                return self.item_delta(Body::ToolOutputDelta, params, raw, cx, out);
             }
-            "item/plan/delta" => return self.grew(Body::PlanDelta, params, raw, cx, out),
+            "item/plan/delta" => return self.item_delta(Body::PlanDelta, params, raw, cx, out),
             _ => {}
         }
         self.adopt_stranger(method, params, cx, out);
         match method {
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.thought_grew(method, params, raw, cx, out)
+                self.thought_delta(method, params, raw, cx, out)
             }
             "item/reasoning/summaryPartAdded" => self.thought_part(params, raw, cx, out),
             "item/started" => self.item_started(params, raw, cx, out),

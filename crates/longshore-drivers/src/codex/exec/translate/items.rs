@@ -8,12 +8,12 @@ use longshore_model::item::{
 };
 use serde_json::Value;
 
-use super::{Misshapen, Talk};
+use super::{ExecConversation, Misshapen};
 use crate::codex::exec::wire::{Called, Change, Fields, Returned, Step, Todo};
 use crate::codex::translate::tools::{call_of, called, outcome_of, status_of, title_of};
 use crate::codex::wire::snake;
 
-impl Talk {
+impl ExecConversation {
     pub(super) fn item(
         &mut self,
         step: Step,
