@@ -141,7 +141,7 @@ mod tests {
         let row = acp::rows().iter().find(|row| row.name == "codex-acp").unwrap();
         let same = homes.of(&codex::CodexSpec);
         assert!(Arc::ptr_eq(&same, &homes.of(&codex::exec::ExecSpec)));
-        assert!(Arc::ptr_eq(&same, &homes.of(&*acp::Spec::known(row))));
-        assert!(!Arc::ptr_eq(&same, &homes.of(&crate::opencode::Spec)));
+        assert!(Arc::ptr_eq(&same, &homes.of(&*acp::AcpSpec::known(row))));
+        assert!(!Arc::ptr_eq(&same, &homes.of(&crate::opencode::OpenCodeSpec)));
     }
 }

@@ -35,7 +35,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let around = Surroundings::of([("HOME", home.path())]);
         let rig = Rig::with(json!([]), room, |config| {
-            config.agents = vec![Arc::new(codex::CodexSpec), Arc::new(claude::Spec::default())];
+            config.agents = vec![Arc::new(codex::CodexSpec), Arc::new(claude::ClaudeSpec::default())];
             config.surroundings = around;
             config.past = past;
         });
@@ -152,9 +152,9 @@ async fn agents_that_keep_their_records_in_one_place_share_them() {
         config.agents = vec![
             Arc::new(codex::CodexSpec),
             Arc::new(codex::exec::ExecSpec),
-            Arc::new(claude::Spec::default()),
-            claude::Spec::of_settings("newer", &newer),
-            claude::Spec::of_settings("other", &other),
+            Arc::new(claude::ClaudeSpec::default()),
+            claude::ClaudeSpec::of_settings("newer", &newer),
+            claude::ClaudeSpec::of_settings("other", &other),
         ];
         config.settings = [("newer".to_owned(), newer.clone()), ("other".to_owned(), other.clone())].into();
         config.surroundings = Surroundings::of([("HOME", home.path())]);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use super::calls::CodexCall;
 use super::conversation::ItemKind;
 use super::requests::{Asker, CodexRequest, CodexRequestKind, Way, reply};
-use super::{Codex, Misshapen, diffs};
+use super::{Codex, WireError, diffs};
 use crate::argv::{line_in, line_of, unwrapped};
 use crate::codex::wire::{ApprovalParams, Elicitation, ElicitationMeta, Place, RpcId};
 
@@ -32,7 +32,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let details: ApprovalParams = serde_json::from_str(params.get())?;
         let approval = ApprovalId::mint(cx);
         let (item, subject) = self.subject(method, &details, &asker, cx);
@@ -137,7 +137,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let details: ApprovalParams = serde_json::from_str(params.get())?;
         let place: Place<'_> = serde_json::from_str(params.get())?;
         let (session, turn_name) = self.place(&place);

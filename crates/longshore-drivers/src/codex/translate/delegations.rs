@@ -11,7 +11,7 @@ use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnO
 use serde_json::value::RawValue;
 
 use super::conversation::{CodexParent, Spawn, Thread};
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::{capabilities, name, wire};
 
 impl Codex {
@@ -49,7 +49,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ThreadStarted { thread } = serde_json::from_str(params.get())?;
         if let Some(known) = self.threads.get(&thread.id) {
             let body = Body::Raw { kind: "thread/started".to_owned(), fault: None };

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::calls::{CodexCall, Concerns, ResumeReason};
 use super::conversation::Thread;
 use super::modes::Policy;
-use super::{Codex, Misshapen, Phase};
+use super::{Codex, Phase, WireError};
 use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
 
 /// How a warning begins that says codex threw its configuration away and would run on with its defaults, which
@@ -300,7 +300,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let words: Words = serde_json::from_str(params.get())?;
         let summary = words.summary.unwrap_or_default();
         let text = match words.details {

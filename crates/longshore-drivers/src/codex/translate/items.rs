@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 
 use super::conversation::{CodexItem, CodexTurn, ItemKind, ThoughtText};
 use super::tools::{call_of, outcome_of, status_of, title_of};
-use super::{Codex, Misshapen, diffs};
+use super::{Codex, WireError, diffs};
 use crate::codex::wire;
 
 /// What people are told when codex shortened its memory.
@@ -32,7 +32,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         if !self.threads.contains_key(delta.thread_id.as_ref()) {
             self.adopt_stranger("item/delta", params, cx, out);
@@ -72,7 +72,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let heard =
             if method.ends_with("summaryTextDelta") { ThoughtText::Summary } else { ThoughtText::Content };
@@ -92,7 +92,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let part: wire::SummaryPart = serde_json::from_str(params.get())?;
         if part.summary_index == 0 {
             return Ok(());
@@ -148,7 +148,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
         // Nothing typed is only a look at what the command says by now.
@@ -170,7 +170,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
         let (session, cwd) = (thread.session, thread.cwd.clone());
@@ -238,7 +238,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
         let (session, cwd) = (thread.session, thread.cwd.clone());

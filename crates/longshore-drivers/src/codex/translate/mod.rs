@@ -49,9 +49,7 @@ use self::conversation::Thread;
 use self::requests::CodexRequests;
 use super::wire::{Head, Place};
 use crate::phase::Phase;
-
-/// A line that does not have the shape that its method promises.
-type Misshapen = serde_json::Error;
+use crate::wire_error::WireError;
 
 /// The driver of one `codex app-server`.
 #[derive(Debug, Default)]
@@ -121,7 +119,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         match method {
             "item/agentMessage/delta" => return self.item_delta(Body::MessageDelta, params, raw, cx, out),
             "item/commandExecution/outputDelta" | "item/mcpToolCall/progress" => {

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
 use super::requests::{Asker, CodexRequestKind, reply};
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
 use crate::schema_form::{fields_of, only_text};
 
@@ -22,7 +22,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let asked: UserInputAsked = serde_json::from_str(params.get())?;
         let question = QuestionId::mint(cx);
         let fields: Vec<Field> = asked.questions.into_iter().map(field_of).collect();
@@ -44,7 +44,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let mut asked: Elicitation = serde_json::from_str(params.get())?;
         if let Some(meta) = asked.meta.take().filter(|meta| meta.codex_approval_kind.is_some()) {
             self.may_call_tool(id, asked, meta, asker, raw, cx, out);

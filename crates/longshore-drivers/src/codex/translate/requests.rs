@@ -10,7 +10,7 @@ use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire::{Place, Resolved, RpcId, ToolAsked};
 
 /// What JSON-RPC calls a method that is not there.
@@ -117,7 +117,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         if self.requests.open.contains_key(id) {
             // Codex repeats what is still open to whoever joins.
             return Ok(());
@@ -166,7 +166,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Resolved { request_id } = serde_json::from_str(params.get())?;
         let Some(request) = self.requests.take(&request_id) else { return Ok(()) };
         let body = match request.what {

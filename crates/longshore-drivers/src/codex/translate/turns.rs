@@ -10,7 +10,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::calls::{PromptToSend, ResumeReason};
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire;
 
 /// How long codex may wait for a network that is gone; by itself it would for ever.
@@ -101,7 +101,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         thread.loaded = true;
@@ -136,7 +136,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         let Some(turn) = thread.turns.get_mut(&moved.turn.id).filter(|turn| !turn.over) else {
@@ -178,7 +178,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wrong: wire::ErrorSaid = serde_json::from_str(params.get())?;
         let thread = self.threads.get_mut(&wrong.thread_id);
         let session = thread.as_ref().map(|thread| thread.session);
@@ -234,7 +234,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let plan: wire::PlanUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&plan.thread_id) else { return Ok(()) };
         let session = thread.session;
@@ -261,7 +261,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let update: wire::DiffUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&update.thread_id) else { return Ok(()) };
         let session = thread.session;

@@ -27,9 +27,7 @@ use self::runs::ExecPrompt;
 use self::turns::ExecRun;
 use super::MODES;
 use super::wire::{self, Said};
-
-/// A line that does not have the shape that its type promises.
-type Misshapen = serde_json::Error;
+use crate::wire_error::WireError;
 
 /// The driver of one session.
 #[derive(Debug, Default)]
@@ -107,7 +105,7 @@ impl ExecConversation {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let failed = matches!(said, Said::TurnFailed(_));
         let Some(running) = &mut self.running else { return Ok(()) };
         // An error that fails the turn is told when it does, a moment later and in the same words.
