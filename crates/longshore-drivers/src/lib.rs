@@ -46,5 +46,6 @@ pub mod spec;
 pub mod table;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod transport;
+mod wire_error;
 #[deny(clippy::wildcard_enum_match_arm)]
 pub mod work;

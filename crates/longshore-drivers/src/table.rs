@@ -53,13 +53,13 @@ pub enum BadAgent {
 /// The agents that are built in.
 pub fn built_in() -> Vec<Agent> {
     let mut agents: Vec<Agent> = vec![
-        Arc::new(codex::Spec),
-        Arc::new(codex::exec::Spec),
-        Arc::new(claude::Spec::default()),
-        Arc::new(opencode::Spec),
-        Arc::new(react::Spec::default()),
+        Arc::new(codex::CodexSpec),
+        Arc::new(codex::exec::ExecSpec),
+        Arc::new(claude::ClaudeSpec::default()),
+        Arc::new(opencode::OpenCodeSpec),
+        Arc::new(react::ReactSpec::default()),
     ];
-    agents.extend(acp::rows().iter().map(acp::Spec::known));
+    agents.extend(acp::rows().iter().map(acp::AcpSpec::known));
     agents
 }
 
@@ -71,11 +71,11 @@ const MAKERS: &[(&str, Maker)] =
     &[(acp::NAME, make_acp), (claude::NAME, make_claude), (react::NAME, make_react)];
 
 fn make_acp(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
-    of_command(name, settings, acp::Spec::of_settings)
+    of_command(name, settings, acp::AcpSpec::of_settings)
 }
 
 fn make_claude(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
-    of_command(name, settings, claude::Spec::of_settings)
+    of_command(name, settings, claude::ClaudeSpec::of_settings)
 }
 
 /// Somebody's own program: nothing is known of it but its command.
@@ -94,7 +94,7 @@ fn of_command(
 
 /// Without a command it is the built-in agent, with another model, say.
 fn make_react(name: &str, settings: &AgentSettings) -> Result<Agent, BadAgent> {
-    react::Spec::of_settings(name, settings).map_err(|fault| misunderstood(name, fault))
+    react::ReactSpec::of_settings(name, settings).map_err(|fault| misunderstood(name, fault))
 }
 
 fn misunderstood(name: &str, fault: String) -> BadAgent {

@@ -48,7 +48,7 @@ use longshore_models::history::{History, HistoryItem};
 use super::tools::{CallVerdict, Permit, ToolInvocation, ToolResult};
 use crate::AgentLine;
 use crate::memory::Memory;
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 
 use turn::MachineTurn;
 
@@ -190,7 +190,7 @@ pub enum Effect {
 
 /// The loop.
 pub struct Machine {
-    settings: Settings,
+    settings: ReactSettings,
     setup: Option<SessionSetup>,
     history: History,
     /// The plan, or the list of things to do.
@@ -256,7 +256,7 @@ pub(crate) type Effects = Vec<Effect>;
 
 impl Machine {
     /// A machine that waits to be opened.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: ReactSettings) -> Self {
         Self {
             settings,
             setup: None,

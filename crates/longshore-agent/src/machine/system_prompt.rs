@@ -5,7 +5,7 @@ use std::fmt::Write;
 use longshore_model::capability::Mode;
 
 use super::SessionSetup;
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 
 const BASE: &str = "You are a coding agent. You work in a folder on a person's computer with the tools that you are \
 given, and go on until what was asked for is done.
@@ -22,7 +22,7 @@ the like) run side by side, and so do delegations; commands and edits run one af
 what is left. Write plain Markdown.";
 
 /// What it is told with every request: the same every time, so that services need not read it anew.
-pub(super) fn instructions(setup: &SessionSetup, settings: &Settings) -> String {
+pub(super) fn instructions(setup: &SessionSetup, settings: &ReactSettings) -> String {
     let mut text = BASE.to_owned();
     let _ = write!(text, "\n\nThe folder is {}.", setup.cwd);
     let mode = match setup.mode {

@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use super::{Happened, RunError, seconds};
 use crate::machine::MachineInput;
 use longshore_drivers::clock;
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{
     self, Event, Failure, FailureKind, Learnt, NeutralRequest, RequestOptions, Stream, Strict, retry_after,
@@ -43,7 +43,7 @@ pub(super) struct Service {
 }
 
 impl Service {
-    pub(super) fn new(settings: &Settings, key: Option<String>) -> Result<Self, RunError> {
+    pub(super) fn new(settings: &ReactSettings, key: Option<String>) -> Result<Self, RunError> {
         let base = http::service_address(&settings.base_url)?;
         let api = settings.api();
         let mut headers = HeaderMap::new();
@@ -273,7 +273,7 @@ mod tests {
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         });
-        let settings = Settings { base_url: base_url.clone(), ..Settings::default() };
+        let settings = ReactSettings { base_url: base_url.clone(), ..ReactSettings::default() };
         (Service::new(&settings, None).unwrap(), base_url)
     }
 
@@ -303,7 +303,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_refused_before_anything_is_asked() {
         for base_url in ["127.0.0.1:11434/v1", "localhost:11434/v1"] {
-            let settings = Settings { base_url: base_url.to_owned(), ..Settings::default() };
+            let settings = ReactSettings { base_url: base_url.to_owned(), ..ReactSettings::default() };
             let error = Service::new(&settings, None).err().unwrap().to_string();
             assert_eq!(
                 error,
@@ -366,7 +366,7 @@ mod tests {
             }
         }
         let dead = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-        let settings = Settings { base_url: format!("http://{dead}/v1"), ..Settings::default() };
+        let settings = ReactSettings { base_url: format!("http://{dead}/v1"), ..ReactSettings::default() };
         let service = Service::new(&settings, None).unwrap();
         let why = service.models(Some("m")).await.unwrap_err();
         assert!(why.contains("cannot be reached"), "{why}");

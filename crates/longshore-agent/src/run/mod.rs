@@ -30,7 +30,7 @@ use tokio_util::sync::CancellationToken;
 use super::machine::{Effect, Machine, MachineInput, Opening};
 use super::tools::{Elicitation, News, ToolSettings, Toolbox};
 use crate::memory::Memory;
-use longshore_drivers::react::settings::{AGENTS_VARIABLE, Settings, VARIABLE};
+use longshore_drivers::react::settings::{AGENTS_VARIABLE, ReactSettings, VARIABLE};
 use longshore_drivers::react::wire::ToAgent;
 
 use crate::AgentLine;
@@ -52,7 +52,7 @@ const WIND_UP: Duration = Duration::from_secs(1);
 pub enum RunError {
     /// Its settings cannot be read.
     #[error("the settings in {VARIABLE} cannot be understood: {0}")]
-    Settings(#[from] serde_json::Error),
+    ReactSettings(#[from] serde_json::Error),
     /// Nothing says where a model is.
     #[error("nothing says where a model is; {}", longshore_drivers::react::SET_UP)]
     NoModel,
@@ -80,9 +80,9 @@ enum Happened {
 /// Runs the agent on this process's pipes, until the hub hangs up.
 pub async fn run() -> Result<(), RunError> {
     leash::allow(MEMORY);
-    let settings: Settings = match std::env::var(VARIABLE) {
+    let settings: ReactSettings = match std::env::var(VARIABLE) {
         Ok(text) if !text.is_empty() => serde_json::from_str(&text)?,
-        Ok(_) | Err(_) => Settings::default(),
+        Ok(_) | Err(_) => ReactSettings::default(),
     };
     let var = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let settings = settings.resolved(var).ok_or(RunError::NoModel)?;
@@ -116,7 +116,7 @@ pub async fn run() -> Result<(), RunError> {
 struct AgentProcess {
     machine: Machine,
     ids: Ids,
-    settings: Settings,
+    settings: ReactSettings,
     service: http::Service,
     agents: Vec<String>,
     toolbox: Option<Arc<Toolbox>>,

@@ -3,7 +3,7 @@
 use longshore_agent::machine::MachineInput;
 use longshore_agent::memory::Memory;
 use longshore_agent::tools::{CallApproval, CallVerdict, ToolResult};
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::approval::{AnswerAction, ApprovalDecision, Decision, QuestionAnswer, Subject};
 use longshore_model::command::AgentCommand;
 use longshore_model::delegation::ChildNews;
@@ -219,7 +219,7 @@ proptest! {
 
     #[test]
     fn leaves_a_legal_history(all in proptest::collection::vec(thrown(), 1..80)) {
-        let settings = Settings { context_window: 3_000, max_retries: 2, ..settings() };
+        let settings = ReactSettings { context_window: 3_000, max_retries: 2, ..settings() };
         let desk = Desk::with(settings.clone(), Vec::new());
         let mut thrower = Thrower { desk, request: 0, turn: TurnId(Uuid::nil()) };
         for one in all {

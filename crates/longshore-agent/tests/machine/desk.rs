@@ -6,7 +6,7 @@ use longshore_agent::AgentLine;
 use longshore_agent::machine::{Effect, Machine, MachineInput, Opening};
 use longshore_agent::memory::Memory;
 use longshore_agent::tools::{CallVerdict, Permit, ToolInvocation, ToolResult};
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::approval::{ApprovalDecision, Decision};
 use longshore_model::capability::Mode;
@@ -33,8 +33,12 @@ pub(super) struct Desk {
     pub(super) effects: Vec<Effect>,
 }
 
-pub(super) fn settings() -> Settings {
-    Settings { model: Some("m".to_owned()), base_url: "http://here".to_owned(), ..Settings::default() }
+pub(super) fn settings() -> ReactSettings {
+    ReactSettings {
+        model: Some("m".to_owned()),
+        base_url: "http://here".to_owned(),
+        ..ReactSettings::default()
+    }
 }
 
 fn tools() -> Vec<ToolDefinition> {
@@ -52,7 +56,7 @@ impl Desk {
         Self::with(settings(), Vec::new())
     }
 
-    pub(super) fn with(settings: Settings, lines: Vec<Raw>) -> Self {
+    pub(super) fn with(settings: ReactSettings, lines: Vec<Raw>) -> Self {
         Self::launched(settings, lines, false)
     }
 
@@ -61,7 +65,7 @@ impl Desk {
         Self::launched(settings(), Vec::new(), true)
     }
 
-    fn launched(settings: Settings, lines: Vec<Raw>, deepest: bool) -> Self {
+    fn launched(settings: ReactSettings, lines: Vec<Raw>, deepest: bool) -> Self {
         let mut ids = Ids::seeded(5);
         let session = SessionId::mint(&mut Context { now: Timestamp::from_micros(1), ids: &mut ids });
         let machine = Machine::new(settings);

@@ -1,7 +1,7 @@
 //! Thoughts go back to the service that gave them, as it gave them, and to no other.
 
 use longshore_agent::memory::Memory;
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::event::Body;
 use longshore_model::service::ModelApi;
 use longshore_models::api::{self, Event};
@@ -144,7 +144,7 @@ fn what_signs_words_after_them_is_kept_and_a_thought_without_words_is_not() {
 #[test]
 fn another_service_is_not_told_what_this_one_thought() {
     let mut desk =
-        Desk::with(Settings { base_url: "https://one.example/v1".to_owned(), ..settings() }, Vec::new());
+        Desk::with(ReactSettings { base_url: "https://one.example/v1".to_owned(), ..settings() }, Vec::new());
     desk.prompt("go");
     let data = json!({ "reasoning_content": "hm" });
     desk.answer(vec![Event::ReasoningDone { text: String::new(), data }, text("So."), ended()]);
@@ -153,7 +153,7 @@ fn another_service_is_not_told_what_this_one_thought() {
     };
     desk.prompt("again");
     assert_eq!(thoughts(&desk), 1);
-    let elsewhere = Settings { base_url: "https://two.example/v1".to_owned(), ..settings() };
+    let elsewhere = ReactSettings { base_url: "https://two.example/v1".to_owned(), ..settings() };
     let mut other = Desk::with(elsewhere, desk.lines());
     other.prompt("again");
     assert_eq!(thoughts(&other), 0);

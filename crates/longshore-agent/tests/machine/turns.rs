@@ -5,7 +5,7 @@ use std::time::Duration;
 use longshore_agent::machine::{Effect, MachineInput};
 use longshore_agent::memory::Memory;
 use longshore_agent::tools::{CallApproval, CallVerdict, Risk, ToolResult};
-use longshore_drivers::react::settings::Settings;
+use longshore_drivers::react::settings::ReactSettings;
 use longshore_model::approval::{Decision, Subject};
 use longshore_model::command::AgentCommand;
 use longshore_model::event::Body;
@@ -340,7 +340,7 @@ fn a_stream_that_is_cut_after_words_were_whole_goes_on_from_them() {
 #[test]
 fn limits_stop_a_turn_before_the_next_request() {
     let usage = || Event::Usage(Usage { input: Some(900), output: Some(100), ..Usage::default() });
-    let go = |settings: Settings| {
+    let go = |settings: ReactSettings| {
         let mut desk = Desk::with(settings, Vec::new());
         desk.prompt("go");
         desk.answer(vec![call("a", "shell", "{}"), usage(), ended()]);
@@ -350,10 +350,10 @@ fn limits_stop_a_turn_before_the_next_request() {
     };
     assert!(go(settings()).asked().is_some());
     for (settings, word) in [
-        (Settings { max_iterations: 1, ..settings() }, "max_iterations"),
-        (Settings { max_tokens: 1_000, ..settings() }, "max_tokens"),
+        (ReactSettings { max_iterations: 1, ..settings() }, "max_iterations"),
+        (ReactSettings { max_tokens: 1_000, ..settings() }, "max_tokens"),
         (
-            Settings { max_cost_usd: 0.01, price_input: 20.0, price_output: 20.0, ..settings() },
+            ReactSettings { max_cost_usd: 0.01, price_input: 20.0, price_output: 20.0, ..settings() },
             "max_cost_usd",
         ),
     ] {
@@ -369,7 +369,7 @@ fn limits_stop_a_turn_before_the_next_request() {
 #[test]
 fn what_is_used_is_added_up_and_costs_what_it_costs() {
     let mut desk = Desk::with(
-        Settings { price_input: 1.0, price_cached: Some(0.5), price_output: 2.0, ..settings() },
+        ReactSettings { price_input: 1.0, price_cached: Some(0.5), price_output: 2.0, ..settings() },
         Vec::new(),
     );
     desk.prompt("go");
@@ -389,7 +389,7 @@ fn what_is_used_is_added_up_and_costs_what_it_costs() {
 
 #[test]
 fn a_conversation_that_fills_its_window_is_summed_up_and_goes_on() {
-    let mut desk = Desk::with(Settings { context_window: 1_000, ..settings() }, Vec::new());
+    let mut desk = Desk::with(ReactSettings { context_window: 1_000, ..settings() }, Vec::new());
     desk.prompt("do the thing");
     let usage = Usage { input: Some(880), output: Some(20), ..Usage::default() };
     desk.answer(vec![call("a", "shell", "{}"), Event::Usage(usage), ended()]);
@@ -457,7 +457,7 @@ fn an_agent_that_starts_anew_stands_where_it_stood() {
 
 #[test]
 fn a_session_says_how_hard_it_is_thought() {
-    let mut desk = Desk::with(Settings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
+    let mut desk = Desk::with(ReactSettings { effort: Some("low".to_owned()), ..settings() }, Vec::new());
     let effort = |desk: &Desk| desk.asked().and_then(|(_, request)| request.effort.clone());
     desk.prompt("go");
     assert_eq!(effort(&desk).as_deref(), Some("low"), "as the settings say");

@@ -21,8 +21,8 @@ pub mod translate;
 pub mod wire;
 
 pub use offline::{COPILOT_CALLS, GEMINI_CALLS};
-pub use rows::{Row, row, rows};
-pub use spec::Spec;
+pub use rows::{AcpRow, row, rows};
+pub use spec::AcpSpec;
 pub use translate::Acp;
 
 /// What captures call this driver.

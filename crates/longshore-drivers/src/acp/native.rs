@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::rows::Row;
+use super::rows::AcpRow;
 
-impl Row {
+impl AcpRow {
     /// The program that npm's script would start, or `found` itself when there is none. Looks at the disk.
     ///
     /// The script stands between: it dies alone when it is stopped and leaves the real program behind.

@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use crate::account::Account;
 
 /// A setting and the value that it is to have: `mode` is the agent's own mode, other names are options of its own.
-pub type Setting = (&'static str, &'static str);
+pub type SettingPair = (&'static str, &'static str);
 
 /// One agent.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct AcpRow {
     /// Its name: `gemini`.
     pub name: Cow<'static, str>,
     /// Its name for people.
@@ -38,7 +38,7 @@ pub struct Row {
     /// The version that the recordings are of.
     pub tested: Option<&'static str>,
     /// What a mode is in its words; several ways of saying the same mode follow each other, the best first.
-    pub modes: &'static [(Mode, &'static [Setting])],
+    pub modes: &'static [(Mode, &'static [SettingPair])],
     /// Whether it can be told which model to use.
     pub models: bool,
     /// Whether it tells which conversations it remembers.
@@ -87,7 +87,7 @@ pub struct Quirks {
     /// What the counts in the answer to a prompt are of.
     pub counts: Counts,
     /// Where the name of a tool is.
-    pub names: Names,
+    pub names: ToolNameSource,
     /// How messages begin that only repeat what we told it.
     pub echo: Option<&'static str>,
     /// It goes on telling the past after it has said that a session is loaded, and lists its commands when it is done.
@@ -109,7 +109,7 @@ pub enum Counts {
 
 /// Where the name of a tool is, when the call does not say it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Names {
+pub enum ToolNameSource {
     /// Nowhere; what sort of tool it is has to do.
     Nowhere,
     /// In the id of the call, before two underscores.
@@ -124,7 +124,7 @@ const PLAIN: Quirks = Quirks {
     always: Decision::AllowSession,
     rejection_ends_turn: false,
     counts: Counts::Session,
-    names: Names::Nowhere,
+    names: ToolNameSource::Nowhere,
     echo: None,
     late_past: false,
     error_prefix: None,
@@ -148,8 +148,8 @@ const COPILOT_ACCOUNT: Account = Account {
     without: Some(("config.json", "logged_in_users")),
 };
 
-static ROWS: [Row; 5] = [
-    Row {
+static ROWS: [AcpRow; 5] = [
+    AcpRow {
         name: Cow::Borrowed("gemini"),
         title: Cow::Borrowed("Gemini CLI"),
         program: Cow::Borrowed("gemini"),
@@ -173,13 +173,13 @@ static ROWS: [Row; 5] = [
         // It takes any refusal to read a file for the content of that file, so it must not ask us for files.
         quirks: Quirks {
             counts: Counts::Turn,
-            names: Names::InId,
+            names: ToolNameSource::InId,
             echo: Some("[MODE_UPDATE] "),
             late_past: true,
             ..PLAIN
         },
     },
-    Row {
+    AcpRow {
         name: Cow::Borrowed("copilot"),
         title: Cow::Borrowed("GitHub Copilot CLI"),
         program: Cow::Borrowed("copilot"),
@@ -202,7 +202,7 @@ static ROWS: [Row; 5] = [
         behind: None,
         quirks: Quirks { error_prefix: Some("Error: "), ..PLAIN },
     },
-    Row {
+    AcpRow {
         name: Cow::Borrowed("codex-acp"),
         title: Cow::Borrowed("Codex over ACP"),
         program: Cow::Borrowed("codex-acp"),
@@ -224,7 +224,7 @@ static ROWS: [Row; 5] = [
         behind: Some(Behind::Codex),
         quirks: Quirks { always: Decision::AllowAlways, rejection_ends_turn: true, ..PLAIN },
     },
-    Row {
+    AcpRow {
         name: Cow::Borrowed("claude-code-acp"),
         title: Cow::Borrowed("Claude Code over ACP"),
         program: Cow::Borrowed("claude-code-acp"),
@@ -247,7 +247,7 @@ static ROWS: [Row; 5] = [
         behind: Some(Behind::Claude),
         quirks: PLAIN,
     },
-    Row {
+    AcpRow {
         name: Cow::Borrowed("opencode-acp"),
         title: Cow::Borrowed("OpenCode over ACP"),
         program: Cow::Borrowed("opencode"),
@@ -265,7 +265,7 @@ static ROWS: [Row; 5] = [
         forks: true,
         // It has to be asked for its conversations, and its server would be started before every prompt for that.
         behind: None,
-        quirks: Quirks { counts: Counts::LastAnswer, names: Names::InFirstTitle, ..PLAIN },
+        quirks: Quirks { counts: Counts::LastAnswer, names: ToolNameSource::InFirstTitle, ..PLAIN },
     },
 ];
 
@@ -285,16 +285,16 @@ pub(crate) fn counts_of(name: &str) -> Option<Counts> {
 }
 
 /// The agents that are known.
-pub fn rows() -> &'static [Row] {
+pub fn rows() -> &'static [AcpRow] {
     &ROWS
 }
 
 /// A known agent.
-pub fn row(name: &str) -> Option<&'static Row> {
+pub fn row(name: &str) -> Option<&'static AcpRow> {
     ROWS.iter().find(|row| row.name == name)
 }
 
-impl Row {
+impl AcpRow {
     /// Any other program that speaks the protocol. Its modes are guessed from their names, and it is offered all that
     /// we can do for it, since nothing says that it has tools of its own.
     pub fn named(name: &str, program: &str) -> Self {

@@ -8,7 +8,7 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 
 use super::rows::Behind;
-use super::{Acp, Row, offline};
+use super::{Acp, AcpRow, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::offline::{Offline, Place};
@@ -19,15 +19,15 @@ use crate::{claude, codex};
 
 /// One agent that speaks the protocol.
 #[derive(Debug)]
-pub struct Spec {
-    row: Arc<Row>,
+pub struct AcpSpec {
+    row: Arc<AcpRow>,
     /// The arguments of a command that the settings name.
     own: Vec<String>,
 }
 
-impl Spec {
+impl AcpSpec {
     /// An agent that is known.
-    pub fn known(row: &Row) -> Agent {
+    pub fn known(row: &AcpRow) -> Agent {
         Arc::new(Self { row: Arc::new(row.clone()), own: Vec::new() })
     }
 
@@ -35,7 +35,7 @@ impl Spec {
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
         let (program, own) =
             settings.command.split_first().map_or(("", &[][..]), |(program, own)| (program, own));
-        let mut row = Row::named(name, program);
+        let mut row = AcpRow::named(name, program);
         row.behind = Behind::of_command(&settings.command);
         if let Some(title) = &settings.title {
             row.title = Cow::Owned(title.clone());
@@ -44,7 +44,7 @@ impl Spec {
     }
 }
 
-impl AgentSpec for Spec {
+impl AgentSpec for AcpSpec {
     fn name(&self) -> &str {
         &self.row.name
     }
@@ -67,14 +67,14 @@ impl AgentSpec for Spec {
 
     fn resume(&self) -> Option<&str> {
         match self.row.behind? {
-            Behind::Codex => codex::Spec.resume(),
+            Behind::Codex => codex::CodexSpec.resume(),
             Behind::Claude => Some(claude::spec::RESUME),
         }
     }
 
     fn records(&self) -> Option<&'static dyn Records> {
         match self.row.behind? {
-            Behind::Codex => codex::Spec.records(),
+            Behind::Codex => codex::CodexSpec.records(),
             Behind::Claude => Some(&Transcripts),
         }
     }

@@ -139,9 +139,9 @@ mod tests {
     fn agents_that_share_an_account_share_a_home() {
         let homes = Homes::default();
         let row = acp::rows().iter().find(|row| row.name == "codex-acp").unwrap();
-        let same = homes.of(&codex::Spec);
-        assert!(Arc::ptr_eq(&same, &homes.of(&codex::exec::Spec)));
-        assert!(Arc::ptr_eq(&same, &homes.of(&*acp::Spec::known(row))));
-        assert!(!Arc::ptr_eq(&same, &homes.of(&crate::opencode::Spec)));
+        let same = homes.of(&codex::CodexSpec);
+        assert!(Arc::ptr_eq(&same, &homes.of(&codex::exec::ExecSpec)));
+        assert!(Arc::ptr_eq(&same, &homes.of(&*acp::AcpSpec::known(row))));
+        assert!(!Arc::ptr_eq(&same, &homes.of(&crate::opencode::OpenCodeSpec)));
     }
 }

@@ -30,7 +30,7 @@ use serde_json::{Map, Value, json};
 use crate::spec::SecretFile;
 
 pub use offline::CALLS;
-pub use spec::Spec;
+pub use spec::ClaudeSpec;
 pub use translate::Claude;
 
 /// What clients call it.

@@ -22,12 +22,12 @@ use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    Player::default().hear(capture)
+    ClaudePlayer::default().hear(capture)
 }
 
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
-pub struct Player {
+pub struct ClaudePlayer {
     stand: Harness<Claude>,
     session: Option<SessionId>,
     /// The turn of that session that runs.
@@ -40,7 +40,7 @@ pub struct Player {
     asked: HashMap<String, (SessionId, Waits, Value)>,
 }
 
-impl Play for Player {
+impl Play for ClaudePlayer {
     type Driver = Claude;
 
     fn stand(&mut self) -> &mut Harness<Claude> {
@@ -180,7 +180,7 @@ impl Play for Player {
     }
 }
 
-impl Player {
+impl ClaudePlayer {
     fn command_for(&self, subtype: &str, request: &Value) -> Option<AgentCommand> {
         match subtype {
             "interrupt" => self.turn.map(|turn| AgentCommand::Interrupt { turn }),

@@ -36,7 +36,7 @@ pub(crate) const RESUME: &str = "claude --resume {native}";
 
 /// Claude Code, through `claude -p` with stream-json both ways.
 #[derive(Debug, Default)]
-pub struct Spec {
+pub struct ClaudeSpec {
     /// A command of the settings, under a name of theirs.
     own: Option<Own>,
 }
@@ -59,7 +59,7 @@ struct Own {
 const CALL_BACK: CallBack =
     CallBack { address: "--sdk-url", token: "CLAUDE_CODE_SESSION_ACCESS_TOKEN", farewell: 4001 };
 
-impl Spec {
+impl ClaudeSpec {
     /// An agent of the settings; its command is not empty.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Agent {
         let mut words = settings.command.iter().cloned();
@@ -77,7 +77,7 @@ impl Spec {
     }
 }
 
-impl AgentSpec for Spec {
+impl AgentSpec for ClaudeSpec {
     fn name(&self) -> &str {
         self.own.as_ref().map_or(NAME, |own| &own.name)
     }

@@ -22,7 +22,7 @@ use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
 pub use offline::CALLS;
-pub use spec::Spec;
+pub use spec::CodexSpec;
 pub use translate::Codex;
 
 /// What clients call it.

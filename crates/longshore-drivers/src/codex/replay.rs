@@ -24,7 +24,7 @@ use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step
 
 /// Has a driver hear a recording; a process of `codex exec` in it is heard by a driver of that.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    let (mut player, mut headless) = (Player::default(), exec::replay::Player::default());
+    let (mut player, mut headless) = (CodexPlayer::default(), exec::replay::ExecPlayer::default());
     let mut runs = false;
     let mut steps = Vec::new();
     for (at, entry) in capture.entries.iter().enumerate() {
@@ -44,12 +44,12 @@ pub fn replay(capture: &Capture) -> Vec<Step> {
 
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
-pub struct Player {
+pub struct CodexPlayer {
     stand: Harness<Codex>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the recorded client, by its numbers, and whether a session of ours made the same.
-    theirs: HashMap<RpcId, Recorded>,
+    theirs: HashMap<RpcId, CodexRecordedRequest>,
     /// Requests of the driver that have no answer yet.
     ours: Vec<Ours>,
     /// The last turn of each session, and codex's name for it.
@@ -60,7 +60,7 @@ pub struct Player {
 
 /// A request of the recorded client.
 #[derive(Debug)]
-struct Recorded {
+struct CodexRecordedRequest {
     method: String,
     thread: Option<String>,
     /// Whether a session of ours made the same.
@@ -76,7 +76,7 @@ struct Ours {
     thread: Option<String>,
 }
 
-impl Play for Player {
+impl Play for CodexPlayer {
     type Driver = Codex;
 
     fn stand(&mut self) -> &mut Harness<Codex> {
@@ -118,7 +118,7 @@ impl Play for Player {
         let native = params["threadId"].as_str().unwrap_or_default();
         let session = self.stand.live.get(native).copied();
         let thread = params["threadId"].as_str().map(str::to_owned);
-        let mut recorded = Recorded { method: method.to_owned(), thread, told: true, session };
+        let mut recorded = CodexRecordedRequest { method: method.to_owned(), thread, told: true, session };
         match (method, session) {
             ("initialize", _) => {}
             (opening, _) if is_opening(&json!(opening)) => {
@@ -221,7 +221,7 @@ impl Play for Player {
     }
 }
 
-impl Player {
+impl CodexPlayer {
     fn open(&mut self, request: &Value, cwd: &str, plans: bool) -> SessionId {
         let params = &request["params"];
         let native = params["threadId"].as_str().map(str::to_owned);
@@ -252,7 +252,7 @@ impl Player {
         session
     }
 
-    fn remember(&mut self, id: Option<&RpcId>, recorded: Recorded) {
+    fn remember(&mut self, id: Option<&RpcId>, recorded: CodexRecordedRequest) {
         if let Some(id) = id {
             self.theirs.insert(id.clone(), recorded);
         }

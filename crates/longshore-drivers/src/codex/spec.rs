@@ -23,9 +23,9 @@ pub(crate) const ACCOUNT: Account = Account {
 
 /// Codex, through its `app-server`.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec;
+pub struct CodexSpec;
 
-impl AgentSpec for Spec {
+impl AgentSpec for CodexSpec {
     fn name(&self) -> &str {
         NAME
     }

@@ -21,7 +21,7 @@ use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
 pub use offline::CALLS;
-pub use spec::Spec;
+pub use spec::OpenCodeSpec;
 pub use translate::OpenCode;
 
 /// What clients call it.

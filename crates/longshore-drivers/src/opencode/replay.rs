@@ -29,12 +29,12 @@ const ANSWER_WITHIN_MS: i64 = 60_000;
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    Player::default().hear(capture)
+    OpenCodePlayer::default().hear(capture)
 }
 
 /// Whoever sits between a recording and a driver.
 #[derive(Debug, Default)]
-pub struct Player {
+pub struct OpenCodePlayer {
     stand: Harness<OpenCode>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
@@ -47,7 +47,7 @@ pub struct Player {
     questions: HashMap<String, (SessionId, QuestionId)>,
 }
 
-impl Play for Player {
+impl Play for OpenCodePlayer {
     type Driver = OpenCode;
 
     fn stand(&mut self) -> &mut Harness<OpenCode> {
@@ -175,7 +175,7 @@ impl Play for Player {
     }
 }
 
-impl Player {
+impl OpenCodePlayer {
     /// The stream of events broke, and is open again.
     pub fn reconnect(&mut self) {
         self.feed(Input::Http(Http::Disconnected));

@@ -15,13 +15,13 @@ use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec;
+pub struct OpenCodeSpec;
 
 /// What every session may do before its own rules are known: a sub-agent's session is made by OpenCode, and its
 /// first step must not be quicker than we are.
 const RULES: &str = r#"{"edit":"ask","bash":"ask","webfetch":"ask"}"#;
 
-impl AgentSpec for Spec {
+impl AgentSpec for OpenCodeSpec {
     fn name(&self) -> &str {
         NAME
     }

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use longshore_model::capability::{Capabilities, Mode};
 
 pub use offline::CALLS;
-pub use spec::Spec;
+pub use spec::ReactSpec;
 pub use translate::React;
 
 /// What clients call it.

@@ -11,7 +11,7 @@ pub const AGENTS_VARIABLE: &str = "LONGSHORE_REACT_AGENTS";
 /// What a person set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Settings {
+pub struct ReactSettings {
     /// How one speaks with the model; `chat` when nothing is said.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<ModelApi>,
@@ -70,7 +70,7 @@ pub struct Settings {
     pub allow: Vec<String>,
 }
 
-impl Default for Settings {
+impl Default for ReactSettings {
     fn default() -> Self {
         Self {
             api: None,
@@ -115,7 +115,7 @@ fn place_of(api: ModelApi, set: &str) -> String {
     }
 }
 
-impl Settings {
+impl ReactSettings {
     /// How one speaks with the model.
     pub fn api(&self) -> ModelApi {
         self.api.unwrap_or(ModelApi::Chat)
@@ -147,7 +147,10 @@ impl Settings {
 mod tests {
     use super::*;
 
-    fn resolved(settings: Settings, vars: &[(&str, &str)]) -> Option<(ModelApi, String, Option<String>)> {
+    fn resolved(
+        settings: ReactSettings,
+        vars: &[(&str, &str)],
+    ) -> Option<(ModelApi, String, Option<String>)> {
         let var =
             |name: &str| vars.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
         settings.resolved(var).map(|settings| (settings.api(), settings.base_url, settings.key_env))
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_key_in_the_environment_is_enough() {
-        let found = |vars: &[(&str, &str)]| resolved(Settings::default(), vars);
+        let found = |vars: &[(&str, &str)]| resolved(ReactSettings::default(), vars);
         assert_eq!(found(&[]), None);
         let anthropic = (
             ModelApi::Messages,
@@ -177,13 +180,14 @@ mod tests {
             found(&[("ANTHROPIC_API_KEY", "k"), ("ANTHROPIC_BASE_URL", " ")]),
             Some(anthropic.clone())
         );
-        let wished = Settings { api: Some(ModelApi::Messages), ..Settings::default() };
+        let wished = ReactSettings { api: Some(ModelApi::Messages), ..ReactSettings::default() };
         assert_eq!(resolved(wished, &[("OPENAI_API_KEY", "k"), ("ANTHROPIC_API_KEY", "k")]), Some(anthropic));
     }
 
     #[test]
     fn a_place_that_is_set_needs_no_key() {
-        let settings = Settings { base_url: "http://127.0.0.1:11434/v1".to_owned(), ..Settings::default() };
+        let settings =
+            ReactSettings { base_url: "http://127.0.0.1:11434/v1".to_owned(), ..ReactSettings::default() };
         let expected = (ModelApi::Chat, "http://127.0.0.1:11434/v1".to_owned(), None);
         assert_eq!(resolved(settings, &[("OPENAI_API_KEY", "k")]), Some(expected));
     }

@@ -7,7 +7,7 @@ use longshore_model::capability::Capabilities;
 use longshore_model::driver::Driver;
 use serde_json::Value;
 
-use super::settings::{Settings, VARIABLE};
+use super::settings::{ReactSettings, VARIABLE};
 use super::{NAME, React, SET_UP, TITLE, VERB, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
 use crate::offline::{Offline, Place};
@@ -15,33 +15,34 @@ use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
 /// An agent that speaks our own wire: the built-in one, the same with other settings, or somebody's own program.
 #[derive(Clone, Debug)]
-pub struct Spec {
+pub struct ReactSpec {
     name: String,
     title: String,
     /// How it is set up.
     set_up: String,
-    settings: Settings,
+    settings: ReactSettings,
     /// Somebody's own program, and its arguments.
     command: Vec<String>,
 }
 
-impl Default for Spec {
+impl Default for ReactSpec {
     fn default() -> Self {
         Self {
             name: NAME.to_owned(),
             title: TITLE.to_owned(),
             set_up: SET_UP.to_owned(),
-            settings: Settings::default(),
+            settings: ReactSettings::default(),
             command: Vec::new(),
         }
     }
 }
 
-impl Spec {
+impl ReactSpec {
     /// An agent of the settings: the built-in one with another name, or, with a command, somebody's own.
     pub fn of_settings(name: &str, settings: &AgentSettings) -> Result<Agent, String> {
         let more: serde_json::Map<String, Value> = settings.more.clone().into_iter().collect();
-        let own: Settings = serde_json::from_value(Value::Object(more)).map_err(|error| error.to_string())?;
+        let own: ReactSettings =
+            serde_json::from_value(Value::Object(more)).map_err(|error| error.to_string())?;
         let title = settings.title.clone().unwrap_or_else(|| match name {
             NAME => TITLE.to_owned(),
             other => other.to_owned(),
@@ -52,7 +53,7 @@ impl Spec {
     }
 }
 
-impl AgentSpec for Spec {
+impl AgentSpec for ReactSpec {
     fn name(&self) -> &str {
         &self.name
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use longshore_drivers::acp::{Acp, Row, row};
+use longshore_drivers::acp::{Acp, AcpRow, row};
 use longshore_model::anchor::{Launch, Start};
 use longshore_model::capability::Mode;
 use longshore_model::driver::{Input, Output};
@@ -35,10 +35,10 @@ impl Desk {
 
     /// A driver of an agent that nobody knows.
     pub(crate) fn unknown() -> Self {
-        Self::new(Row::named("mine", "mine"))
+        Self::new(AcpRow::named("mine", "mine"))
     }
 
-    fn new(row: Row) -> Self {
+    fn new(row: AcpRow) -> Self {
         Self::with(Acp::new(Arc::new(row)), Arc::from("agent"))
     }
 

@@ -1,8 +1,8 @@
 //! ACP: recordings of five real agents, and tables for what no recording holds.
 
+mod approvals;
 mod desk;
 mod handshake;
-mod permissions;
 mod recordings;
 mod robustness;
 mod settings;

@@ -1,7 +1,7 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the session that
 //! hears them is one that could be.
 
-use longshore_drivers::acp::replay::Player;
+use longshore_drivers::acp::replay::AcpPlayer;
 use longshore_drivers::capture::Play;
 use longshore_model::capability::Mode;
 use longshore_model::command::AgentCommand;
@@ -16,11 +16,11 @@ fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
 /// Wherever a recording stops, an agent that then says nothing leaves nobody waiting for it.
 #[test]
 fn silence_ends_every_wait() {
-    HEARD.waits_end_in_silence(|capture| Player::new(&capture.agent), |player, _| stir(player));
+    HEARD.waits_end_in_silence(|capture| AcpPlayer::new(&capture.agent), |player, _| stir(player));
 }
 
 /// Every session tells its agent all that it can, and has its turns stopped.
-fn stir(player: &mut Player) {
+fn stir(player: &mut AcpPlayer) {
     for session in player.live() {
         player.tell(session, AgentCommand::SetMode(Mode::Full));
         player.tell(session, AgentCommand::SetModel("m".to_owned()));

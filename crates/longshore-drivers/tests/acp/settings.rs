@@ -240,7 +240,7 @@ fn what_an_agent_does_not_let_others_choose_is_not_told_as_chosen() {
 
 #[test]
 fn what_a_row_can_do_is_said_before_it_runs() {
-    use longshore_drivers::acp::{Row, rows};
+    use longshore_drivers::acp::{AcpRow, rows};
     for row in rows() {
         let can = row.capabilities();
         assert!(can.modes.contains(&Mode::Ask) && can.modes.contains(&Mode::Full), "{}", row.name);
@@ -249,7 +249,7 @@ fn what_a_row_can_do_is_said_before_it_runs() {
     }
     let names: Vec<&str> = rows().iter().map(|row| row.name.as_ref()).collect();
     assert_eq!(names, ["gemini", "copilot", "codex-acp", "claude-code-acp", "opencode-acp"]);
-    let own = Row::named("mine", "my-agent");
+    let own = AcpRow::named("mine", "my-agent");
     assert_eq!((own.program.as_ref(), own.capabilities().modes.len()), ("my-agent", 4));
 }
 

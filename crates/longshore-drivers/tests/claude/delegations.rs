@@ -68,8 +68,10 @@ fn a_sub_agent_is_a_session_from_its_task_to_its_result() {
 fn it_asks_in_its_own_session() {
     let (mut desk, child, turn) = delegated();
     let input = json!({"command": "ls"});
-    let out =
-        desk.may_i("ask", json!({"tool_name": "Bash", "input": input, "tool_use_id": "t", "agent_id": "a1"}));
+    let out = desk.ask_approval(
+        "ask",
+        json!({"tool_name": "Bash", "input": input, "tool_use_id": "t", "agent_id": "a1"}),
+    );
     let asked = approval_in(&out);
     assert!(out.said.iter().all(|(session, draft)| *session == child && draft.turn == Some(turn)));
     assert!(matches!(bodies(&out, child)[0], Body::ToolStarted(_)));

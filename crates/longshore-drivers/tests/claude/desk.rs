@@ -93,7 +93,7 @@ impl Desk {
     }
 
     /// May it use a tool?
-    pub(crate) fn may_i(&mut self, id: &str, request: Value) -> Output {
+    pub(crate) fn ask_approval(&mut self, id: &str, request: Value) -> Output {
         let mut request = request;
         request["subtype"] = json!("can_use_tool");
         self.line(&json!({"type": "control_request", "request_id": id, "request": request}))

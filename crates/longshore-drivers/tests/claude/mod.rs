@@ -1,6 +1,6 @@
 //! Claude Code: recordings of the real one, and tables for what no recording holds.
 
-mod asks;
+mod approvals;
 mod delegations;
 mod desk;
 mod handshake;

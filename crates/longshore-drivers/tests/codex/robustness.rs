@@ -1,7 +1,7 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the session that
 //! hears them is one that could be.
 
-use longshore_drivers::codex::replay::Player;
+use longshore_drivers::codex::replay::CodexPlayer;
 
 use super::HEARD;
 use crate::hearing::tell_everything;
@@ -14,7 +14,7 @@ fn every_prefix_of_a_recording_leaves_a_session_that_could_be() {
 /// Wherever a recording stops, a codex that then says nothing leaves nobody waiting for it.
 #[test]
 fn silence_ends_every_wait() {
-    HEARD.waits_end_in_silence(|_| Player::default(), tell_everything);
+    HEARD.waits_end_in_silence(|_| CodexPlayer::default(), tell_everything);
 }
 
 #[test]

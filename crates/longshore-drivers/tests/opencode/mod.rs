@@ -1,9 +1,9 @@
 //! OpenCode: recordings of the real one, and tables for what no recording holds.
 
-mod asks;
+mod approvals;
 mod desk;
+mod handshake;
 mod missed;
-mod opening;
 mod recordings;
 mod robustness;
 mod turns;

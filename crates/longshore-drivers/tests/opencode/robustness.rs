@@ -1,7 +1,7 @@
 //! Recordings that break off, are mangled or out of order: nothing panics, nothing is dropped, and the sessions that
 //! hear them are ones that could be.
 
-use longshore_drivers::opencode::replay::Player;
+use longshore_drivers::opencode::replay::OpenCodePlayer;
 
 use super::HEARD;
 use crate::hearing::tell_everything;
@@ -14,11 +14,11 @@ fn every_prefix_of_a_recording_leaves_sessions_that_could_be() {
 /// Wherever a recording stops, an OpenCode that is at nothing and answers nothing leaves nobody waiting for it.
 #[test]
 fn silence_ends_every_wait() {
-    let stir = |player: &mut Player, end| {
+    let stir = |player: &mut OpenCodePlayer, end| {
         tell_everything(player, end);
         player.reconnect();
     };
-    HEARD.waits_end_in_silence(|_| Player::default(), stir);
+    HEARD.waits_end_in_silence(|_| OpenCodePlayer::default(), stir);
 }
 
 #[test]

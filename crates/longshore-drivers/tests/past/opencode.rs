@@ -46,7 +46,7 @@ impl Stage {
                 ..AgentSettings::default()
             };
             config.settings = BTreeMap::from([("opencode".to_owned(), settings)]);
-            config.agents = vec![Arc::new(opencode::Spec)];
+            config.agents = vec![Arc::new(opencode::OpenCodeSpec)];
             config.surroundings = around;
             config.past = past;
             config.linger = Duration::from_millis(50);

@@ -35,7 +35,7 @@ impl Stage {
         let home = tempfile::tempdir().unwrap();
         let around = Surroundings::of([("HOME", home.path())]);
         let rig = Rig::with(json!([]), room, |config| {
-            config.agents = vec![Arc::new(codex::Spec), Arc::new(claude::Spec::default())];
+            config.agents = vec![Arc::new(codex::CodexSpec), Arc::new(claude::ClaudeSpec::default())];
             config.surroundings = around;
             config.past = past;
         });
@@ -150,11 +150,11 @@ async fn agents_that_keep_their_records_in_one_place_share_them() {
     let (newer, other) = (of_settings(&[]), of_settings(&[("CLAUDE_CONFIG_DIR", &apart)]));
     let rig = Rig::with(json!([]), 64, |config| {
         config.agents = vec![
-            Arc::new(codex::Spec),
-            Arc::new(codex::exec::Spec),
-            Arc::new(claude::Spec::default()),
-            claude::Spec::of_settings("newer", &newer),
-            claude::Spec::of_settings("other", &other),
+            Arc::new(codex::CodexSpec),
+            Arc::new(codex::exec::ExecSpec),
+            Arc::new(claude::ClaudeSpec::default()),
+            claude::ClaudeSpec::of_settings("newer", &newer),
+            claude::ClaudeSpec::of_settings("other", &other),
         ];
         config.settings = [("newer".to_owned(), newer.clone()), ("other".to_owned(), other.clone())].into();
         config.surroundings = Surroundings::of([("HOME", home.path())]);

@@ -89,7 +89,7 @@ mod tests {
             let known = agents.iter().find(|known| known.name() == agent).map(|known| known.capabilities());
             assert_eq!(known.is_none(), Program::of(Path::new(agent)).is_some(), "{agent}");
             let can =
-                known.unwrap_or_else(|| longshore_drivers::acp::Row::named(agent, agent).capabilities());
+                known.unwrap_or_else(|| longshore_drivers::acp::AcpRow::named(agent, agent).capabilities());
             let playable =
                 scenarios().iter().filter(|scenario| scenario.fits(&can) && scenario.is_offered(&can));
             let mut all: Vec<&str> = playable.map(|scenario| scenario.name.as_str()).collect();

@@ -21,30 +21,30 @@ use longshore_model::id::{PromptId, QueryId, SessionId, TurnId};
 use longshore_model::work::WorkId;
 use serde_json::{Value, json};
 
-use super::{Acp, Row, row};
+use super::{Acp, AcpRow, row};
 use crate::capture::{Capture, DEFAULT_CWD, Direction, Entry, Harness, Play, Step, Waits};
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    Player::new(&capture.agent).hear(capture)
+    AcpPlayer::new(&capture.agent).hear(capture)
 }
 
 /// The row of the agent that was recorded: `gemini-0.61.0`.
-pub fn recorded_row(agent: &str) -> Row {
+pub fn recorded_row(agent: &str) -> AcpRow {
     let name = agent.rsplit_once('-').map_or(agent, |(name, _)| name);
     let known = row(name).or_else(|| row(&format!("{name}-acp")));
-    known.cloned().unwrap_or_else(|| Row::named(agent, agent))
+    known.cloned().unwrap_or_else(|| AcpRow::named(agent, agent))
 }
 
 /// Whoever sits between a recording and a driver.
 #[derive(Debug)]
-pub struct Player {
+pub struct AcpPlayer {
     stand: Harness<Acp>,
-    row: Arc<Row>,
+    row: Arc<AcpRow>,
     /// The request that the first session was opened for is still to come.
     opened_ahead: bool,
     /// Requests of the recorded client, by its numbers.
-    theirs: HashMap<String, Recorded>,
+    theirs: HashMap<String, AcpRecordedRequest>,
     /// Requests of the driver that have no answer yet.
     ours: Vec<Ours>,
     /// Turns that run.
@@ -61,7 +61,7 @@ pub struct Player {
 
 /// A request of the recorded client.
 #[derive(Debug)]
-struct Recorded {
+struct AcpRecordedRequest {
     method: String,
     native: Option<String>,
     /// Whether a session of ours makes the same.
@@ -85,7 +85,7 @@ enum Awaited {
     Work(WorkId, String),
 }
 
-impl Play for Player {
+impl Play for AcpPlayer {
     type Driver = Acp;
 
     fn stand(&mut self) -> &mut Harness<Acp> {
@@ -128,7 +128,7 @@ impl Play for Player {
         let params = &said["params"];
         let native = params["sessionId"].as_str().map(str::to_owned);
         let session = native.as_ref().and_then(|native| self.stand.live.get(native)).copied();
-        let mut recorded = Recorded { method: method.to_owned(), native, told: true };
+        let mut recorded = AcpRecordedRequest { method: method.to_owned(), native, told: true };
         match (method, session) {
             ("initialize", _) => self.remember(id, recorded),
             (opening, _) if is_opening(Some(opening)) => {
@@ -224,7 +224,7 @@ impl Play for Player {
     }
 }
 
-impl Player {
+impl AcpPlayer {
     /// One that plays recordings of this agent. It always makes the same ids.
     pub fn new(agent: &str) -> Self {
         Self {
@@ -281,7 +281,7 @@ impl Player {
         opened.find_map(|said| words::mode_of(&self.row, &said["result"])).unwrap_or(Mode::Ask)
     }
 
-    fn remember(&mut self, id: String, recorded: Recorded) {
+    fn remember(&mut self, id: String, recorded: AcpRecordedRequest) {
         self.theirs.insert(id, recorded);
     }
 

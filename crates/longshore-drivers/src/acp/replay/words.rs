@@ -8,7 +8,7 @@ use longshore_model::command::AgentCommand;
 use longshore_model::work::{Done, Exit, WorkFault};
 use serde_json::Value;
 
-use crate::acp::rows::Row;
+use crate::acp::rows::AcpRow;
 use crate::acp::translate::mode_told;
 use crate::acp::wire::Opened;
 
@@ -19,12 +19,12 @@ pub(super) fn text_of(prompt: &Value) -> String {
 }
 
 /// The mode of ours that an answer tells the agent to be in.
-pub(super) fn mode_of(row: &Row, result: &Value) -> Option<Mode> {
+pub(super) fn mode_of(row: &AcpRow, result: &Value) -> Option<Mode> {
     mode_told(row, serde_json::from_value::<Opened>(result.clone()).ok()?)
 }
 
 /// What a session says to have something set; none when it has no word for it.
-pub(super) fn setting_of(row: &Row, method: &str, params: &Value) -> Option<AgentCommand> {
+pub(super) fn setting_of(row: &AcpRow, method: &str, params: &Value) -> Option<AgentCommand> {
     let word = |name: &str| params[name].as_str();
     let mode = |value: &str| {
         let ways = row.modes.iter().find(|(_, way)| way.iter().any(|(_, set)| *set == value));
@@ -42,7 +42,7 @@ pub(super) fn setting_of(row: &Row, method: &str, params: &Value) -> Option<Agen
 }
 
 /// What a recorded answer decided.
-pub(super) fn decision_of(row: &Row, result: &Value, options: &Value) -> Option<Decision> {
+pub(super) fn decision_of(row: &AcpRow, result: &Value, options: &Value) -> Option<Decision> {
     if result["outcome"]["outcome"] == "cancelled" {
         return Some(Decision::Cancel);
     }

@@ -19,7 +19,7 @@ const PAST_WITHIN_MS: i64 = 3_000;
 
 /// What a request was for, and so what its answer means.
 #[derive(Debug)]
-pub(super) enum Call {
+pub(super) enum AcpCall {
     /// `initialize`.
     Greet,
     /// `session/new` or `session/fork`: the answer names the session. How many logins were tried before.
@@ -33,7 +33,7 @@ pub(super) enum Call {
     /// `session/prompt`.
     Prompt { native: String },
     /// A setting of a session.
-    Set { native: String, session: SessionId, what: What },
+    Set { native: String, session: SessionId, what: SettingChange },
     /// `session/new`, only to learn which models there are.
     Models { query: QueryId },
     /// `session/list`.
@@ -42,7 +42,7 @@ pub(super) enum Call {
 
 /// What is set.
 #[derive(Clone, Debug)]
-pub(super) enum What {
+pub(super) enum SettingChange {
     /// The agent's mode.
     Mode(String),
     /// The model, in the way that is no longer part of the protocol.
@@ -53,43 +53,43 @@ pub(super) enum What {
 
 /// A request that has no answer yet.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingAcpCall {
     pub number: i64,
     pub method: &'static str,
-    pub call: Call,
+    pub call: AcpCall,
     due: Option<Timestamp>,
 }
 
 /// All requests that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct AcpCalls {
     last: i64,
-    pending: BTreeMap<i64, Pending>,
+    pending: BTreeMap<i64, PendingAcpCall>,
 }
 
-impl Calls {
+impl AcpCalls {
     /// Writes a request, and says its number.
     pub(super) fn send(
         &mut self,
         method: &'static str,
         params: Value,
-        call: Call,
+        call: AcpCall,
         cx: &Context<'_>,
         out: &mut Output,
     ) -> i64 {
         self.last += 1;
         let number = self.last;
         let due = match &call {
-            Call::Prompt { .. } | Call::Past { .. } => None,
-            Call::Greet
-            | Call::Open { .. }
-            | Call::Resume { .. }
-            | Call::Login { .. }
-            | Call::Set { .. }
-            | Call::Models { .. }
-            | Call::Sessions { .. } => Some(cx.now.plus_millis(ANSWER_WITHIN_MS)),
+            AcpCall::Prompt { .. } | AcpCall::Past { .. } => None,
+            AcpCall::Greet
+            | AcpCall::Open { .. }
+            | AcpCall::Resume { .. }
+            | AcpCall::Login { .. }
+            | AcpCall::Set { .. }
+            | AcpCall::Models { .. }
+            | AcpCall::Sessions { .. } => Some(cx.now.plus_millis(ANSWER_WITHIN_MS)),
         };
-        self.pending.insert(number, Pending { number, method, call, due });
+        self.pending.insert(number, PendingAcpCall { number, method, call, due });
         let line = json!({"jsonrpc": "2.0", "id": number, "method": method, "params": params});
         out.lines.push(line.to_string());
         number
@@ -98,9 +98,9 @@ impl Calls {
     /// Waits for something that nobody was asked for, and says its number.
     pub(super) fn expect_past(&mut self, native: &str, now: Timestamp) -> i64 {
         self.last += 1;
-        let call = Call::Past { native: native.to_owned() };
+        let call = AcpCall::Past { native: native.to_owned() };
         let due = Some(now.plus_millis(PAST_WITHIN_MS));
-        let pending = Pending { number: self.last, method: "the past", call, due };
+        let pending = PendingAcpCall { number: self.last, method: "the past", call, due };
         self.pending.insert(self.last, pending);
         self.last
     }
@@ -111,12 +111,12 @@ impl Calls {
     }
 
     /// The request that an answer is to.
-    pub(super) fn answered(&mut self, id: &RawValue) -> Option<Pending> {
+    pub(super) fn answered(&mut self, id: &RawValue) -> Option<PendingAcpCall> {
         self.pending.remove(&id.get().parse().ok()?)
     }
 
     /// A request whose answer is overdue.
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<Pending> {
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<PendingAcpCall> {
         let late = *self.pending.iter().find(|(_, pending)| pending.due.is_some_and(|due| due <= now))?.0;
         self.pending.remove(&late)
     }
@@ -137,21 +137,21 @@ impl Calls {
     pub(super) fn still_loading(&mut self, session: &str, now: Timestamp) {
         for pending in self.pending.values_mut() {
             match &pending.call {
-                Call::Resume { native, .. } if native == session => {
+                AcpCall::Resume { native, .. } if native == session => {
                     pending.due = Some(now.plus_millis(ANSWER_WITHIN_MS));
                 }
-                Call::Past { native } if native == session => {
+                AcpCall::Past { native } if native == session => {
                     pending.due = Some(now.plus_millis(PAST_WITHIN_MS));
                 }
-                Call::Resume { .. }
-                | Call::Past { .. }
-                | Call::Greet
-                | Call::Open { .. }
-                | Call::Login { .. }
-                | Call::Prompt { .. }
-                | Call::Set { .. }
-                | Call::Models { .. }
-                | Call::Sessions { .. } => {}
+                AcpCall::Resume { .. }
+                | AcpCall::Past { .. }
+                | AcpCall::Greet
+                | AcpCall::Open { .. }
+                | AcpCall::Login { .. }
+                | AcpCall::Prompt { .. }
+                | AcpCall::Set { .. }
+                | AcpCall::Models { .. }
+                | AcpCall::Sessions { .. } => {}
             }
         }
     }
@@ -163,38 +163,38 @@ impl Calls {
 
     /// Whether some session is about to be named.
     pub(super) fn awaits_name(&self) -> bool {
-        self.pending.values().any(|pending| matches!(pending.call, Call::Open { .. }))
+        self.pending.values().any(|pending| matches!(pending.call, AcpCall::Open { .. }))
     }
 
     /// The sessions that are being opened by requests on their way.
     pub(super) fn openings(&self) -> impl Iterator<Item = SessionId> {
         self.pending.values().filter_map(|pending| match &pending.call {
-            Call::Open { launch, .. } | Call::Resume { launch, .. } | Call::Login { launch, .. } => {
+            AcpCall::Open { launch, .. } | AcpCall::Resume { launch, .. } | AcpCall::Login { launch, .. } => {
                 Some(launch.session)
             }
-            Call::Greet
-            | Call::Prompt { .. }
-            | Call::Past { .. }
-            | Call::Set { .. }
-            | Call::Models { .. }
-            | Call::Sessions { .. } => None,
+            AcpCall::Greet
+            | AcpCall::Prompt { .. }
+            | AcpCall::Past { .. }
+            | AcpCall::Set { .. }
+            | AcpCall::Models { .. }
+            | AcpCall::Sessions { .. } => None,
         })
     }
 
     /// Nobody will answer the questions that wait.
     pub(super) fn fail_queries(&mut self, reason: &str, out: &mut Output) {
         self.pending.retain(|_, pending| match &pending.call {
-            Call::Models { query } | Call::Sessions { query } => {
+            AcpCall::Models { query } | AcpCall::Sessions { query } => {
                 out.answers.push((*query, Err(reason.to_owned())));
                 false
             }
-            Call::Greet
-            | Call::Open { .. }
-            | Call::Resume { .. }
-            | Call::Login { .. }
-            | Call::Prompt { .. }
-            | Call::Past { .. }
-            | Call::Set { .. } => true,
+            AcpCall::Greet
+            | AcpCall::Open { .. }
+            | AcpCall::Resume { .. }
+            | AcpCall::Login { .. }
+            | AcpCall::Prompt { .. }
+            | AcpCall::Past { .. }
+            | AcpCall::Set { .. } => true,
         });
     }
 }

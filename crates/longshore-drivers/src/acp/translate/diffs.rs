@@ -22,12 +22,12 @@ pub(super) struct Edit {
     all: bool,
     /// The texts are words of the file and not all of it: they are those of the arguments, or the file says so.
     piece: bool,
-    standing: Standing,
+    standing: EditPosition,
 }
 
 /// What is known of where a change stands in its file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Standing {
+enum EditPosition {
     /// Nothing yet: the texts may be those of the whole file or pieces of it.
     Unknown,
     /// The texts are those of the whole file.
@@ -77,10 +77,10 @@ fn edit_of(shown: &ToolContent, meta: &Value, call: &ToolCall, cwd: &str) -> Edi
     let of_it = response["filePath"].as_str().is_some_and(|of| whole(of, cwd) == path);
     let lines = of_it.then(|| patched(response, &path, cwd)).flatten().flatten();
     let standing = match (lines, kind) {
-        (Some(lines), FileChangeKind::Update) => Standing::Told(hunks_of(&lines.diff)),
+        (Some(lines), FileChangeKind::Update) => EditPosition::Told(hunks_of(&lines.diff)),
         // What goes, goes whole.
-        (_, FileChangeKind::Delete) => Standing::Whole,
-        (_, FileChangeKind::Add | FileChangeKind::Update) => Standing::Unknown,
+        (_, FileChangeKind::Delete) => EditPosition::Whole,
+        (_, FileChangeKind::Add | FileChangeKind::Update) => EditPosition::Unknown,
     };
     Edit {
         path,
@@ -114,7 +114,7 @@ impl Edit {
 
     /// Whether the file has to tell where this stands.
     pub(super) fn is_unplaced(&self) -> bool {
-        self.standing == Standing::Unknown
+        self.standing == EditPosition::Unknown
     }
 
     /// Whether this is a piece of a file, and nobody knows where it stands.
@@ -125,19 +125,19 @@ impl Edit {
     /// The file as it is before the change; none when there is none.
     pub(super) fn place(&mut self, file: Option<&str>) {
         match (self.kind, file) {
-            (FileChangeKind::Add, None) => self.standing = Standing::Whole,
+            (FileChangeKind::Add, None) => self.standing = EditPosition::Whole,
             // What is told as new takes the place of what is there.
             (FileChangeKind::Add, Some(text)) => {
                 self.kind = FileChangeKind::Update;
                 text.clone_into(&mut self.old);
-                self.standing = Standing::Whole;
+                self.standing = EditPosition::Whole;
             }
-            (FileChangeKind::Update, Some(text)) if text == self.old => self.standing = Standing::Whole,
+            (FileChangeKind::Update, Some(text)) if text == self.old => self.standing = EditPosition::Whole,
             (FileChangeKind::Update, Some(text)) => {
                 self.piece = true;
                 if let Some((before, after)) = whole_of(&self.old, &self.new, self.all, text) {
                     (self.old, self.new) = (before.into_owned(), after);
-                    self.standing = Standing::Whole;
+                    self.standing = EditPosition::Whole;
                 }
             }
             (FileChangeKind::Update, None) | (FileChangeKind::Delete, _) => {}
@@ -154,9 +154,11 @@ impl Edit {
             FileChangeKind::Update => (format!("a/{name}"), format!("b/{new_name}")),
         };
         let hunks = match (&self.standing, self.kind) {
-            (Standing::Told(hunks), _) => hunks.clone(),
+            (EditPosition::Told(hunks), _) => hunks.clone(),
             (_, FileChangeKind::Add) => all_lines('+', &self.new),
-            (Standing::Unknown, FileChangeKind::Update) if self.is_stray() => somewhere(&self.old, &self.new),
+            (EditPosition::Unknown, FileChangeKind::Update) if self.is_stray() => {
+                somewhere(&self.old, &self.new)
+            }
             (_, FileChangeKind::Update | FileChangeKind::Delete) => between(&self.old, &self.new),
         };
         FileChange {

@@ -12,9 +12,9 @@ use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::calls::Call;
-use super::faults::{Fault, fault_of};
-use super::talks::Talk;
+use super::calls::AcpCall;
+use super::conversation::AcpConversation;
+use super::errors::{AcpError, error_of};
 use super::{Acp, Phase};
 use crate::acp::rows::{aside_for, counts_of};
 use crate::acp::wire::{AUTH_REQUIRED, Greeting, Opened, PROTOCOL_VERSION};
@@ -57,7 +57,7 @@ impl Acp {
             },
             "clientInfo": {"name": "longshore", "title": "Longshore", "version": env!("CARGO_PKG_VERSION")},
         });
-        self.calls.send("initialize", params, Call::Greet, cx, out);
+        self.calls.send("initialize", params, AcpCall::Greet, cx, out);
     }
 
     /// An answer to a request of ours. Says which request that was, and whose.
@@ -71,58 +71,58 @@ impl Acp {
     ) -> (Option<&'static str>, Option<SessionId>) {
         let Some(pending) = self.calls.answered(id) else { return (None, None) };
         let session = match &pending.call {
-            Call::Open { launch, .. } | Call::Resume { launch, .. } | Call::Login { launch, .. } => {
+            AcpCall::Open { launch, .. } | AcpCall::Resume { launch, .. } | AcpCall::Login { launch, .. } => {
                 Some(launch.session)
             }
-            Call::Prompt { native } | Call::Past { native } => {
-                self.talks.get(native).map(|talk| talk.session)
+            AcpCall::Prompt { native } | AcpCall::Past { native } => {
+                self.conversations.get(native).map(|conversation| conversation.session)
             }
-            Call::Set { session, .. } => Some(*session),
-            Call::Greet | Call::Models { .. } | Call::Sessions { .. } => None,
+            AcpCall::Set { session, .. } => Some(*session),
+            AcpCall::Greet | AcpCall::Models { .. } | AcpCall::Sessions { .. } => None,
         };
         if let Phase::Refused(_) = self.phase {
             return (Some(pending.method), session);
         }
         let answer = match error {
-            Some(error) => Err(fault_of(error)),
+            Some(error) => Err(error_of(error)),
             None => Ok(result.map_or("null", RawValue::get)),
         };
         match pending.call {
-            Call::Greet => self.greeted(answer, cx, out),
-            Call::Open { launch, logins } => match answer {
+            AcpCall::Greet => self.greeted(answer, cx, out),
+            AcpCall::Open { launch, logins } => match answer {
                 Err(fault) if fault.code == AUTH_REQUIRED => self.log_in(launch, logins, cx, out),
                 answer => self.opened(*launch, None, answer, cx, out),
             },
             // An agent that wants a login has forgotten nothing.
-            Call::Resume { launch, logins, .. }
+            AcpCall::Resume { launch, logins, .. }
                 if answer.as_ref().is_err_and(|fault| fault.code == AUTH_REQUIRED) =>
             {
-                self.drop_talk(launch.session);
+                self.drop_conversation(launch.session);
                 self.log_in(launch, logins, cx, out);
             }
             // Some agents promise to resume and do not know how; they may be able to load.
-            Call::Resume { launch, native, logins }
+            AcpCall::Resume { launch, native, logins }
                 if answer.is_err() && pending.method == RESUME && self.can.load_session =>
             {
                 self.resume(LOAD, *launch, native, logins, cx, out);
             }
-            Call::Resume { launch, native, .. } => self.opened(*launch, Some(native), answer, cx, out),
-            Call::Login { launch, logins } => match answer {
+            AcpCall::Resume { launch, native, .. } => self.opened(*launch, Some(native), answer, cx, out),
+            AcpCall::Login { launch, logins } => match answer {
                 Ok(_) => self.begin(*launch, logins, cx, out),
                 Err(_) => self.log_in(launch, logins, cx, out),
             },
-            Call::Past { native } => self.past_told(&native, cx, out),
-            Call::Prompt { native } => self.turn_ended(&native, pending.number, answer, cx, out),
-            Call::Set { native, what, .. } => {
+            AcpCall::Past { native } => self.past_told(&native, cx, out),
+            AcpCall::Prompt { native } => self.turn_ended(&native, pending.number, answer, cx, out),
+            AcpCall::Set { native, what, .. } => {
                 self.was_set(&native, what, answer.map_err(|fault| fault.text), cx, out);
             }
-            Call::Models { query } => self.models_answered(query, answer, out),
-            Call::Sessions { query } => self.sessions_answered(query, answer, out),
+            AcpCall::Models { query } => self.models_answered(query, answer, out),
+            AcpCall::Sessions { query } => self.sessions_answered(query, answer, out),
         }
         (Some(pending.method), session)
     }
 
-    fn greeted(&mut self, answer: Result<&str, Fault>, cx: &mut Context<'_>, out: &mut Output) {
+    fn greeted(&mut self, answer: Result<&str, AcpError>, cx: &mut Context<'_>, out: &mut Output) {
         let greeting = match answer.map(serde_json::from_str::<Greeting>) {
             Ok(Ok(greeting)) => greeting,
             Ok(Err(error)) => {
@@ -162,12 +162,12 @@ impl Acp {
         match launch.start.clone() {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 let params = self.place(&launch, None);
-                let call = Call::Open { launch: Box::new(launch), logins };
+                let call = AcpCall::Open { launch: Box::new(launch), logins };
                 self.calls.send("session/new", params, call, cx, out);
             }
             Start::Fork { native } if self.can.session_capabilities.fork.is_some() => {
                 let params = self.place(&launch, Some(&native));
-                let call = Call::Open { launch: Box::new(launch), logins };
+                let call = AcpCall::Open { launch: Box::new(launch), logins };
                 self.calls.send("session/fork", params, call, cx, out);
             }
             Start::Fork { .. } => {
@@ -201,11 +201,11 @@ impl Acp {
     ) {
         let params = self.place(&launch, Some(&native));
         // It may tell the past before it answers.
-        let mut talk = Talk::new(launch.session, launch.cwd.clone(), launch.mode);
-        talk.replaying = true;
+        let mut conversation = AcpConversation::new(launch.session, launch.cwd.clone(), launch.mode);
+        conversation.replaying = true;
         self.natives.insert(launch.session, native.clone());
-        self.talks.insert(native.clone(), talk);
-        let call = Call::Resume { launch: Box::new(launch), native, logins };
+        self.conversations.insert(native.clone(), conversation);
+        let call = AcpCall::Resume { launch: Box::new(launch), native, logins };
         self.calls.send(method, params, call, cx, out);
     }
 
@@ -226,7 +226,7 @@ impl Acp {
         &mut self,
         launch: Launch,
         native: Option<String>,
-        answer: Result<&str, Fault>,
+        answer: Result<&str, AcpError>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
@@ -250,7 +250,7 @@ impl Acp {
         match named {
             Ok((name, opened)) => self.ready(launch, name, opened, cx, out),
             Err(reason) => {
-                self.drop_talk(launch.session);
+                self.drop_conversation(launch.session);
                 let text = format!("{} could not {what}: {reason}", self.title());
                 self.not_opened(launch.session, code, text, out);
             }
@@ -258,8 +258,8 @@ impl Acp {
     }
 
     /// The conversation that a session was to be is not there, or not yet.
-    fn drop_talk(&mut self, session: SessionId) {
-        self.talks.retain(|_, talk| talk.session != session);
+    fn drop_conversation(&mut self, session: SessionId) {
+        self.conversations.retain(|_, conversation| conversation.session != session);
         self.natives.remove(&session);
     }
 
@@ -271,16 +271,16 @@ impl Acp {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let fresh = || Talk::new(launch.session, launch.cwd.clone(), launch.mode);
-        let talk = self.talks.entry(native.clone()).or_insert_with(fresh);
-        talk.settings.read(opened);
-        talk.model = talk.settings.model().map(str::to_owned);
+        let fresh = || AcpConversation::new(launch.session, launch.cwd.clone(), launch.mode);
+        let conversation = self.conversations.entry(native.clone()).or_insert_with(fresh);
+        conversation.settings.read(opened);
+        conversation.model = conversation.settings.model().map(str::to_owned);
         if let Start::Told { story } = launch.start {
-            talk.story = Some(story);
+            conversation.story = Some(story);
         }
-        if talk.replaying && self.row.quirks.late_past {
-            talk.past = Some(self.calls.expect_past(&native, cx.now));
-            talk.settling += 1;
+        if conversation.replaying && self.row.quirks.late_past {
+            conversation.past = Some(self.calls.expect_past(&native, cx.now));
+            conversation.settling += 1;
         }
         self.natives.insert(launch.session, native.clone());
         self.settle_mode(&native, launch.mode, cx, out);
@@ -291,7 +291,7 @@ impl Acp {
             self.settle_effort(&native, effort, cx, out);
         }
         // The model that was wished for, where it can be had.
-        let model = self.talks.get(&native).and_then(|talk| talk.model.clone());
+        let model = self.conversations.get(&native).and_then(|conversation| conversation.model.clone());
         let ready =
             Ready { native: Some(native.clone()), version: self.version.clone(), model, transcript: None };
         out.say(launch.session, Draft::new(Body::SessionReady(ready)));
@@ -304,10 +304,10 @@ impl Acp {
 
     /// All of the past is told; what comes from now on is new.
     pub(super) fn past_told(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        if let Some(number) = talk.past.take() {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if let Some(number) = conversation.past.take() {
             self.calls.forget(number);
-            talk.settling = talk.settling.saturating_sub(1);
+            conversation.settling = conversation.settling.saturating_sub(1);
             self.say_held(native, cx, out);
         }
     }
@@ -316,7 +316,7 @@ impl Acp {
     pub(super) fn not_opened(&mut self, session: SessionId, code: FaultCode, text: String, out: &mut Output) {
         out.say(session, Draft::new(Body::SessionError(SessionFault { code })).text(text.clone()));
         self.give_up_early();
-        if self.talks.is_empty() && self.calls.is_empty() && self.openings.is_empty() {
+        if self.conversations.is_empty() && self.calls.is_empty() && self.openings.is_empty() {
             out.finished = Some(text);
         }
     }

@@ -11,7 +11,7 @@ use super::Acp;
 
 /// A wish of which not all is known.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct DeferredApproval {
     pub approval: ApprovalId,
     pub native: String,
     /// Their name of the call.
@@ -29,11 +29,14 @@ pub(super) struct Held {
 impl Acp {
     /// Asks a person whatever waits for nothing any more.
     pub(super) fn ask_held(&mut self, out: &mut Output) {
-        let untold = |held: &Held| {
-            let tool = self.talks.get(&held.native).and_then(|talk| talk.tools.get(&held.tool));
+        let untold = |held: &DeferredApproval| {
+            let tool = self
+                .conversations
+                .get(&held.native)
+                .and_then(|conversation| conversation.tools.get(&held.tool));
             held.plans && tool.is_some_and(|tool| !tool.asks_for_its_plan())
         };
-        let ready: Vec<Held> =
+        let ready: Vec<DeferredApproval> =
             self.held.extract_if(.., |held| held.looks.is_empty() && !untold(held)).collect();
         for held in ready {
             self.ask_person(held, out);
@@ -56,8 +59,10 @@ impl Acp {
             Err(WorkFault::Missing(_)) => Some(None),
             Ok(_) | Err(_) => None,
         };
-        let talk = self.talks.get_mut(&held.native);
-        let edits = talk.and_then(|talk| talk.tools.get_mut(&held.tool)).map(|tool| &mut tool.edits);
+        let conversation = self.conversations.get_mut(&held.native);
+        let edits = conversation
+            .and_then(|conversation| conversation.tools.get_mut(&held.tool))
+            .map(|tool| &mut tool.edits);
         let looked: Vec<String> =
             held.looks.extract_if(.., |(id, _)| *id == work).map(|(_, path)| path).collect();
         if let (Some(edits), Some(file)) = (edits, file) {

@@ -7,7 +7,7 @@ use longshore_model::lifecycle::FaultCode;
 use serde_json::json;
 
 use super::Acp;
-use super::calls::Call;
+use super::calls::AcpCall;
 use crate::acp::wire::AuthMethod;
 
 impl Acp {
@@ -22,7 +22,7 @@ impl Acp {
         let next = self.logins.iter().filter(|method| needs_nobody(method)).nth(logins);
         if let Some(method) = next {
             let params = json!({"methodId": method.id});
-            let call = Call::Login { launch, logins: logins + 1 };
+            let call = AcpCall::Login { launch, logins: logins + 1 };
             self.calls.send("authenticate", params, call, cx, out);
         } else {
             let text = self.what_to_do();

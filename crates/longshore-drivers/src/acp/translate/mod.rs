@@ -3,33 +3,33 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `talks` | what is known of each conversation |
+//! | `conversation` | what is known of each conversation |
 //! | `handshake`, `login` | from the first line to a session that is ready, or why not |
 //! | `settings` | modes, models and options |
 //! | `commands` | what a session tells its agent |
-//! | `turns`, `faults`, `usage` | turns begin, fail and end, and what they use |
+//! | `turns`, `errors`, `usage` | turns begin, fail and end, and what they use |
 //! | `updates` | what the agent says, thinks and plans |
 //! | `tools`, `outputs`, `diffs` | what it does |
-//! | `requests`, `permissions`, `held`, `questions`, `works` | what it asks us |
+//! | `requests`, `approvals`, `held`, `questions`, `works` | what it asks us |
 //! | `queries` | models and conversations |
 //!
 //! Every line that comes while there is a session is kept. Handlers say what they have a word for; the last thing that
 //! a line made them say carries the line, and a line of which nothing came is kept as it is.
 
+mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 mod diffs;
-mod faults;
+mod errors;
 mod handshake;
 mod held;
 mod login;
 mod outputs;
-mod permissions;
 mod queries;
 mod questions;
 mod requests;
 mod settings;
-mod talks;
 mod tools;
 mod turns;
 mod updates;
@@ -47,18 +47,16 @@ use longshore_model::time::Timestamp;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use self::calls::Calls;
-use self::held::Held;
-use self::requests::Asked;
+use self::calls::AcpCalls;
+use self::conversation::AcpConversation;
+use self::held::DeferredApproval;
+use self::requests::AcpRequests;
 pub(crate) use self::settings::mode_told;
-use self::talks::Talk;
 use self::works::Works;
-use super::rows::Row;
+use super::rows::AcpRow;
 use super::wire::{AgentCapabilities, AuthMethod, Head, Place, RpcId, Tag, Updated};
 use crate::phase::Phase;
-
-/// A line that does not have the shape that its method promises.
-type Misshapen = serde_json::Error;
+use crate::wire_error::WireError;
 
 /// How many lines are held for sessions that have no name yet.
 const EARLY_LIMIT: usize = 256;
@@ -66,7 +64,7 @@ const EARLY_LIMIT: usize = 256;
 /// The driver of one process that speaks ACP.
 #[derive(Debug)]
 pub struct Acp {
-    row: Arc<Row>,
+    row: Arc<AcpRow>,
     phase: Phase,
     /// What it says of itself.
     version: Option<String>,
@@ -78,16 +76,16 @@ pub struct Acp {
     openings: VecDeque<Launch>,
     /// Questions that wait for the handshake.
     queries: VecDeque<(QueryId, Query)>,
-    calls: Calls,
+    calls: AcpCalls,
     /// By their name.
-    talks: HashMap<String, Talk>,
+    conversations: HashMap<String, AcpConversation>,
     /// Their name of each session.
     natives: HashMap<SessionId, String>,
     /// The session that lines belong to which name none.
     home: Option<SessionId>,
-    asked: Asked,
+    requests: AcpRequests,
     /// What is asked as soon as the files are looked at that it is about.
-    held: Vec<Held>,
+    held: Vec<DeferredApproval>,
     works: Works,
     /// Lines of sessions that have no name yet: some agents speak before they have answered.
     early: Vec<(String, Raw)>,
@@ -97,7 +95,7 @@ pub struct Acp {
 
 impl Acp {
     /// A driver for a process of this agent that has just been started.
-    pub fn new(row: Arc<Row>) -> Self {
+    pub fn new(row: Arc<AcpRow>) -> Self {
         Self {
             row,
             phase: Phase::Silent,
@@ -107,11 +105,11 @@ impl Acp {
             logins: Vec::new(),
             openings: VecDeque::new(),
             queries: VecDeque::new(),
-            calls: Calls::default(),
-            talks: HashMap::new(),
+            calls: AcpCalls::default(),
+            conversations: HashMap::new(),
             natives: HashMap::new(),
             home: None,
-            asked: Asked::default(),
+            requests: AcpRequests::default(),
             held: Vec::new(),
             works: Works::default(),
             early: Vec::new(),
@@ -180,7 +178,7 @@ impl Acp {
     }
 
     /// A request or a notification.
-    fn heard(&mut self, head: &Head<'_>, cx: &mut Context<'_>, out: &mut Output) -> Result<(), Misshapen> {
+    fn heard(&mut self, head: &Head<'_>, cx: &mut Context<'_>, out: &mut Output) -> Result<(), WireError> {
         let params = head.params.unwrap_or(RawValue::NULL);
         match head.id {
             Some(id) => self.requested(RpcId::of(id), &head.method, params, cx, out),
@@ -194,7 +192,7 @@ impl Acp {
             return false;
         }
         let native = native_in(head.params);
-        !native.is_empty() && !self.talks.contains_key(&native)
+        !native.is_empty() && !self.conversations.contains_key(&native)
     }
 
     /// Something happened that nobody has to answer.
@@ -204,7 +202,7 @@ impl Acp {
         params: &RawValue,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         match method {
             "session/update" => self.updated(params, cx, out),
             "elicitation/complete" => self.elicitation_completed(params, out),
@@ -234,13 +232,14 @@ impl Acp {
         params: Option<&RawValue>,
         out: &mut Output,
     ) {
-        let talk = match session {
-            Some(session) => self.natives.get(&session).and_then(|native| self.talks.get(native)),
-            None => self.talks.get(&native_in(params)),
+        let conversation = match session {
+            Some(session) => self.natives.get(&session).and_then(|native| self.conversations.get(native)),
+            None => self.conversations.get(&native_in(params)),
         };
-        let session = session.or(talk.map(|talk| talk.session)).or_else(|| self.nearest());
+        let session =
+            session.or(conversation.map(|conversation| conversation.session)).or_else(|| self.nearest());
         if let Some(session) = session {
-            let turn = talk.and_then(Talk::turn_id);
+            let turn = conversation.and_then(AcpConversation::turn_id);
             out.say(session, Draft::new(Body::Raw { kind, fault }).turn(turn).raw(raw.clone()));
         }
     }

@@ -4,7 +4,7 @@ use longshore_model::command::Attachment;
 use longshore_model::item::{ToolOutcome, ToolStatus};
 use serde_json::Value;
 
-use super::tools::Tool;
+use super::tools::AcpToolCall;
 use crate::acp::wire::{Block, ToolContent};
 use crate::argv::line_in;
 use crate::contents::attached;
@@ -48,7 +48,7 @@ pub(super) fn arguments_in(text: &str) -> Option<Value> {
 }
 
 /// What a command printed, out of the report that one agent makes of it for its model. The exit code is in there, too.
-pub(super) fn without_report(tool: &mut Tool, printed: String, raw: &Value) -> String {
+pub(super) fn without_report(tool: &mut AcpToolCall, printed: String, raw: &Value) -> String {
     let Some(output) = raw.as_str().filter(|_| printed.starts_with("Command: ")) else { return printed };
     let code = printed.lines().rev().find_map(|line| line.strip_prefix("Exit Code: "));
     tool.exit_code = code.and_then(|code| code.trim().parse().ok()).or(tool.exit_code);

@@ -5,9 +5,9 @@ use longshore_model::driver::Output;
 use longshore_model::id::{Context, QueryId};
 use serde_json::json;
 
-use super::calls::Call;
-use super::faults::Fault;
-use super::settings::Settings;
+use super::calls::AcpCall;
+use super::errors::AcpError;
+use super::settings::AcpSettings;
 use super::{Acp, Phase};
 use crate::acp::wire::{Opened, SessionPage};
 
@@ -30,19 +30,22 @@ impl Acp {
         }
         match query {
             Query::Models { .. } => {
-                let known =
-                    self.talks.values().map(|talk| talk.settings.models()).find(|all| !all.is_empty());
+                let known = self
+                    .conversations
+                    .values()
+                    .map(|conversation| conversation.settings.models())
+                    .find(|all| !all.is_empty());
                 match known {
                     Some(models) => out.answers.push((id, Ok(Answer::Models { models }))),
                     None => {
                         let params = json!({"cwd": NOWHERE, "mcpServers": []});
-                        self.calls.send("session/new", params, Call::Models { query: id }, cx, out);
+                        self.calls.send("session/new", params, AcpCall::Models { query: id }, cx, out);
                     }
                 }
             }
             Query::Sessions { cursor, .. } if self.can.session_capabilities.list.is_some() => {
                 let params = cursor.map_or_else(|| json!({}), |cursor| json!({"cursor": cursor}));
-                self.calls.send("session/list", params, Call::Sessions { query: id }, cx, out);
+                self.calls.send("session/list", params, AcpCall::Sessions { query: id }, cx, out);
             }
             Query::Sessions { .. } => {
                 let text = format!("{} does not tell which conversations it remembers", self.title());
@@ -62,9 +65,14 @@ impl Acp {
         }
     }
 
-    pub(super) fn models_answered(&mut self, query: QueryId, answer: Result<&str, Fault>, out: &mut Output) {
+    pub(super) fn models_answered(
+        &mut self,
+        query: QueryId,
+        answer: Result<&str, AcpError>,
+        out: &mut Output,
+    ) {
         let answer = self.understood::<Opened>(answer).map(|opened| {
-            let mut settings = Settings::default();
+            let mut settings = AcpSettings::default();
             settings.read(opened);
             Answer::Models { models: settings.models() }
         });
@@ -75,7 +83,7 @@ impl Acp {
     pub(super) fn sessions_answered(
         &mut self,
         query: QueryId,
-        answer: Result<&str, Fault>,
+        answer: Result<&str, AcpError>,
         out: &mut Output,
     ) {
         let answer = self.understood::<SessionPage>(answer).map(|page| {
@@ -100,7 +108,10 @@ impl Acp {
         }
     }
 
-    fn understood<'a, T: serde::Deserialize<'a>>(&self, answer: Result<&'a str, Fault>) -> Result<T, String> {
+    fn understood<'a, T: serde::Deserialize<'a>>(
+        &self,
+        answer: Result<&'a str, AcpError>,
+    ) -> Result<T, String> {
         let answer = answer.map_err(|fault| fault.text)?;
         serde_json::from_str(answer)
             .map_err(|error| format!("{} answered in words that are not understood: {error}", self.title()))

@@ -7,8 +7,8 @@ use longshore_model::id::{Context, QuestionId};
 use serde_json::json;
 use serde_json::value::RawValue;
 
-use super::requests::{Ask, Request, reply};
-use super::{Acp, Misshapen};
+use super::requests::{AcpRequest, AcpRequestKind, reply};
+use super::{Acp, WireError};
 use crate::acp::wire::{Elicitation, RpcId};
 use crate::schema_form::fields_of;
 
@@ -21,9 +21,9 @@ impl Acp {
         params: &RawValue,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let asked: Elicitation = serde_json::from_str(params.get())?;
-        let Some(talk) = self.talks.get(native) else { return Ok(()) };
+        let Some(conversation) = self.conversations.get(native) else { return Ok(()) };
         let question = QuestionId::mint(cx);
         let text = match &asked.url {
             Some(url) => format!("{}\n{url}", asked.message),
@@ -31,16 +31,16 @@ impl Acp {
         };
         let fields = fields_of(&asked.requested_schema);
         let request = QuestionRequest { question, source: None, fields };
-        let turn = talk.turn_id();
-        out.say(talk.session, Draft::new(Body::QuestionAsked(request)).turn(turn).text(text));
-        let what = Ask::Form { question, elicitation: asked.elicitation_id };
-        self.asked.add(id.clone(), Request { session: talk.session, turn, what });
+        let turn = conversation.turn_id();
+        out.say(conversation.session, Draft::new(Body::QuestionAsked(request)).turn(turn).text(text));
+        let what = AcpRequestKind::Form { question, elicitation: asked.elicitation_id };
+        self.requests.add(id.clone(), AcpRequest { session: conversation.session, turn, what });
         Ok(())
     }
 
     /// Somebody answered. A question that is gone by now is left alone.
     pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
-        let Some((id, _)) = self.asked.question(question) else { return };
+        let Some((id, _)) = self.requests.question(question) else { return };
         let result = match answer.action {
             AnswerAction::Accept => json!({"action": "accept", "content": answer.answers}),
             AnswerAction::Decline => json!({"action": "decline"}),

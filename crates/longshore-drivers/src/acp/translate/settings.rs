@@ -10,9 +10,9 @@ use longshore_model::id::{Context, SessionId};
 use serde_json::{Value, json};
 
 use super::Acp;
-use super::calls::{Call, What};
-use super::talks::Talk;
-use crate::acp::rows::Row;
+use super::calls::{AcpCall, SettingChange};
+use super::conversation::AcpConversation;
+use crate::acp::rows::AcpRow;
 use crate::acp::wire::{ConfigOption, ConfigValue, Models, Modes, Opened};
 
 /// The setting that is the agent's own mode.
@@ -35,13 +35,13 @@ pub(super) enum Answers {
 
 /// What can be set, and how it is set.
 #[derive(Debug, Default)]
-pub(super) struct Settings {
+pub(super) struct AcpSettings {
     modes: Option<Modes>,
     models: Option<Models>,
     options: Vec<ConfigOption>,
 }
 
-impl Settings {
+impl AcpSettings {
     /// Takes in what the agent said; what it did not speak of stays.
     pub(super) fn read(&mut self, opened: Opened) {
         self.modes = opened.modes.or(self.modes.take());
@@ -155,7 +155,7 @@ impl Settings {
     }
 
     /// What has to be set for a mode; none when the agent does not have it.
-    fn way(&self, row: &Row, mode: Mode) -> Option<Vec<(String, String)>> {
+    fn way(&self, row: &AcpRow, mode: Mode) -> Option<Vec<(String, String)>> {
         if row.modes.is_empty() {
             let known = words(mode);
             let found = self.values(MODE).into_iter().find(|id| known.contains(&plain(id).as_str()))?;
@@ -167,7 +167,7 @@ impl Settings {
     }
 
     /// The mode that the agent is in, as far as it is one of ours.
-    pub(super) fn mode(&self, row: &Row) -> Option<Mode> {
+    pub(super) fn mode(&self, row: &AcpRow) -> Option<Mode> {
         if row.modes.is_empty() {
             let now = plain(self.value(MODE)?);
             let all = [Mode::Plan, Mode::Ask, Mode::AutoEdit, Mode::Full];
@@ -181,7 +181,7 @@ impl Settings {
     }
 
     /// What has to be set for a mode, and who answers then.
-    pub(super) fn settle(&self, row: &Row, mode: Mode) -> (Vec<(String, String)>, Answers) {
+    pub(super) fn settle(&self, row: &AcpRow, mode: Mode) -> (Vec<(String, String)>, Answers) {
         if let Some(way) = self.way(row, mode) {
             return (way, Answers::Person);
         }
@@ -194,7 +194,7 @@ impl Settings {
     }
 
     /// Whether everything is set as this mode wants it, if need be for want of a better one.
-    fn stand_for(&self, row: &Row, mode: Mode) -> bool {
+    fn stand_for(&self, row: &AcpRow, mode: Mode) -> bool {
         let (way, _) = self.settle(row, mode);
         !way.is_empty() && way.iter().all(|(setting, value)| self.value(setting) == Some(value))
     }
@@ -235,19 +235,23 @@ fn plain(id: &str) -> String {
 impl Acp {
     /// Has an agent work in this mode.
     pub(super) fn settle_mode(&mut self, native: &str, mode: Mode, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        let (way, answers) = talk.settings.settle(&self.row, mode);
-        talk.mode = mode;
-        talk.answers = answers;
-        if mode == Mode::Plan && talk.settings.way(&self.row, mode).is_none() {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let (way, answers) = conversation.settings.settle(&self.row, mode);
+        conversation.mode = mode;
+        conversation.answers = answers;
+        if mode == Mode::Plan && conversation.settings.way(&self.row, mode).is_none() {
             let text = format!(
                 "{} has no mode in which it only plans; it asks before running commands or editing files.",
                 self.row.title
             );
-            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
         }
         for (setting, value) in way {
-            if self.talks.get(native).is_some_and(|talk| talk.settings.value(&setting) != Some(&value)) {
+            if self
+                .conversations
+                .get(native)
+                .is_some_and(|conversation| conversation.settings.value(&setting) != Some(&value))
+            {
                 self.set(native, &setting, value, cx, out);
             }
         }
@@ -261,15 +265,15 @@ impl Acp {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        if talk.settings.value(MODEL).is_none() {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if conversation.settings.value(MODEL).is_none() {
             let text = format!("{} does not let others choose its model.", self.row.title);
-            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
             return;
         }
-        talk.model = Some(model.clone());
-        let model = talk.settings.model_called(&model);
-        if talk.settings.value(MODEL) != Some(&model) {
+        conversation.model = Some(model.clone());
+        let model = conversation.settings.model_called(&model);
+        if conversation.settings.value(MODEL) != Some(&model) {
             self.set(native, MODEL, model, cx, out);
         }
     }
@@ -282,35 +286,35 @@ impl Acp {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        if talk.settings.option(EFFORT).is_none() {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if conversation.settings.option(EFFORT).is_none() {
             let text = format!("{} does not let others choose how hard it thinks.", self.row.title);
-            Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
-            out.say(talk.session, Draft::new(Body::EffortChanged { effort: String::new() }));
-        } else if talk.settings.value(EFFORT) != Some(&effort) {
+            Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
+            out.say(conversation.session, Draft::new(Body::EffortChanged { effort: String::new() }));
+        } else if conversation.settings.value(EFFORT) != Some(&effort) {
             self.set(native, EFFORT, effort, cx, out);
         }
     }
 
     fn set(&mut self, native: &str, setting: &str, value: String, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        let (method, params, what) = match talk.settings.option(setting) {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let (method, params, what) = match conversation.settings.option(setting) {
             Some(option) => {
                 let id = option.id.clone();
                 let params = json!({"sessionId": native, "configId": id, "value": value});
-                ("session/set_config_option", params, What::Option { id, value })
+                ("session/set_config_option", params, SettingChange::Option { id, value })
             }
             None if setting == MODEL => {
                 let params = json!({"sessionId": native, "modelId": value});
-                ("session/set_model", params, What::Model(value))
+                ("session/set_model", params, SettingChange::Model(value))
             }
             None => {
                 let params = json!({"sessionId": native, "modeId": value});
-                ("session/set_mode", params, What::Mode(value))
+                ("session/set_mode", params, SettingChange::Mode(value))
             }
         };
-        talk.settling += 1;
-        let call = Call::Set { native: native.to_owned(), session: talk.session, what };
+        conversation.settling += 1;
+        let call = AcpCall::Set { native: native.to_owned(), session: conversation.session, what };
         self.calls.send(method, params, call, cx, out);
     }
 
@@ -318,78 +322,78 @@ impl Acp {
     pub(super) fn was_set(
         &mut self,
         native: &str,
-        what: What,
+        what: SettingChange,
         answer: Result<&str, String>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        talk.settling = talk.settling.saturating_sub(1);
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        conversation.settling = conversation.settling.saturating_sub(1);
         match answer {
             Ok(answer) => {
                 match what {
-                    What::Mode(mode) => talk.settings.set_mode(mode),
-                    What::Model(model) => {
-                        if let Some(models) = &mut talk.settings.models {
+                    SettingChange::Mode(mode) => conversation.settings.set_mode(mode),
+                    SettingChange::Model(model) => {
+                        if let Some(models) = &mut conversation.settings.models {
                             models.current_model_id = model;
                         }
                     }
-                    What::Option { id, value } => {
-                        let set = talk.settings.options.iter_mut().find(|option| option.id == id);
+                    SettingChange::Option { id, value } => {
+                        let set = conversation.settings.options.iter_mut().find(|option| option.id == id);
                         if let Some(option) = set {
                             option.current_value = Value::from(value);
                         }
                     }
                 }
-                talk.settings.read(serde_json::from_str::<Opened>(answer).unwrap_or_default());
+                conversation.settings.read(serde_json::from_str::<Opened>(answer).unwrap_or_default());
             }
             Err(message) => {
                 let (name, value) = match &what {
-                    What::Mode(mode) => ("mode", mode),
-                    What::Model(model) => ("model", model),
-                    What::Option { id, value } => (id.as_str(), value),
+                    SettingChange::Mode(mode) => ("mode", mode),
+                    SettingChange::Model(model) => ("model", model),
+                    SettingChange::Option { id, value } => (id.as_str(), value),
                 };
                 let text = format!("{} refused {value} as its {name}: {message}", self.row.title);
-                Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+                Self::notice(conversation.session, conversation.turn_id(), NoticeLevel::Warning, text, out);
             }
         }
         // It may have refused the model that it was said to use.
-        if talk.settling == usize::from(talk.past.is_some()) {
-            Self::model_changed(talk, talk.session, out);
+        if conversation.settling == usize::from(conversation.past.is_some()) {
+            Self::model_changed(conversation, conversation.session, out);
         }
         self.say_held(native, cx, out);
     }
 
     /// The agent set something itself: says what of that a person should know.
-    pub(super) fn settings_changed(row: &Row, talk: &mut Talk, out: &mut Output) {
+    pub(super) fn settings_changed(row: &AcpRow, conversation: &mut AcpConversation, out: &mut Output) {
         // What it says while we set something may be older than that.
-        if talk.settling > 0 {
+        if conversation.settling > 0 {
             return;
         }
-        let turn = talk.turn_id();
-        if let Some(mode) = talk.settings.mode(row)
-            && mode != talk.mode
-            && !talk.settings.stand_for(row, talk.mode)
+        let turn = conversation.turn_id();
+        if let Some(mode) = conversation.settings.mode(row)
+            && mode != conversation.mode
+            && !conversation.settings.stand_for(row, conversation.mode)
         {
-            talk.mode = mode;
-            talk.answers = Answers::Person;
-            out.say(talk.session, Draft::new(Body::ModeChanged { mode }).turn(turn));
+            conversation.mode = mode;
+            conversation.answers = Answers::Person;
+            out.say(conversation.session, Draft::new(Body::ModeChanged { mode }).turn(turn));
         }
-        Self::model_changed(talk, talk.session, out);
+        Self::model_changed(conversation, conversation.session, out);
     }
 
-    fn model_changed(talk: &mut Talk, session: SessionId, out: &mut Output) {
-        let now = talk.settings.model().map(str::to_owned);
-        if let Some(model) = now.filter(|model| talk.model.as_ref() != Some(model)) {
-            talk.model = Some(model.clone());
-            out.say(session, Draft::new(Body::ModelChanged { model }).turn(talk.turn_id()));
+    fn model_changed(conversation: &mut AcpConversation, session: SessionId, out: &mut Output) {
+        let now = conversation.settings.model().map(str::to_owned);
+        if let Some(model) = now.filter(|model| conversation.model.as_ref() != Some(model)) {
+            conversation.model = Some(model.clone());
+            out.say(session, Draft::new(Body::ModelChanged { model }).turn(conversation.turn_id()));
         }
     }
 }
 
 /// The mode of ours that an agent says it is in when it opens a session.
-pub(crate) fn mode_told(row: &Row, opened: Opened) -> Option<Mode> {
-    let mut settings = Settings::default();
+pub(crate) fn mode_told(row: &AcpRow, opened: Opened) -> Option<Mode> {
+    let mut settings = AcpSettings::default();
     settings.read(opened);
     settings.mode(row)
 }

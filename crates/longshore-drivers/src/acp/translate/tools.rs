@@ -9,10 +9,10 @@ use longshore_model::item::{FileChange, FileDiff, ToolCall, ToolKind, ToolOutcom
 use longshore_model::lifecycle::TurnOutcome;
 use serde_json::Value;
 
+use super::conversation::AcpConversation;
 use super::diffs::{self, Edit};
 use super::outputs;
-use super::talks::Talk;
-use crate::acp::rows::Names;
+use crate::acp::rows::ToolNameSource;
 use crate::acp::wire::{PlanEntry, ToolPart};
 
 /// Where a piece comes from.
@@ -28,7 +28,7 @@ pub(super) enum Source {
 
 /// A call, as far as it is known.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct AcpToolCall {
     pub item: ItemId,
     pub open: bool,
     /// It was said that it is called. Some agents name a call before they know what it does.
@@ -56,13 +56,13 @@ pub(super) struct Tool {
     pub plan: Option<String>,
 }
 
-impl Talk {
+impl AcpConversation {
     /// Lays a piece over what is known of a call, and says what is new. The item of the call.
     pub(super) fn tool_told(
         &mut self,
         mut part: ToolPart,
         source: Source,
-        names: Names,
+        names: ToolNameSource,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) -> Option<ItemId> {
@@ -79,7 +79,7 @@ impl Talk {
         if let Some(turn) = &mut self.turn {
             turn.worked = true;
         }
-        let tool = self.tools.entry(id.clone()).or_insert_with(|| Tool {
+        let tool = self.tools.entry(id.clone()).or_insert_with(|| AcpToolCall {
             item: ItemId::mint(cx),
             open: true,
             told: false,
@@ -189,7 +189,7 @@ impl Talk {
     /// The turn is over, and with it every call that never said how it ended.
     pub(super) fn close_tools(&mut self, outcome: TurnOutcome, out: &mut Output) {
         let (session, turn, cwd) = (self.session, self.turn_id(), self.cwd.clone());
-        let mut open: Vec<&mut Tool> = self.tools.values_mut().filter(|tool| tool.open).collect();
+        let mut open: Vec<&mut AcpToolCall> = self.tools.values_mut().filter(|tool| tool.open).collect();
         open.sort_by_key(|tool| tool.item);
         for tool in open {
             let status = match (tool.denied, outcome) {
@@ -210,7 +210,7 @@ impl Talk {
     }
 }
 
-impl Tool {
+impl AcpToolCall {
     /// What the call is called where people read it.
     fn shown_title(&self) -> String {
         if self.title.is_empty() { self.call.name.clone() } else { self.title.clone() }
@@ -222,7 +222,7 @@ impl Tool {
         out.say(session, draft.turn(turn).item(self.item).text(self.shown_title()));
     }
 
-    fn learn(&mut self, part: &ToolPart, source: Source, id: &str, fresh: bool, names: Names) {
+    fn learn(&mut self, part: &ToolPart, source: Source, id: &str, fresh: bool, names: ToolNameSource) {
         self.begun |= matches!(part.status.as_deref(), Some("in_progress" | "completed"));
         if let Some(kind) = part.kind.as_deref() {
             self.call.kind = kind_of(kind);
@@ -245,9 +245,9 @@ impl Tool {
         let name = own.map(|name| name.trim_start_matches("mcp__acp__").to_owned());
         let name = name.or_else(|| outputs::mcp_tool_in(part.raw_input.as_ref()?)).or_else(|| match names {
             _ if !fresh => None,
-            Names::InId => id.split_once("__").map(|(name, _)| name.to_owned()),
-            Names::InFirstTitle if source == Source::Call => part.title.clone(),
-            Names::InFirstTitle | Names::Nowhere => None,
+            ToolNameSource::InId => id.split_once("__").map(|(name, _)| name.to_owned()),
+            ToolNameSource::InFirstTitle if source == Source::Call => part.title.clone(),
+            ToolNameSource::InFirstTitle | ToolNameSource::Nowhere => None,
         });
         match name {
             Some(name) => self.call.name = name,

@@ -8,9 +8,9 @@ use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome}
 use serde_json::{Value, json};
 
 use super::Acp;
-use super::calls::{CANCEL_WITHIN_MS, Call};
-use super::faults::{Fault, code_of};
-use super::talks::{Said, Turn};
+use super::calls::{AcpCall, CANCEL_WITHIN_MS};
+use super::conversation::{AcpPrompt, AcpTurn};
+use super::errors::{AcpError, code_of};
 use crate::acp::wire::{PromptCapabilities, Prompted};
 
 impl Acp {
@@ -19,24 +19,28 @@ impl Acp {
         &mut self,
         native: &str,
         turn: TurnId,
-        said: Said,
+        said: AcpPrompt,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        talk.fall_silent(out);
-        talk.begin(turn);
-        talk.held = Some(said);
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        conversation.fall_silent(out);
+        conversation.begin(turn);
+        conversation.held = Some(said);
         self.say_held(native, cx, out);
     }
 
     /// Says the prompt that waited, once nothing stands in its way.
     pub(super) fn say_held(&mut self, native: &str, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(native).filter(|talk| talk.settling == 0) else { return };
-        let Some(said) = talk.held.take() else { return };
-        talk.replaying = false;
+        let Some(conversation) =
+            self.conversations.get_mut(native).filter(|conversation| conversation.settling == 0)
+        else {
+            return;
+        };
+        let Some(said) = conversation.held.take() else { return };
+        conversation.replaying = false;
         let mut prompt = Vec::new();
-        if let Some(story) = talk.story.take() {
+        if let Some(story) = conversation.story.take() {
             prompt.push(json!({"type": "text", "text": story}));
         }
         if !said.text.is_empty() {
@@ -49,14 +53,20 @@ impl Acp {
                     let name = attachment.name.as_deref().unwrap_or(&attachment.media_type);
                     let text =
                         format!("{} does not take such files; {name} was not passed on.", self.row.title);
-                    Self::notice(talk.session, talk.turn_id(), NoticeLevel::Warning, text, out);
+                    Self::notice(
+                        conversation.session,
+                        conversation.turn_id(),
+                        NoticeLevel::Warning,
+                        text,
+                        out,
+                    );
                 }
             }
         }
-        let call = Call::Prompt { native: native.to_owned() };
+        let call = AcpCall::Prompt { native: native.to_owned() };
         let params = json!({"sessionId": native, "prompt": prompt});
         let number = self.calls.send("session/prompt", params, call, cx, out);
-        if let Some(turn) = &mut talk.turn {
+        if let Some(turn) = &mut conversation.turn {
             turn.call = Some(number);
         }
     }
@@ -70,7 +80,7 @@ impl Acp {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let running = self.talks.get_mut(native).and_then(|talk| talk.turn.as_mut());
+        let running = self.conversations.get_mut(native).and_then(|conversation| conversation.turn.as_mut());
         let Some(running) = running.filter(|running| running.id == turn) else {
             // It is over, or never was; whoever waits for its end must not wait for ever.
             let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Interrupted));
@@ -84,7 +94,7 @@ impl Acp {
         let params = json!({"sessionId": native});
         out.lines.push(json!({"jsonrpc": "2.0", "method": "session/cancel", "params": params}).to_string());
         self.calls.hurry(number, cx.now.plus_millis(CANCEL_WITHIN_MS));
-        self.cancel_asked(session, out);
+        self.cancel_requests(session, out);
     }
 
     /// The answer to `session/prompt`.
@@ -92,12 +102,12 @@ impl Acp {
         &mut self,
         native: &str,
         number: i64,
-        answer: Result<&str, Fault>,
+        answer: Result<&str, AcpError>,
         _cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        let Some(turn) = talk.turn.as_mut().filter(|turn| turn.call == Some(number)) else { return };
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let Some(turn) = conversation.turn.as_mut().filter(|turn| turn.call == Some(number)) else { return };
         let cancelled = turn.cut;
         let prompted = match answer {
             Ok(answer) => serde_json::from_str::<Prompted>(answer).unwrap_or_default(),
@@ -106,8 +116,8 @@ impl Acp {
         };
         // An agent that comes to an end of its own has finished what it said, whoever wanted to stop it.
         turn.cut = prompted.stop_reason == "cancelled";
-        talk.fall_silent(out);
-        let (session, turn) = (talk.session, talk.turn_id());
+        conversation.fall_silent(out);
+        let (session, turn) = (conversation.session, conversation.turn_id());
         let note =
             |text: String, out: &mut Output| Self::notice(session, turn, NoticeLevel::Warning, text, out);
         let mut end = match prompted.stop_reason.as_str() {
@@ -123,28 +133,31 @@ impl Acp {
                 note("The agent stopped since it may not ask its model more often.".to_owned(), out);
                 TurnEnd::of(TurnOutcome::Completed)
             }
-            _ => match talk.turn.as_ref().and_then(|turn| self.row.quirks.told_error(turn, &prompted)) {
-                Some(error) => failed(error),
-                None => TurnEnd::of(TurnOutcome::Completed),
-            },
+            _ => {
+                match conversation.turn.as_ref().and_then(|turn| self.row.quirks.told_error(turn, &prompted))
+                {
+                    Some(error) => failed(error),
+                    None => TurnEnd::of(TurnOutcome::Completed),
+                }
+            }
         };
-        let (usage, cost) = talk.used(&prompted, self.row.quirks.counts, out);
+        let (usage, cost) = conversation.used(&prompted, self.row.quirks.counts, out);
         (end.usage, end.cost_usd) = (usage, cost);
         self.finish(native, end, out);
     }
 
     /// A turn is over: what it left open ends with it.
     pub(super) fn finish(&mut self, native: &str, end: TurnEnd, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(native) else { return };
-        if let Some(turn) = &mut talk.turn {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if let Some(turn) = &mut conversation.turn {
             turn.cut |= end.outcome != TurnOutcome::Completed;
         }
-        talk.fall_silent(out);
-        talk.held = None;
-        talk.close_tools(end.outcome, out);
-        let session = talk.session;
-        let Some(turn) = talk.turn.take() else { return };
-        self.cancel_asked(session, out);
+        conversation.fall_silent(out);
+        conversation.held = None;
+        conversation.close_tools(end.outcome, out);
+        let session = conversation.session;
+        let Some(turn) = conversation.turn.take() else { return };
+        self.cancel_requests(session, out);
         let text = end.error.as_ref().map(|error| error.message.clone());
         let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn.id);
         draft.text = text;
@@ -154,7 +167,7 @@ impl Acp {
 
 impl crate::acp::rows::Quirks {
     /// The error that an agent told as if its model had said it.
-    fn told_error(&self, turn: &Turn, prompted: &Prompted) -> Option<TurnError> {
+    fn told_error(&self, turn: &AcpTurn, prompted: &Prompted) -> Option<TurnError> {
         let prefix = self.error_prefix?;
         let said = turn.last_message.strip_prefix(prefix)?;
         // It counts no tokens then.

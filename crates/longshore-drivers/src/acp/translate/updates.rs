@@ -7,9 +7,9 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::value::RawValue;
 
-use super::talks::Talk;
+use super::conversation::AcpConversation;
 use super::tools::Source;
-use super::{Acp, Misshapen};
+use super::{Acp, WireError};
 use crate::acp::wire::{Chunk, Commands, Facts, Plan, PlanEntry, Tag, ToolPart, Updated};
 
 impl Acp {
@@ -18,47 +18,50 @@ impl Acp {
         params: &RawValue,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let updated: Updated<'_> = serde_json::from_str(params.get())?;
-        let Some(talk) = self.talks.get_mut(updated.session_id.as_ref()) else { return Ok(()) };
+        let Some(conversation) = self.conversations.get_mut(updated.session_id.as_ref()) else {
+            return Ok(());
+        };
         let update = updated.update.get();
         let tag: Tag<'_> = serde_json::from_str(update)?;
-        if talk.replaying {
+        if conversation.replaying {
             self.calls.still_loading(&updated.session_id, cx.now);
         }
         match tag.kind.as_ref() {
             // Our log holds what a loaded session tells of its past, and what we said ourselves.
             "user_message_chunk" => Ok(()),
             "agent_message_chunk" | "agent_thought_chunk" | "tool_call" | "tool_call_update" | "plan"
-                if talk.replaying =>
+                if conversation.replaying =>
             {
                 Ok(())
             }
             "agent_message_chunk" => {
                 let chunk: Chunk<'_> = serde_json::from_str(update)?;
                 // Nothing was said to it yet that it could answer, or it is being told how to work.
-                let speaks = talk.settling == 0 && talk.turn.as_ref().is_some_and(|turn| turn.call.is_some());
+                let speaks = conversation.settling == 0
+                    && conversation.turn.as_ref().is_some_and(|turn| turn.call.is_some());
                 let echo = self.row.quirks.echo.filter(|_| !speaks);
                 if let Some(usage) = chunk.usage() {
-                    talk.answer_used(usage, out);
+                    conversation.answer_used(usage, out);
                 }
                 if echo.is_none_or(|echo| !chunk.content.text.starts_with(echo)) {
-                    talk.heard(false, &chunk, cx, out);
+                    conversation.heard(false, &chunk, cx, out);
                 }
                 Ok(())
             }
             "agent_thought_chunk" => {
-                talk.heard(true, &serde_json::from_str(update)?, cx, out);
+                conversation.heard(true, &serde_json::from_str(update)?, cx, out);
                 Ok(())
             }
             "tool_call" => {
                 let part: ToolPart = serde_json::from_str(update)?;
-                talk.tool_told(part, Source::Call, self.row.quirks.names, cx, out);
+                conversation.tool_told(part, Source::Call, self.row.quirks.names, cx, out);
                 Ok(())
             }
             "tool_call_update" => {
                 let part: ToolPart = serde_json::from_str(update)?;
-                talk.tool_told(part, Source::Update, self.row.quirks.names, cx, out);
+                conversation.tool_told(part, Source::Update, self.row.quirks.names, cx, out);
                 // Somebody may wait for what it told.
                 self.ask_held(out);
                 Ok(())
@@ -66,43 +69,43 @@ impl Acp {
             "plan" => {
                 let plan: Plan = serde_json::from_str(update)?;
                 // It was written down by a call that is not told otherwise.
-                talk.fall_silent(out);
-                talk.planned(plan.entries, cx, out);
+                conversation.fall_silent(out);
+                conversation.planned(plan.entries, cx, out);
                 Ok(())
             }
             "available_commands_update" => {
                 let commands: Commands = serde_json::from_str(update)?;
-                talk.listed(commands, out);
+                conversation.listed(commands, out);
                 self.past_told(&updated.session_id, cx, out);
                 Ok(())
             }
             "current_mode_update" | "config_option_update" => {
                 let facts: Facts = serde_json::from_str(update)?;
                 if let Some(mode) = facts.current_mode_id {
-                    talk.settings.set_mode(mode);
+                    conversation.settings.set_mode(mode);
                 }
                 if let Some(options) = facts.config_options {
-                    talk.settings.set_options(options);
+                    conversation.settings.set_options(options);
                 }
-                Self::settings_changed(&self.row, talk, out);
+                Self::settings_changed(&self.row, conversation, out);
                 Ok(())
             }
             "session_info_update" => {
                 let facts: Facts = serde_json::from_str(update)?;
                 let title = facts.title.map(|title| title.lines().next().unwrap_or_default().to_owned());
                 if let Some(title) = title.filter(|title| !title.is_empty())
-                    && !talk.renamed
-                    && talk.title.as_ref() != Some(&title)
+                    && !conversation.renamed
+                    && conversation.title.as_ref() != Some(&title)
                 {
-                    talk.title = Some(title.clone());
-                    let turn = talk.turn_id();
-                    out.say(talk.session, Draft::new(Body::TitleChanged).turn(turn).text(title));
+                    conversation.title = Some(title.clone());
+                    let turn = conversation.turn_id();
+                    out.say(conversation.session, Draft::new(Body::TitleChanged).turn(turn).text(title));
                 }
                 Ok(())
             }
             "usage_update" => {
                 let facts: Facts = serde_json::from_str(update)?;
-                talk.tokens_used(&facts, out);
+                conversation.tokens_used(&facts, out);
                 Ok(())
             }
             _ => Ok(()),
@@ -110,7 +113,7 @@ impl Acp {
     }
 }
 
-impl Talk {
+impl AcpConversation {
     fn heard(&mut self, thought: bool, chunk: &Chunk<'_>, cx: &mut Context<'_>, out: &mut Output) {
         let text = chunk.content.words();
         // Some begin every message with nothing.

@@ -5,12 +5,12 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::talks::Talk;
+use super::conversation::AcpConversation;
 use crate::acp::rows::Counts;
 use crate::acp::wire::{Facts, Prompted, TokenUsage};
 use crate::claude::translate::usage::sum;
 
-impl Talk {
+impl AcpConversation {
     /// `usage_update`: how full the model is, and what the session has cost so far.
     pub(super) fn tokens_used(&mut self, facts: &Facts, out: &mut Output) {
         let dollars = facts.cost.as_ref().filter(|cost| cost.currency == "USD");

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::requests::{refuse, reply};
-use super::{Acp, Misshapen};
+use super::{Acp, WireError};
 use crate::acp::wire::{
     FileAsked, INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, NOT_FOUND, RpcId, TerminalAsked,
 };
@@ -19,12 +19,12 @@ use crate::acp::wire::{
 #[derive(Debug, Default)]
 pub(super) struct Works {
     last: u64,
-    running: HashMap<WorkId, Running>,
+    running: HashMap<WorkId, PendingWork>,
 }
 
 /// A work that is not done yet.
 #[derive(Debug)]
-struct Running {
+struct PendingWork {
     id: RpcId,
     session: SessionId,
     /// The terminal that it is about.
@@ -46,8 +46,8 @@ impl Acp {
         method: &str,
         params: &RawValue,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let Some(talk) = self.talks.get(native) else { return Ok(()) };
+    ) -> Result<(), WireError> {
+        let Some(conversation) = self.conversations.get(native) else { return Ok(()) };
         let (job, terminal) = match method {
             "fs/read_text_file" => {
                 let FileAsked { path, line, limit, .. } = serde_json::from_str(params.get())?;
@@ -69,9 +69,9 @@ impl Acp {
         };
         self.works.last += 1;
         let work = WorkId(self.works.last);
-        let session = talk.session;
-        self.works.running.insert(work, Running { id: id.clone(), session, terminal });
-        out.works.push(Work { id: work, session, root: talk.cwd.clone(), job });
+        let session = conversation.session;
+        self.works.running.insert(work, PendingWork { id: id.clone(), session, terminal });
+        out.works.push(Work { id: work, session, root: conversation.cwd.clone(), job });
         Ok(())
     }
 
@@ -94,7 +94,7 @@ impl Acp {
         if self.looked_at(work, &result, out) {
             return;
         }
-        let Some(Running { id, session, terminal }) = self.works.running.remove(&work) else { return };
+        let Some(PendingWork { id, session, terminal }) = self.works.running.remove(&work) else { return };
         let done = match result {
             Ok(done) => done,
             Err(fault) => {
@@ -106,15 +106,15 @@ impl Acp {
                 return refuse(&id, code, &fault.to_string(), out);
             }
         };
-        let talk = self.natives.get(&session).and_then(|native| self.talks.get_mut(native));
-        if let (Some(talk), Some(terminal)) = (talk, terminal) {
+        let conversation = self.natives.get(&session).and_then(|native| self.conversations.get_mut(native));
+        if let (Some(conversation), Some(terminal)) = (conversation, terminal) {
             match &done {
                 Done::Output { text, truncated, exit } => {
                     let printed = Some(text.as_str()).filter(|_| !truncated);
                     let code = exit.as_ref().and_then(|exit| exit.code);
-                    talk.terminal_told(&terminal, printed, code, out);
+                    conversation.terminal_told(&terminal, printed, code, out);
                 }
-                Done::Ended(exit) => talk.terminal_told(&terminal, None, exit.code, out),
+                Done::Ended(exit) => conversation.terminal_told(&terminal, None, exit.code, out),
                 Done::Read(_) | Done::Written | Done::Running { .. } | Done::Killed | Done::Released => {}
             }
         }

@@ -9,7 +9,7 @@ use super::{ToolPart, empty};
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
-pub struct MayI {
+pub struct ApprovalParams {
     #[serde(deserialize_with = "empty")]
     pub tool_call: ToolPart,
     #[serde(deserialize_with = "empty")]

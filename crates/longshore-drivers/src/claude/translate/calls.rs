@@ -16,7 +16,7 @@ const PREFIX: &str = "longshore-";
 
 /// What a request was for, and so what its answer means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Call {
+pub(super) enum ClaudeCall {
     /// `initialize`.
     Greet,
     /// `get_binary_version`.
@@ -33,46 +33,46 @@ pub(super) enum Call {
 
 /// A request that has no answer yet.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingClaudeCall {
     pub subtype: &'static str,
-    pub call: Call,
+    pub call: ClaudeCall,
     pub within_ms: i64,
     due: Timestamp,
 }
 
 /// All requests that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct ClaudeCalls {
     last: u64,
-    pending: BTreeMap<u64, Pending>,
+    pending: BTreeMap<u64, PendingClaudeCall>,
 }
 
-impl Calls {
+impl ClaudeCalls {
     /// Writes a request.
     pub(super) fn send(
         &mut self,
         subtype: &'static str,
         mut request: Value,
-        call: Call,
+        call: ClaudeCall,
         cx: &Context<'_>,
         out: &mut Output,
     ) {
         self.last += 1;
-        let within_ms = if call == Call::Greet { BEGIN_WITHIN_MS } else { ANSWER_WITHIN_MS };
+        let within_ms = if call == ClaudeCall::Greet { BEGIN_WITHIN_MS } else { ANSWER_WITHIN_MS };
         let due = cx.now.plus_millis(within_ms);
-        self.pending.insert(self.last, Pending { subtype, call, within_ms, due });
+        self.pending.insert(self.last, PendingClaudeCall { subtype, call, within_ms, due });
         request["subtype"] = json!(subtype);
         let id = format!("{PREFIX}{}", self.last);
         out.lines.push(json!({"type": "control_request", "request_id": id, "request": request}).to_string());
     }
 
     /// The request that an answer is to.
-    pub(super) fn answered(&mut self, id: &str) -> Option<Pending> {
+    pub(super) fn answered(&mut self, id: &str) -> Option<PendingClaudeCall> {
         self.pending.remove(&id.strip_prefix(PREFIX)?.parse().ok()?)
     }
 
     /// A request whose answer is overdue.
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<Pending> {
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<PendingClaudeCall> {
         let late = *self.pending.iter().find(|(_, pending)| pending.due <= now)?.0;
         self.pending.remove(&late)
     }

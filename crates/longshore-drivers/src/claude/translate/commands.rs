@@ -7,9 +7,9 @@ use longshore_model::id::{Context, PromptId, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
-use super::calls::Call;
-use super::talks::MAIN;
-use super::turns::{Running, Steer, failed};
+use super::calls::ClaudeCall;
+use super::conversation::MAIN;
+use super::turns::{ClaudeTurn, Steer, failed};
 use super::{Claude, Phase};
 use crate::claude::flag_settings;
 
@@ -24,7 +24,7 @@ impl Claude {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let at = self.talk_of_session(session);
+        let at = self.conversation_of_session(session);
         match command {
             AgentCommand::Prompt { turn, prompt, text, attachments } => match at {
                 Some(MAIN) => self.prompt(turn, prompt, &text, &attachments, out),
@@ -54,14 +54,14 @@ impl Claude {
                 if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
                     let request = json!({"model": model});
                     home.model = Some(model);
-                    self.calls.send("set_model", request, Call::Set, cx, out);
+                    self.calls.send("set_model", request, ClaudeCall::Set, cx, out);
                 }
             }
             AgentCommand::SetEffort(effort) => {
                 if let Some(home) = self.home.as_mut().filter(|_| at == Some(MAIN)) {
                     let request = json!({"settings": flag_settings(Some(&effort))});
                     home.effort = Some(effort);
-                    self.calls.send("apply_flag_settings", request, Call::Set, cx, out);
+                    self.calls.send("apply_flag_settings", request, ClaudeCall::Set, cx, out);
                 }
             }
             // Its conversations have no titles that others may give, and are never put away.
@@ -81,20 +81,20 @@ impl Claude {
     ) {
         if let Phase::Refused(reason) = &self.phase {
             let draft = failed(TurnErrorCode::AgentUnavailable, reason).turn(turn);
-            if let Some(talk) = self.talks.first() {
-                out.say(talk.session, draft);
+            if let Some(conversation) = self.conversations.first() {
+                out.say(conversation.session, draft);
             }
             return;
         }
-        if let (Some(running), Some(talk)) = (self.running.take(), self.talks.first()) {
+        if let (Some(running), Some(conversation)) = (self.running.take(), self.conversations.first()) {
             // A turn that it began by itself crossed this prompt on the way. The session took that beginning for the
             // end of the prompt's turn, so that one begins once more, and the other goes on under its name.
             let end = Body::TurnFinished(TurnEnd::of(TurnOutcome::Completed));
-            out.say(talk.session, Draft::new(end).turn(running.id));
+            out.say(conversation.session, Draft::new(end).turn(running.id));
             let began = Body::TurnStarted { prompt: Some(prompt) };
-            out.say(talk.session, Draft::new(began).turn(turn));
+            out.say(conversation.session, Draft::new(began).turn(turn));
         }
-        self.run(Running::new(turn, Some(prompt)));
+        self.run(ClaudeTurn::new(turn, Some(prompt)));
         let story = self.home.as_mut().and_then(|home| home.story.take());
         self.say_to_agent(prompt, story, text, attachments, out);
     }
@@ -185,16 +185,21 @@ impl Claude {
             }
             for Steer { prompt, text } in untaken {
                 let request = json!({"message_uuid": prompt.to_string()});
-                let call = Call::TakeBack { prompt, text };
+                let call = ClaudeCall::TakeBack { prompt, text };
                 self.calls.send("cancel_async_message", request, call, cx, out);
             }
-            return self.calls.send("interrupt", json!({}), Call::Interrupt, cx, out);
+            return self.calls.send("interrupt", json!({}), ClaudeCall::Interrupt, cx, out);
         }
-        let child = self.talks.iter().find(|talk| talk.session == session && talk.turn == Some(turn));
-        let task = child.and_then(|talk| talk.parent.as_ref()).and_then(|parent| parent.task.clone());
+        let child = self
+            .conversations
+            .iter()
+            .find(|conversation| conversation.session == session && conversation.turn == Some(turn));
+        let task = child
+            .and_then(|conversation| conversation.parent.as_ref())
+            .and_then(|parent| parent.task.clone());
         match task {
             Some(task) => {
-                self.calls.send("stop_task", json!({"task_id": task}), Call::Interrupt, cx, out);
+                self.calls.send("stop_task", json!({"task_id": task}), ClaudeCall::Interrupt, cx, out);
             }
             None => {
                 // It is over, or never was; whoever waits for its end must not wait for ever.
@@ -223,15 +228,15 @@ impl Claude {
             let seconds = late.within_ms / 1_000;
             let text = format!("Claude Code did not answer {} within {seconds} s.", late.subtype);
             match late.call {
-                Call::Greet => self.not_greeted(text, out),
-                Call::Interrupt | Call::Set => {
-                    if let Some(talk) = self.talks.first() {
+                ClaudeCall::Greet => self.not_greeted(text, out),
+                ClaudeCall::Interrupt | ClaudeCall::Set => {
+                    if let Some(conversation) = self.conversations.first() {
                         let fault = Body::SessionError(SessionFault { code: FaultCode::Timeout });
-                        out.say(talk.session, Draft::new(fault).text(text));
+                        out.say(conversation.session, Draft::new(fault).text(text));
                     }
                 }
                 // Nothing depends on them: an older one may not know them at all.
-                Call::Version | Call::Settle | Call::TakeBack { .. } => {}
+                ClaudeCall::Version | ClaudeCall::Settle | ClaudeCall::TakeBack { .. } => {}
             }
         }
         self.give_up_reading(cx.now, out);

@@ -12,7 +12,7 @@ use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnE
 use serde_json::Value;
 
 use super::Claude;
-use super::talks::{MAIN, Parent, Talk};
+use super::conversation::{ClaudeConversation, ClaudeParent, MAIN};
 use crate::claude::wire::{Line, System};
 use crate::claude::{child_capabilities, name};
 
@@ -53,8 +53,8 @@ impl Claude {
     ) {
         self.begin_lined(call, cx, out);
         let tool = self.tools.get(call);
-        let by = tool.map_or(MAIN, |tool| tool.talk);
-        let Some(giver) = self.talks.get(by) else { return };
+        let by = tool.map_or(MAIN, |tool| tool.conversation);
+        let Some(giver) = self.conversations.get(by) else { return };
         let (session, turn, item) =
             (giver.session, tool.map_or(giver.turn, |tool| tool.turn), tool.map(|tool| tool.item));
         let told = tool.and_then(|tool| tool.call.input["prompt"].as_str().map(str::to_owned));
@@ -68,13 +68,13 @@ impl Claude {
                 return;
             }
             Some(at) => at,
-            None if self.talks.len() > CHILD_LIMIT => return,
+            None if self.conversations.len() > CHILD_LIMIT => return,
             None => {
-                self.talks.push(Talk::new(SessionId::mint(cx)));
-                self.talks.len() - 1
+                self.conversations.push(ClaudeConversation::new(SessionId::mint(cx)));
+                self.conversations.len() - 1
             }
         };
-        let child = self.talks[at].session;
+        let child = self.conversations[at].session;
         let began = TurnId::mint(cx);
         // The delegation comes first, so that whoever follows it knows the child before the child speaks.
         let agent = self.home.as_ref().map_or_else(name, |home| AgentName::clone(&home.agent));
@@ -86,10 +86,10 @@ impl Claude {
             self.open_child(at, session, task.unwrap_or(call), out);
         }
         let task = task.map(str::to_owned);
-        let talk = &mut self.talks[at];
-        talk.turn = Some(began);
-        talk.last_message.clear();
-        talk.parent = Some(Parent {
+        let conversation = &mut self.conversations[at];
+        conversation.turn = Some(began);
+        conversation.last_message.clear();
+        conversation.parent = Some(ClaudeParent {
             session,
             turn,
             item,
@@ -109,19 +109,21 @@ impl Claude {
         self.children.insert(call.to_owned(), at);
         if let Some(task) = task {
             self.children.insert(task.to_owned(), at);
-            if let Some(parent) = self.talks.get_mut(at).and_then(|talk| talk.parent.as_mut()) {
+            if let Some(parent) =
+                self.conversations.get_mut(at).and_then(|conversation| conversation.parent.as_mut())
+            {
                 parent.task = Some(task.to_owned());
             }
         }
     }
 
     fn works(&self, at: usize) -> bool {
-        let parent = self.talks.get(at).and_then(|talk| talk.parent.as_ref());
+        let parent = self.conversations.get(at).and_then(|conversation| conversation.parent.as_ref());
         parent.is_some_and(|parent| parent.working)
     }
 
     fn open_child(&mut self, at: usize, parent: SessionId, native: &str, out: &mut Output) {
-        let (Some(home), Some(talk)) = (&self.home, self.talks.get(at)) else { return };
+        let (Some(home), Some(conversation)) = (&self.home, self.conversations.get(at)) else { return };
         let opened = Opened {
             agent: AgentName::clone(&home.agent),
             cwd: home.cwd.clone(),
@@ -135,14 +137,14 @@ impl Claude {
             forked_from: None,
             from_file: false,
         };
-        out.say(talk.session, Draft::new(Body::SessionOpened(Box::new(opened))));
+        out.say(conversation.session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready {
             native: Some(native.to_owned()),
             version: home.version.clone(),
             model: home.model.clone(),
             transcript: None,
         };
-        out.say(talk.session, Draft::new(Body::SessionReady(ready)));
+        out.say(conversation.session, Draft::new(Body::SessionReady(ready)));
     }
 
     /// What a sub-agent was asked. It is told once, when it is announced or when it comes.
@@ -154,12 +156,12 @@ impl Claude {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(talk) = self.talks.get_mut(at) else { return };
-        let Some(parent) = talk.parent.as_mut().filter(|parent| !parent.prompted) else { return };
+        let Some(conversation) = self.conversations.get_mut(at) else { return };
+        let Some(parent) = conversation.parent.as_mut().filter(|parent| !parent.prompted) else { return };
         parent.prompted = true;
         let said = Body::UserMessage { prompt: None, attachments: Vec::new(), by: None };
-        let draft = Draft::new(said).turn(talk.turn).item(ItemId::mint(cx)).text(text);
-        out.say(talk.session, draft.raw(raw.take()));
+        let draft = Draft::new(said).turn(conversation.turn).item(ItemId::mint(cx)).text(text);
+        out.say(conversation.session, draft.raw(raw.take()));
     }
 
     /// `task_notification`: the work of a sub-agent came to an end.
@@ -184,7 +186,11 @@ impl Claude {
         out: &mut Output,
     ) {
         let Some(at) = self.children.get(call).copied() else { return };
-        let Some(parent) = self.talks.get_mut(at).and_then(|talk| talk.parent.as_mut()) else { return };
+        let Some(parent) =
+            self.conversations.get_mut(at).and_then(|conversation| conversation.parent.as_mut())
+        else {
+            return;
+        };
         parent.background |= data["status"] == "async_launched";
         if parent.background || parent.task.is_some() {
             return;
@@ -202,9 +208,10 @@ impl Claude {
         if outcome == TurnOutcome::Completed {
             return;
         }
-        let stops = |by: &Parent| by.working && !by.background && by.turn == Some(turn);
-        let of = |talk: &Talk| talk.parent.as_ref().is_some_and(stops);
-        let left: Vec<usize> = (0..self.talks.len()).filter(|at| of(&self.talks[*at])).collect();
+        let stops = |by: &ClaudeParent| by.working && !by.background && by.turn == Some(turn);
+        let of = |conversation: &ClaudeConversation| conversation.parent.as_ref().is_some_and(stops);
+        let left: Vec<usize> =
+            (0..self.conversations.len()).filter(|at| of(&self.conversations[*at])).collect();
         for at in left {
             self.child_ended(at, TurnOutcome::Interrupted, None, out);
         }
@@ -215,17 +222,17 @@ impl Claude {
             return;
         }
         self.leave_behind(at, out);
-        let Some(talk) = self.talks.get_mut(at) else { return };
-        let (session, result) = (talk.session, std::mem::take(&mut talk.last_message));
-        let turn = talk.turn.take();
-        let Some(parent) = &mut talk.parent else { return };
+        let Some(conversation) = self.conversations.get_mut(at) else { return };
+        let (session, result) = (conversation.session, std::mem::take(&mut conversation.last_message));
+        let turn = conversation.turn.take();
+        let Some(parent) = &mut conversation.parent else { return };
         parent.working = false;
         let end = DelegationEnd { child: session, outcome };
         let mut finished = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
         finished.text = Some(result).filter(|result| !result.is_empty());
         let by = parent.session;
         if let Some(turn) = turn {
-            self.asked.forget(session, turn);
+            self.requests.forget(session, turn);
             out.say(session, Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).turn(turn));
         }
         out.say(by, finished.raw(raw.cloned()));

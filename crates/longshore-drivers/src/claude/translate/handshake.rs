@@ -14,10 +14,10 @@ use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use serde_json::json;
 
-use super::calls::{Call, Pending};
+use super::calls::{ClaudeCall, PendingClaudeCall};
+use super::conversation::{ClaudeConversation, MAIN};
 use super::modes::{mode_of, native_mode};
-use super::talks::{MAIN, Talk};
-use super::{Claude, Misshapen, Phase};
+use super::{Claude, Phase, WireError};
 use crate::claude::wire::{Greeting, Line, Model, Response, System};
 use crate::claude::{flag_settings, native_id};
 
@@ -26,7 +26,7 @@ const WISHES: usize = 16;
 
 /// The session that a process was started for.
 #[derive(Debug)]
-pub(super) struct Home {
+pub(super) struct HomeSession {
     pub session: SessionId,
     /// What the process is called here.
     pub agent: AgentName,
@@ -72,8 +72,8 @@ impl Claude {
             }
             Start::New | Start::Lines { .. } => None,
         };
-        self.talks.push(Talk::new(launch.session));
-        self.home = Some(Home {
+        self.conversations.push(ClaudeConversation::new(launch.session));
+        self.home = Some(HomeSession {
             session: launch.session,
             cwd: launch.cwd,
             agent: launch.agent,
@@ -96,11 +96,11 @@ impl Claude {
             return;
         }
         self.phase = Phase::Greeting;
-        self.calls.send("get_binary_version", json!({}), Call::Version, cx, out);
-        self.calls.send("initialize", json!({"forwardSubagentText": true}), Call::Greet, cx, out);
+        self.calls.send("get_binary_version", json!({}), ClaudeCall::Version, cx, out);
+        self.calls.send("initialize", json!({"forwardSubagentText": true}), ClaudeCall::Greet, cx, out);
         if let Some(home) = &self.home {
             let settings = json!({"settings": flag_settings(home.effort.as_deref())});
-            self.calls.send("apply_flag_settings", settings, Call::Settle, cx, out);
+            self.calls.send("apply_flag_settings", settings, ClaudeCall::Settle, cx, out);
         }
     }
 
@@ -110,10 +110,10 @@ impl Claude {
         line: &Line<'_>,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Some(response) = line.response else { return Ok(()) };
         let response: Response<'_> = serde_json::from_str(response.get())?;
-        let Some(Pending { subtype, call, .. }) = self.calls.answered(&response.request_id) else {
+        let Some(PendingClaudeCall { subtype, call, .. }) = self.calls.answered(&response.request_id) else {
             return Ok(());
         };
         if let Phase::Refused(_) = self.phase {
@@ -125,27 +125,27 @@ impl Claude {
         });
         let answer = response.response.map_or("null", |answer| answer.get());
         match (call, refused) {
-            (Call::Greet, None) => {
+            (ClaudeCall::Greet, None) => {
                 self.greeted(serde_json::from_str(answer).unwrap_or_default(), raw, out);
             }
-            (Call::Greet, Some(error)) => {
+            (ClaudeCall::Greet, Some(error)) => {
                 let text = format!("Claude Code refused to begin: {error}");
                 self.refuse(FaultCode::StartFailed, text, Some(raw), out);
             }
-            (Call::Version, None) => {
+            (ClaudeCall::Version, None) => {
                 let version = serde_json::from_str::<Greeting>(answer).unwrap_or_default().version;
                 if let Some(home) = &mut self.home {
                     home.version = version;
                 }
             }
-            (Call::TakeBack { prompt, text }, None) => {
+            (ClaudeCall::TakeBack { prompt, text }, None) => {
                 // What was taken in before it could be taken back is part of the turn.
                 let answer: serde_json::Value = serde_json::from_str(answer).unwrap_or_default();
                 if answer["cancelled"] == true {
                     self.taken_back(prompt, text, raw, out);
                 }
             }
-            (Call::Interrupt | Call::Set, Some(error)) => {
+            (ClaudeCall::Interrupt | ClaudeCall::Set, Some(error)) => {
                 if let Some(home) = &mut self.home {
                     home.wished.clear();
                 }
@@ -153,8 +153,8 @@ impl Claude {
                 self.notice(MAIN, NoticeLevel::Warning, text, Some(raw), out);
             }
             // An older one does not know its version, settings that others set, or how to take something back.
-            (Call::Version | Call::Settle | Call::TakeBack { .. }, Some(_))
-            | (Call::Interrupt | Call::Set | Call::Settle, None) => {}
+            (ClaudeCall::Version | ClaudeCall::Settle | ClaudeCall::TakeBack { .. }, Some(_))
+            | (ClaudeCall::Interrupt | ClaudeCall::Set | ClaudeCall::Settle, None) => {}
         }
         Ok(())
     }
@@ -194,7 +194,7 @@ impl Claude {
         self.finish_if_idle(out);
     }
 
-    fn ready(home: &mut Home, raw: &Raw, out: &mut Output) {
+    fn ready(home: &mut HomeSession, raw: &Raw, out: &mut Output) {
         home.ready = true;
         let ready = Ready {
             native: Some(home.native.clone()),
@@ -222,7 +222,7 @@ impl Claude {
         out: &mut Output,
     ) {
         let Some(home) = &mut self.home else { return };
-        let turn = self.talks.first().and_then(|talk| talk.turn);
+        let turn = self.conversations.first().and_then(|conversation| conversation.turn);
         home.version = said.claude_code_version.or(home.version.take());
         let renamed = !line.session_id.is_empty() && home.native != line.session_id;
         if renamed {
@@ -262,7 +262,7 @@ impl Claude {
         let news = mode_of(native).filter(|mode| home.wished.is_empty() && *mode != home.mode);
         let Some(mode) = news.filter(|_| native_mode(home.mode) != native) else { return };
         home.mode = mode;
-        let turn = self.talks.first().and_then(|talk| talk.turn);
+        let turn = self.conversations.first().and_then(|conversation| conversation.turn);
         let draft = Draft::new(Body::ModeChanged { mode }).turn(turn);
         out.say(home.session, draft.raw(raw.cloned()));
     }
@@ -276,7 +276,7 @@ impl Claude {
             home.wished.pop_front();
         }
         let request = json!({"mode": native_mode(mode)});
-        self.calls.send("set_permission_mode", request, Call::Set, cx, out);
+        self.calls.send("set_permission_mode", request, ClaudeCall::Set, cx, out);
     }
 
     /// The process cannot be used at all.
@@ -314,7 +314,13 @@ impl Claude {
             Phase::Listening => {
                 // What it answered is not kept; it answers as often as it is asked.
                 self.queries.push((id, query));
-                self.calls.send("initialize", json!({"forwardSubagentText": true}), Call::Greet, cx, out);
+                self.calls.send(
+                    "initialize",
+                    json!({"forwardSubagentText": true}),
+                    ClaudeCall::Greet,
+                    cx,
+                    out,
+                );
             }
         }
     }

@@ -18,7 +18,7 @@ use crate::claude::wire::Block;
 #[derive(Debug)]
 pub(super) struct Lined {
     /// The conversation that it is of.
-    pub talk: usize,
+    pub conversation: usize,
     id: String,
     name: String,
     input: Value,
@@ -48,26 +48,28 @@ impl Claude {
         out: &mut Output,
     ) {
         let known = self.tools.contains_key(&block.id);
-        let behind = self.lined.iter().any(|lined| lined.talk == at);
+        let behind = self.lined.iter().any(|lined| lined.conversation == at);
         if known || !(behind || self.must_wait(at, kind_of(&block.name))) {
             self.tool_began(at, &block.id, &block.name, &block.input, raw, cx, out);
         } else if !self.lined.iter().any(|lined| lined.id == block.id) {
             let (id, name, input) = (block.id.clone(), block.name.clone(), block.input.clone());
-            self.lined.push_back(Lined { talk: at, id, name, input });
+            self.lined.push_back(Lined { conversation: at, id, name, input });
         }
     }
 
     /// Something tells that a call begins, or has begun.
     pub(super) fn begin_lined(&mut self, id: &str, cx: &mut Context<'_>, out: &mut Output) {
         let place = self.lined.iter().position(|lined| lined.id == id);
-        if let Some(Lined { talk, id, name, input }) = place.and_then(|place| self.lined.remove(place)) {
-            self.tool_began(talk, &id, &name, &input, &mut None, cx, out);
+        if let Some(Lined { conversation, id, name, input }) =
+            place.and_then(|place| self.lined.remove(place))
+        {
+            self.tool_began(conversation, &id, &name, &input, &mut None, cx, out);
         }
     }
 
     /// A call has ended: those begin whose turn it is now.
     pub(super) fn begin_next(&mut self, at: usize, cx: &mut Context<'_>, out: &mut Output) {
-        while let Some(next) = self.lined.iter().find(|lined| lined.talk == at) {
+        while let Some(next) = self.lined.iter().find(|lined| lined.conversation == at) {
             if self.must_wait(at, kind_of(&next.name)) {
                 return;
             }
@@ -77,8 +79,8 @@ impl Claude {
     }
 
     fn must_wait(&self, at: usize, kind: ToolKind) -> bool {
-        let turn = self.talks.get(at).and_then(|talk| talk.turn);
-        let mut open = self.tools.values().filter(|tool| tool.talk == at && tool.turn == turn);
+        let turn = self.conversations.get(at).and_then(|conversation| conversation.turn);
+        let mut open = self.tools.values().filter(|tool| tool.conversation == at && tool.turn == turn);
         open.any(|tool| runs_alone(kind) || runs_alone(tool.call.kind))
     }
 }

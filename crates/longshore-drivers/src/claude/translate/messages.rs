@@ -6,9 +6,9 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{FileDiff, ToolKind, ToolStatus};
 use serde_json::Value;
 
-use super::talks::{Kind, MAIN, Tool};
+use super::conversation::{BlockKind, ClaudeToolCall, MAIN};
 use super::tools::{self, call_of, title_of};
-use super::{Claude, Misshapen, diffs};
+use super::{Claude, WireError, diffs};
 use crate::claude::wire::{Block, Line, Message};
 
 /// What it says when a command has nothing to say.
@@ -23,12 +23,12 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Some(message) = line.message else { return Ok(()) };
         let message: Message = serde_json::from_str(message.get())?;
-        let at = self.talk_of(line);
-        let Some(talk) = self.talks.get(at) else { return Ok(()) };
-        if talk.stream.message != message.id {
+        let at = self.conversation_of(line);
+        let Some(conversation) = self.conversations.get(at) else { return Ok(()) };
+        if conversation.stream.message != message.id {
             self.leave_behind(at, out);
         }
         if let Some(error) = line.error {
@@ -43,8 +43,10 @@ impl Claude {
         for block in message.content.blocks() {
             match block.kind.as_str() {
                 "text" if block.text == NOTHING => {}
-                "text" => self.said(at, &message.id, Kind::Text, block.text, &mut raw, cx, out),
-                "thinking" => self.said(at, &message.id, Kind::Thought, block.thinking, &mut raw, cx, out),
+                "text" => self.said(at, &message.id, BlockKind::Text, block.text, &mut raw, cx, out),
+                "thinking" => {
+                    self.said(at, &message.id, BlockKind::Thought, block.thinking, &mut raw, cx, out)
+                }
                 "tool_use" | "server_tool_use" | "mcp_tool_use" => {
                     self.tool_announced(at, &block, &mut raw, cx, out);
                 }
@@ -60,23 +62,26 @@ impl Claude {
         &mut self,
         at: usize,
         message: &str,
-        kind: Kind,
+        kind: BlockKind,
         text: String,
         raw: &mut Option<Raw>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
         let partial = at == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
-        let Some(talk) = self.talks.get_mut(at) else { return };
-        let item = talk.stream.settle(message, kind).unwrap_or_else(|| ItemId::mint(cx));
+        let Some(conversation) = self.conversations.get_mut(at) else { return };
+        let item = conversation.stream.settle(message, kind).unwrap_or_else(|| ItemId::mint(cx));
         let body = match kind {
-            Kind::Text => {
-                talk.last_message.clone_from(&text);
+            BlockKind::Text => {
+                conversation.last_message.clone_from(&text);
                 Body::MessageDone { phase: None, partial }
             }
-            Kind::Thought => Body::ReasoningDone { partial },
+            BlockKind::Thought => Body::ReasoningDone { partial },
         };
-        out.say(talk.session, Draft::new(body).turn(talk.turn).item(item).text(text).raw(raw.take()));
+        out.say(
+            conversation.session,
+            Draft::new(body).turn(conversation.turn).item(item).text(text).raw(raw.take()),
+        );
     }
 
     /// A tool is called. A sub-agent's call may be known already from the question whether it may.
@@ -94,21 +99,28 @@ impl Claude {
         let cwd = self.home.as_ref().map(|home| home.cwd.as_str());
         let call = call_of(name, input, cwd);
         let title = title_of(name, &call);
-        let talk = self.talks.get(at)?;
+        let conversation = self.conversations.get(at)?;
         if let Some(known) = self.tools.get_mut(id) {
             if known.call != call {
                 known.call = call.clone();
                 let draft = Draft::new(Body::ToolUpdated(call)).turn(known.turn).item(known.item);
-                out.say(talk.session, draft.text(title).raw(raw.take()));
+                out.say(conversation.session, draft.text(title).raw(raw.take()));
             }
             return Some(known.item);
         }
         let item = ItemId::mint(cx);
-        let (session, turn) = (talk.session, talk.turn);
+        let (session, turn) = (conversation.session, conversation.turn);
         if call.kind == ToolKind::Edit {
             self.plan_written(input);
         }
-        let tool = Tool { talk: at, turn, item, name: name.to_owned(), call: call.clone(), denied: false };
+        let tool = ClaudeToolCall {
+            conversation: at,
+            turn,
+            item,
+            name: name.to_owned(),
+            call: call.clone(),
+            denied: false,
+        };
         self.tools.insert(id.to_owned(), tool);
         let draft = Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title);
         out.say(session, draft.raw(raw.take()));
@@ -126,14 +138,14 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         if line.is_replay {
             self.taken(&line.uuid);
             return Ok(());
         }
         let Some(message) = line.message else { return Ok(()) };
         let message: Message = serde_json::from_str(message.get())?;
-        let at = self.talk_of(line);
+        let at = self.conversation_of(line);
         let data = match line.tool_use_result {
             Some(data) => serde_json::from_str::<Value>(data.get())?,
             None => Value::Null,
@@ -162,9 +174,10 @@ impl Claude {
         // One that was never told to begin may end all the same: with others, or with the turn.
         self.begin_lined(&block.tool_use_id, cx, out);
         let Some(tool) = self.tools.remove(&block.tool_use_id) else { return };
-        let stopping = tool.talk == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
-        let Some(talk) = self.talks.get(tool.talk) else { return };
-        let session = talk.session;
+        let stopping =
+            tool.conversation == MAIN && self.running.as_ref().is_some_and(|running| running.stopping);
+        let Some(conversation) = self.conversations.get(tool.conversation) else { return };
+        let session = conversation.session;
         let (outcome, text) = tools::outcome_of(&tool, &block, data, stopping);
         if tool.call.kind == ToolKind::Edit && outcome.status == ToolStatus::Completed {
             let cwd = self.home.as_ref().map_or("", |home| home.cwd.as_str());
@@ -188,7 +201,7 @@ impl Claude {
             self.delegating_call_ended(&block.tool_use_id, status, data, out);
         }
         if !stopping {
-            self.begin_next(tool.talk, cx, out);
+            self.begin_next(tool.conversation, cx, out);
         }
     }
 }

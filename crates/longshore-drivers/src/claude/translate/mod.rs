@@ -3,14 +3,14 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `talks` | what is known of the conversation, of those of its sub-agents, and of their calls of tools |
+//! | `conversation` | what is known of the conversation, of those of its sub-agents, and of their calls of tools |
 //! | `handshake` | from the first line to a session that is ready, or why not; questions that concern no session |
 //! | `commands` | what a session tells its agent |
 //! | `turns`, `usage` | turns begin, are steered, fail and end, and what they use |
 //! | `stream`, `messages` | what is said as it is said, and when it is whole |
 //! | `tools`, `diffs`, `plans` | calls of tools, what they change, and the lists that some of them keep |
 //! | `lined` | calls that are announced and have not begun |
-//! | `asks`, `questions` | what it asks us |
+//! | `approvals`, `questions` | what it asks us |
 //! | `delegations` | sub-agents |
 //! | `remarks` | words about everything else |
 //! | `modes` | what a mode is in their words |
@@ -18,9 +18,10 @@
 //! Every line that comes while there is a session is kept: a handler says what it has a word for, and
 //! `Claude::line` keeps whatever no handler had a word for.
 
-mod asks;
+mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 mod delegations;
 pub(crate) mod diffs;
 mod handshake;
@@ -31,7 +32,6 @@ mod plans;
 mod questions;
 mod remarks;
 mod stream;
-mod talks;
 pub(crate) mod tools;
 mod turns;
 pub(crate) mod usage;
@@ -44,42 +44,40 @@ use longshore_model::event::{Body, Draft, NoticeLevel, Raw, RawFault};
 use longshore_model::id::{Context, QueryId, SessionId};
 use longshore_model::time::Timestamp;
 
-use self::asks::Asked;
-use self::calls::Calls;
-use self::handshake::Home;
+use self::approvals::ClaudeRequests;
+use self::calls::ClaudeCalls;
+use self::conversation::{ClaudeConversation, ClaudeToolCall, MAIN};
+use self::handshake::HomeSession;
 use self::lined::Lined;
 use self::plans::Tasks;
-use self::talks::{MAIN, Talk, Tool};
-use self::turns::Running;
+use self::turns::ClaudeTurn;
 use self::usage::Ledger;
 use super::wire::Line;
 use crate::phase::Phase;
+use crate::wire_error::WireError;
 
 pub use modes::native_mode;
-
-/// A line that does not have the shape that its type promises.
-type Misshapen = serde_json::Error;
 
 /// The driver of one `claude`.
 #[derive(Debug, Default)]
 pub struct Claude {
     phase: Phase,
     /// The session that the process was started for.
-    home: Option<Home>,
+    home: Option<HomeSession>,
     /// Questions that wait for the handshake.
     queries: Vec<(QueryId, Query)>,
-    calls: Calls,
+    calls: ClaudeCalls,
     /// The conversation itself, then those of its sub-agents. Empty before there is a session.
-    talks: Vec<Talk>,
+    conversations: Vec<ClaudeConversation>,
     /// Sub-agents by the calls that gave them work, and by the names of their tasks.
     children: HashMap<String, usize>,
     /// Calls of tools that have no result yet, by their name.
-    tools: HashMap<String, Tool>,
+    tools: HashMap<String, ClaudeToolCall>,
     /// Calls that were announced and have not begun, in their order.
     lined: VecDeque<Lined>,
-    asked: Asked,
+    requests: ClaudeRequests,
     /// The turn of the conversation that runs.
-    running: Option<Running>,
+    running: Option<ClaudeTurn>,
     /// Whether it was seen to repeat our prompts, so that one that was not repeated was not taken yet.
     echoes: bool,
     tasks: Tasks,
@@ -100,14 +98,14 @@ impl Claude {
             Err(_) => return self.keep(MAIN, raw, "malformed", Some(RawFault::Malformed), out),
         };
         let (mut at, handled) = match line.kind.as_ref() {
-            "stream_event" => (self.talk_of(&line), self.streamed(&line, raw, cx, out)),
+            "stream_event" => (self.conversation_of(&line), self.streamed(&line, raw, cx, out)),
             "assistant" => {
                 self.child_speaks(&line, cx, out);
-                (self.talk_of(&line), self.assistant(&line, raw, cx, out))
+                (self.conversation_of(&line), self.assistant(&line, raw, cx, out))
             }
             "user" => {
                 self.child_speaks(&line, cx, out);
-                (self.talk_of(&line), self.user(&line, raw, cx, out))
+                (self.conversation_of(&line), self.user(&line, raw, cx, out))
             }
             "system" => (MAIN, self.system(&line, raw, cx, out)),
             "result" => (MAIN, self.result(raw, cx, out)),
@@ -135,7 +133,7 @@ impl Claude {
             (kind, "") => kind.to_owned(),
             (kind, subtype) => format!("{kind}/{subtype}"),
         };
-        if at >= self.talks.len() {
+        if at >= self.conversations.len() {
             at = MAIN;
         }
         self.keep(at, raw, &kind, handled.err().map(|_| RawFault::Malformed), out);
@@ -143,14 +141,14 @@ impl Claude {
 
     /// Keeps a line as it came.
     fn keep(&self, at: usize, raw: &Raw, kind: &str, fault: Option<RawFault>, out: &mut Output) {
-        if let Some(talk) = self.talks.get(at) {
+        if let Some(conversation) = self.conversations.get(at) {
             let body = Body::Raw { kind: kind.to_owned(), fault };
-            out.say(talk.session, Draft::new(body).turn(talk.turn).raw(raw.clone()));
+            out.say(conversation.session, Draft::new(body).turn(conversation.turn).raw(raw.clone()));
         }
     }
 
     /// The conversation that a line belongs to; that of a sub-agent which nobody knows is the conversation itself.
-    fn talk_of(&self, line: &Line<'_>) -> usize {
+    fn conversation_of(&self, line: &Line<'_>) -> usize {
         match line.parent_tool_use_id.as_ref() {
             "" => MAIN,
             call => self.children.get(call).copied().unwrap_or(MAIN),
@@ -159,15 +157,15 @@ impl Claude {
 
     /// Says a line to people.
     fn notice(&self, at: usize, level: NoticeLevel, text: String, raw: Option<&Raw>, out: &mut Output) {
-        if let Some(talk) = self.talks.get(at) {
-            let draft = Draft::new(Body::Notice { level }).turn(talk.turn).text(text);
-            out.say(talk.session, draft.raw(raw.cloned()));
+        if let Some(conversation) = self.conversations.get(at) {
+            let draft = Draft::new(Body::Notice { level }).turn(conversation.turn).text(text);
+            out.say(conversation.session, draft.raw(raw.cloned()));
         }
     }
 
     /// The conversation that is a session.
-    fn talk_of_session(&self, session: SessionId) -> Option<usize> {
-        self.talks.iter().position(|talk| talk.session == session)
+    fn conversation_of_session(&self, session: SessionId) -> Option<usize> {
+        self.conversations.iter().position(|conversation| conversation.session == session)
     }
 }
 

@@ -10,7 +10,7 @@ use longshore_model::item::{PlanStatus, PlanStep};
 use serde_json::Value;
 
 use super::Claude;
-use super::talks::Tool;
+use super::conversation::ClaudeToolCall;
 
 /// How many entries are kept.
 const TASK_LIMIT: usize = 500;
@@ -21,7 +21,13 @@ pub(super) struct Tasks(BTreeMap<(u64, String), PlanStep>);
 
 impl Claude {
     /// A tool ended that may have changed the list.
-    pub(super) fn plan_moved(&mut self, tool: &Tool, data: &Value, cx: &mut Context<'_>, out: &mut Output) {
+    pub(super) fn plan_moved(
+        &mut self,
+        tool: &ClaudeToolCall,
+        data: &Value,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
         let steps = match tool.name.as_str() {
             "TodoWrite" => {
                 let written = data["newTodos"].as_array().or_else(|| tool.call.input["todos"].as_array());
@@ -29,14 +35,16 @@ impl Claude {
             }
             name => self.tasks.moved(name, &tool.call.input, data),
         };
-        let (Some(steps), Some(talk)) = (steps, self.talks.get_mut(tool.talk)) else { return };
-        let item = match talk.plan {
+        let (Some(steps), Some(conversation)) = (steps, self.conversations.get_mut(tool.conversation)) else {
+            return;
+        };
+        let item = match conversation.plan {
             Some((turn, item)) if turn == tool.turn => item,
             Some(_) | None => ItemId::mint(cx),
         };
-        talk.plan = Some((tool.turn, item));
+        conversation.plan = Some((tool.turn, item));
         let body = Body::PlanUpdated { steps };
-        out.say(talk.session, Draft::new(body).turn(tool.turn).item(item));
+        out.say(conversation.session, Draft::new(body).turn(tool.turn).item(item));
     }
 }
 

@@ -7,7 +7,7 @@ use longshore_model::id::{Context, QuestionId};
 use serde_json::{Map, Value, json};
 
 use super::Claude;
-use super::asks::{record, reply};
+use super::approvals::{record, reply};
 use crate::claude::wire::{Question, Questions, Request};
 use crate::schema_form::only_text;
 
@@ -26,7 +26,7 @@ pub(super) fn asked(request: &Request, cx: &mut Context<'_>) -> (QuestionId, Dra
 impl Claude {
     /// Somebody answered. A question that is gone by now is left alone.
     pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
-        let Some((id, ask)) = self.asked.take_question(question) else { return };
+        let Some((id, ask)) = self.requests.take_question(question) else { return };
         let response = match answer.action {
             AnswerAction::Accept => {
                 let answers: Map<String, Value> = answer

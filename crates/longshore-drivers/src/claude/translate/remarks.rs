@@ -5,8 +5,8 @@ use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use longshore_model::id::{Context, ItemId};
 use serde_json::Value;
 
-use super::talks::MAIN;
-use super::{Claude, Misshapen};
+use super::conversation::MAIN;
+use super::{Claude, WireError};
 use crate::claude::wire::{Line, System};
 
 impl Claude {
@@ -16,7 +16,7 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         // The line that says that the model was asked comes before every answer and says nothing else.
         let said: System = serde_json::from_str(raw)?;
         let (level, text) = match line.subtype.as_ref() {
@@ -78,15 +78,16 @@ impl Claude {
 impl Claude {
     /// One line for all tries of one request: the newest takes the place of the one before.
     fn retries(&mut self, said: &System, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = self.talks.get(MAIN) else { return };
+        let Some(conversation) = self.conversations.get(MAIN) else { return };
         let begins = said.attempt.is_none_or(|attempt| attempt <= 1);
         let known = self.running.as_ref().and_then(|running| running.retrying).filter(|_| !begins);
         let item = known.unwrap_or_else(|| ItemId::mint(cx));
         if let Some(running) = &mut self.running {
             running.retrying = Some(item);
         }
-        let draft = Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(talk.turn).item(item);
-        out.say(talk.session, draft.text(retry_text(said)).raw(raw.clone()));
+        let draft =
+            Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(conversation.turn).item(item);
+        out.say(conversation.session, draft.text(retry_text(said)).raw(raw.clone()));
     }
 }
 

@@ -7,8 +7,8 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::{Context, ItemId};
 
-use super::talks::{Growing, Kind};
-use super::{Claude, Misshapen};
+use super::conversation::{BlockKind, Growing};
+use super::{Claude, WireError};
 use crate::claude::wire::{Block, Event, Line, Message};
 
 impl Claude {
@@ -19,11 +19,11 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Some(event) = &line.event else { return Ok(()) };
-        let at = self.talk_of(line);
+        let at = self.conversation_of(line);
         match event.kind.as_ref() {
-            "content_block_delta" => self.grew(at, event, raw, out),
+            "content_block_delta" => self.block_delta(at, event, raw, out),
             "content_block_start" => return self.block_began(at, event, raw, cx, out),
             "message_start" => {
                 let message = match event.message {
@@ -31,8 +31,8 @@ impl Claude {
                     None => Message::default(),
                 };
                 self.leave_behind(at, out);
-                if let Some(talk) = self.talks.get_mut(at) {
-                    talk.stream.message = message.id;
+                if let Some(conversation) = self.conversations.get_mut(at) {
+                    conversation.stream.message = message.id;
                 }
                 self.ledger.message_began(at, message.usage);
             }
@@ -42,18 +42,20 @@ impl Claude {
         Ok(())
     }
 
-    fn grew(&mut self, at: usize, event: &Event<'_>, raw: &Raw, out: &mut Output) {
-        let (Some(talk), Some(delta), Some(index)) = (self.talks.get(at), &event.delta, event.index) else {
+    fn block_delta(&mut self, at: usize, event: &Event<'_>, raw: &Raw, out: &mut Output) {
+        let (Some(conversation), Some(delta), Some(index)) =
+            (self.conversations.get(at), &event.delta, event.index)
+        else {
             return;
         };
         let (kind, body) = match delta.kind.as_ref() {
-            "text_delta" => (Kind::Text, Body::MessageDelta),
-            "thinking_delta" => (Kind::Thought, Body::ReasoningDelta),
+            "text_delta" => (BlockKind::Text, Body::MessageDelta),
+            "thinking_delta" => (BlockKind::Thought, Body::ReasoningDelta),
             _ => return,
         };
-        let Some(item) = talk.stream.growing(index, kind) else { return };
+        let Some(item) = conversation.stream.growing(index, kind) else { return };
         let (text, raw) = (Some(delta.text.clone().into_owned()), Some(raw.clone()));
-        out.say(talk.session, Draft { turn: talk.turn, item: Some(item), text, body, raw });
+        out.say(conversation.session, Draft { turn: conversation.turn, item: Some(item), text, body, raw });
     }
 
     fn block_began(
@@ -63,33 +65,33 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let (Some(block), Some(index)) = (event.content_block, event.index) else { return Ok(()) };
         let block: Block = serde_json::from_str(block.get())?;
         let (kind, body) = match block.kind.as_str() {
-            "text" => (Kind::Text, Body::MessageStarted),
-            "thinking" => (Kind::Thought, Body::ReasoningStarted),
+            "text" => (BlockKind::Text, Body::MessageStarted),
+            "thinking" => (BlockKind::Thought, Body::ReasoningStarted),
             // A call of a tool is told when all of it is known.
             _ => return Ok(()),
         };
-        let Some(talk) = self.talks.get_mut(at) else { return Ok(()) };
+        let Some(conversation) = self.conversations.get_mut(at) else { return Ok(()) };
         let item = ItemId::mint(cx);
-        talk.stream.blocks.push(Growing { index, item, kind, whole: false });
-        out.say(talk.session, Draft::new(body).turn(talk.turn).item(item).raw(raw.clone()));
+        conversation.stream.blocks.push(Growing { index, item, kind, whole: false });
+        out.say(conversation.session, Draft::new(body).turn(conversation.turn).item(item).raw(raw.clone()));
         Ok(())
     }
 
     /// Nothing more will come of the message that was being written.
     pub(super) fn leave_behind(&mut self, at: usize, out: &mut Output) {
-        let Some(talk) = self.talks.get_mut(at) else { return };
-        for block in std::mem::take(&mut talk.stream.blocks) {
+        let Some(conversation) = self.conversations.get_mut(at) else { return };
+        for block in std::mem::take(&mut conversation.stream.blocks) {
             let body = match block.kind {
                 _ if block.whole => continue,
-                Kind::Text => Body::MessageDone { phase: None, partial: true },
-                Kind::Thought => Body::ReasoningDone { partial: true },
+                BlockKind::Text => Body::MessageDone { phase: None, partial: true },
+                BlockKind::Thought => Body::ReasoningDone { partial: true },
             };
-            out.say(talk.session, Draft::new(body).turn(talk.turn).item(block.item).text(""));
+            out.say(conversation.session, Draft::new(body).turn(conversation.turn).item(block.item).text(""));
         }
-        talk.stream.message.clear();
+        conversation.stream.message.clear();
     }
 }

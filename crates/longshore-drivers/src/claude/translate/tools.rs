@@ -3,7 +3,7 @@
 use longshore_model::item::{ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
-use super::talks::Tool;
+use super::conversation::ClaudeToolCall;
 use crate::claude::wire::Block;
 use crate::contents::{attached, last_part};
 
@@ -73,7 +73,12 @@ pub(crate) fn title_of(name: &str, call: &ToolCall) -> String {
 }
 
 /// How a call ended, and its output.
-pub(super) fn outcome_of(tool: &Tool, block: &Block, data: &Value, stopping: bool) -> (ToolOutcome, String) {
+pub(super) fn outcome_of(
+    tool: &ClaudeToolCall,
+    block: &Block,
+    data: &Value,
+    stopping: bool,
+) -> (ToolOutcome, String) {
     let status = match block.is_error {
         false => ToolStatus::Completed,
         true if tool.denied => ToolStatus::Declined,

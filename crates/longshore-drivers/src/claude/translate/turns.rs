@@ -17,9 +17,9 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 use serde_json::{Value, json};
 
-use super::talks::MAIN;
+use super::conversation::MAIN;
 use super::usage::sum;
-use super::{Claude, Misshapen};
+use super::{Claude, WireError};
 use crate::claude::wire;
 
 /// How long an answer to what was said into a turn may take to begin once the turn is over.
@@ -29,7 +29,7 @@ const NOT_FOUND: &str = "No conversation found";
 
 /// The turn that runs.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct ClaudeTurn {
     pub id: TurnId,
     /// The prompt that began it; none when the agent began by itself.
     pub prompt: Option<PromptId>,
@@ -61,7 +61,7 @@ pub(super) struct Steer {
     pub text: String,
 }
 
-impl Running {
+impl ClaudeTurn {
     pub(super) fn new(id: TurnId, prompt: Option<PromptId>) -> Self {
         Self {
             id,
@@ -89,16 +89,16 @@ impl Claude {
             return;
         }
         let id = TurnId::mint(cx);
-        self.run(Running::new(id, None));
-        let Some(talk) = self.talks.get(MAIN) else { return };
+        self.run(ClaudeTurn::new(id, None));
+        let Some(conversation) = self.conversations.get(MAIN) else { return };
         let told = out.said.iter().any(|(_, draft)| draft.raw.as_ref().is_some_and(|said| said == raw));
         let draft = Draft::new(Body::TurnStarted { prompt: None }).turn(id);
-        out.say(talk.session, draft.raw((!told).then(|| raw.clone())));
+        out.say(conversation.session, draft.raw((!told).then(|| raw.clone())));
     }
 
-    pub(super) fn run(&mut self, running: Running) {
-        if let Some(talk) = self.talks.get_mut(MAIN) {
-            talk.turn = Some(running.id);
+    pub(super) fn run(&mut self, running: ClaudeTurn) {
+        if let Some(conversation) = self.conversations.get_mut(MAIN) {
+            conversation.turn = Some(running.id);
         }
         self.running = Some(running);
     }
@@ -124,7 +124,7 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let result: wire::Result = serde_json::from_str(raw)?;
         if self.is_opening() && result.is_error {
             let text = error_text(&result);
@@ -174,8 +174,8 @@ impl Claude {
     /// The turn that runs is over.
     pub(super) fn finish_turn(&mut self, result: Option<&wire::Result>, raw: Option<&Raw>, out: &mut Output) {
         let Some(running) = self.running.take() else { return };
-        let Some(talk) = self.talks.get_mut(MAIN) else { return };
-        let session = talk.session;
+        let Some(conversation) = self.conversations.get_mut(MAIN) else { return };
+        let session = conversation.session;
         let (outcome, error) = match result {
             Some(result) => outcome_of(result, &running),
             None if running.stopping => (TurnOutcome::Interrupted, None),
@@ -183,7 +183,7 @@ impl Claude {
         };
         self.drop_tools(running.id, out);
         self.stop_children(running.id, outcome, out);
-        self.asked.forget(session, running.id);
+        self.requests.forget(session, running.id);
         if let Some(usage) = self.ledger.news() {
             out.say(session, Draft::new(Body::UsageUpdated(usage)).turn(running.id));
         }
@@ -196,27 +196,27 @@ impl Claude {
         }));
         draft.text = error.map(|error| error.message);
         out.say(session, draft.turn(running.id).raw(raw.cloned()));
-        if let Some(talk) = self.talks.get_mut(MAIN) {
-            talk.turn = None;
+        if let Some(conversation) = self.conversations.get_mut(MAIN) {
+            conversation.turn = None;
         }
     }
 
     /// Calls of a turn that is over: their results will not come any more.
     fn drop_tools(&mut self, turn: TurnId, out: &mut Output) {
         // What has not begun does not begin any more.
-        self.lined.retain(|lined| lined.talk != MAIN);
+        self.lined.retain(|lined| lined.conversation != MAIN);
         let over: Vec<String> = self
             .tools
             .iter()
-            .filter(|(_, tool)| tool.talk == MAIN && tool.turn == Some(turn))
+            .filter(|(_, tool)| tool.conversation == MAIN && tool.turn == Some(turn))
             .map(|(name, _)| name.clone())
             .collect();
         let mut left: Vec<_> = over.iter().filter_map(|name| self.tools.remove(name)).collect();
         left.sort_unstable_by_key(|tool| tool.item);
-        let Some(talk) = self.talks.get(MAIN) else { return };
+        let Some(conversation) = self.conversations.get(MAIN) else { return };
         for tool in left {
             let body = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
-            out.say(talk.session, Draft::new(body).turn(tool.turn).item(tool.item));
+            out.say(conversation.session, Draft::new(body).turn(tool.turn).item(tool.item));
         }
     }
 }
@@ -229,7 +229,7 @@ pub(super) fn failed(code: TurnErrorCode, text: &str) -> Draft {
 }
 
 /// How a turn ended. `success` only means that the program worked: what counts is `is_error`.
-fn outcome_of(result: &wire::Result, running: &Running) -> (TurnOutcome, Option<TurnError>) {
+fn outcome_of(result: &wire::Result, running: &ClaudeTurn) -> (TurnOutcome, Option<TurnError>) {
     let reason = result.terminal_reason.as_deref().unwrap_or_default();
     let cut_off = running.stopping && result.subtype == "error_during_execution";
     let cancelled = running.cancelled && !result.is_error;

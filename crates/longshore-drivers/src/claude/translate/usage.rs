@@ -7,8 +7,8 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::usage::Usage;
 
-use super::talks::MAIN;
-use super::{Claude, Misshapen};
+use super::conversation::MAIN;
+use super::{Claude, WireError};
 use crate::claude::wire::{self, Event, Tokens};
 
 /// What was counted so far.
@@ -107,12 +107,12 @@ impl Claude {
         event: &Event<'_>,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let (MAIN, Some(usage)) = (at, event.usage) else { return Ok(()) };
         self.ledger.message_ended(serde_json::from_str::<Tokens>(usage.get())?);
-        if let (Some(talk), Some(usage)) = (self.talks.get(MAIN), self.ledger.news()) {
-            let draft = Draft::new(Body::UsageUpdated(usage)).turn(talk.turn);
-            out.say(talk.session, draft.raw(raw.clone()));
+        if let (Some(conversation), Some(usage)) = (self.conversations.get(MAIN), self.ledger.news()) {
+            let draft = Draft::new(Body::UsageUpdated(usage)).turn(conversation.turn);
+            out.say(conversation.session, draft.raw(raw.clone()));
         }
         Ok(())
     }

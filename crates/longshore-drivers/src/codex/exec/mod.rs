@@ -22,7 +22,7 @@ use std::sync::Arc;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::event::AgentName;
 
-pub use spec::Spec;
+pub use spec::ExecSpec;
 pub use translate::Exec;
 
 /// What clients call it.

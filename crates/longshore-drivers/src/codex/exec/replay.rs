@@ -22,7 +22,7 @@ const WITH_VALUE: [&str; 12] =
 
 /// Has a driver hear a recording.
 pub fn replay(capture: &Capture) -> Vec<Step> {
-    Player::default().hear(capture)
+    ExecPlayer::default().hear(capture)
 }
 
 /// Whether this is the start of such a process.
@@ -32,20 +32,20 @@ pub fn is_run(entry: &Entry) -> bool {
 
 /// Whoever sits between a recording and a driver.
 #[derive(Debug)]
-pub struct Player {
+pub struct ExecPlayer {
     stand: Harness<Exec>,
     /// What the process wrote to stderr.
     stderr: Vec<String>,
 }
 
-impl Default for Player {
+impl Default for ExecPlayer {
     fn default() -> Self {
         // Beside the driver of `codex app-server` in one recording it makes other ids than that.
         Self { stand: Harness::seeded(2), stderr: Vec::new() }
     }
 }
 
-impl Play for Player {
+impl Play for ExecPlayer {
     type Driver = Exec;
 
     fn stand(&mut self) -> &mut Harness<Exec> {
@@ -81,7 +81,7 @@ impl Play for Player {
             .filter(|entry| entry.dir == Direction::ToAgent)
             .map(|entry| entry.line())
             .collect();
-        let Told { flags, plain } = Told::of(&words);
+        let ExecArguments { flags, plain } = ExecArguments::of(&words);
         let mut plain = plain.into_iter();
         let (start, prompt) = match plain.next() {
             Some(verb) if verb == "resume" || verb == "fork" => {
@@ -131,7 +131,7 @@ impl Play for Player {
     }
 }
 
-impl Player {
+impl ExecPlayer {
     fn exit(&mut self, entry: &Entry) {
         let said: Value = serde_json::from_str(entry.msg.get()).unwrap_or_default();
         let code = said["exit"].as_i64().or_else(|| said["code"].as_i64());
@@ -158,14 +158,14 @@ fn words_of(entry: &Entry) -> Vec<String> {
 
 /// The words after `exec`.
 #[derive(Default)]
-struct Told {
+struct ExecArguments {
     /// Flags that have a value.
     flags: Vec<(String, String)>,
     /// What is no flag.
     plain: Vec<String>,
 }
 
-impl Told {
+impl ExecArguments {
     fn of(words: &[String]) -> Self {
         let mut told = Self::default();
         let mut words = words.iter().skip_while(|word| *word != "exec").skip(1);

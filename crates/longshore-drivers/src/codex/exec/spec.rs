@@ -13,9 +13,9 @@ use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
 
 /// Codex, through `codex exec --json`.
 #[derive(Clone, Copy, Debug)]
-pub struct Spec;
+pub struct ExecSpec;
 
-impl AgentSpec for Spec {
+impl AgentSpec for ExecSpec {
     fn name(&self) -> &str {
         NAME
     }
@@ -25,31 +25,31 @@ impl AgentSpec for Spec {
     }
 
     fn install(&self) -> &str {
-        codex::Spec.install()
+        codex::CodexSpec.install()
     }
 
     fn login(&self) -> Option<&str> {
-        codex::Spec.login()
+        codex::CodexSpec.login()
     }
 
     fn account(&self) -> Option<Account> {
-        codex::Spec.account()
+        codex::CodexSpec.account()
     }
 
     fn resume(&self) -> Option<&str> {
-        codex::Spec.resume()
+        codex::CodexSpec.resume()
     }
 
     fn records(&self) -> Option<&'static dyn Records> {
-        codex::Spec.records()
+        codex::CodexSpec.records()
     }
 
     fn tested(&self) -> Option<&str> {
-        codex::Spec.tested()
+        codex::CodexSpec.tested()
     }
 
     fn offline(&self, place: Place<'_>) -> Option<Offline> {
-        codex::Spec.offline(place)
+        codex::CodexSpec.offline(place)
     }
 
     fn capabilities(&self) -> Capabilities {

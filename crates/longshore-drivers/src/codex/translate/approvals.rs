@@ -14,16 +14,16 @@ use longshore_model::item::FileChange;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::calls::Call;
-use super::requests::{Ask, Asker, Request, Way, reply};
-use super::threads::What;
-use super::{Codex, Misshapen, diffs};
+use super::calls::CodexCall;
+use super::conversation::ItemKind;
+use super::requests::{Asker, CodexRequest, CodexRequestKind, Way, reply};
+use super::{Codex, WireError, diffs};
 use crate::argv::{line_in, line_of, unwrapped};
-use crate::codex::wire::{Elicitation, ElicitationMeta, MayI, Place, RpcId};
+use crate::codex::wire::{ApprovalParams, Elicitation, ElicitationMeta, Place, RpcId};
 
 impl Codex {
     #[allow(clippy::too_many_arguments)]
-    pub(super) fn may_i(
+    pub(super) fn approval_requested(
         &mut self,
         id: &RpcId,
         method: &str,
@@ -32,20 +32,22 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let may: MayI = serde_json::from_str(params.get())?;
+    ) -> Result<(), WireError> {
+        let details: ApprovalParams = serde_json::from_str(params.get())?;
         let approval = ApprovalId::mint(cx);
-        let (item, subject) = self.subject(method, &may, &asker, cx);
-        let amendment = may.proposed_execpolicy_amendment.filter(|words| !words.is_empty());
+        let (item, subject) = self.subject(method, &details, &asker, cx);
+        let amendment = details.proposed_execpolicy_amendment.filter(|words| !words.is_empty());
         let mut options = vec![Decision::AllowOnce, Decision::AllowSession];
         let what = match method {
-            "item/fileChange/requestApproval" => Ask::Edit { approval },
-            "item/permissions/requestApproval" => Ask::Permissions { approval, permissions: may.permissions },
-            "execCommandApproval" => Ask::OldCommand { approval },
-            "applyPatchApproval" => Ask::OldEdit { approval },
+            "item/fileChange/requestApproval" => CodexRequestKind::Edit { approval },
+            "item/permissions/requestApproval" => {
+                CodexRequestKind::Permissions { approval, permissions: details.permissions }
+            }
+            "execCommandApproval" => CodexRequestKind::OldCommand { approval },
+            "applyPatchApproval" => CodexRequestKind::OldEdit { approval },
             _ => {
                 options.extend(amendment.is_some().then_some(Decision::AllowAlways));
-                Ask::Command { approval, amendment }
+                CodexRequestKind::Command { approval, amendment }
             }
         };
         options.extend([Decision::Deny, Decision::Cancel]);
@@ -54,7 +56,7 @@ impl Codex {
             asker,
             what,
             item,
-            may.reason,
+            details.reason,
             ApprovalRequest { approval, subject, options },
             raw,
             out,
@@ -97,7 +99,16 @@ impl Codex {
         options.extend([Decision::Deny, Decision::Cancel]);
         let item = call.map(|(item, _)| item);
         let request = ApprovalRequest { approval, subject, options };
-        self.ask_approval(id, asker, Ask::McpTool { approval }, item, Some(asked.message), request, raw, out);
+        self.ask_approval(
+            id,
+            asker,
+            CodexRequestKind::McpTool { approval },
+            item,
+            Some(asked.message),
+            request,
+            raw,
+            out,
+        );
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -105,7 +116,7 @@ impl Codex {
         &mut self,
         id: &RpcId,
         asker: Asker,
-        what: Ask,
+        what: CodexRequestKind,
         item: Option<ItemId>,
         reason: Option<String>,
         request: ApprovalRequest,
@@ -115,7 +126,7 @@ impl Codex {
         let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
         draft.text = reason;
         out.say(asker.session, draft.raw(raw.clone()));
-        self.asked.add(id.clone(), asker.request(what));
+        self.requests.add(id.clone(), asker.request(what));
     }
 
     /// An approval without an id, as codex of old asked.
@@ -126,11 +137,11 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let may: MayI = serde_json::from_str(params.get())?;
+    ) -> Result<(), WireError> {
+        let details: ApprovalParams = serde_json::from_str(params.get())?;
         let place: Place<'_> = serde_json::from_str(params.get())?;
         let (session, turn_name) = self.place(&place);
-        let Some(session) = session.or(self.home).filter(|_| !may.item_id.is_empty()) else {
+        let Some(session) = session.or(self.home).filter(|_| !details.item_id.is_empty()) else {
             return Ok(());
         };
         let native = self.natives.get(&session).cloned().unwrap_or_default();
@@ -139,15 +150,15 @@ impl Codex {
             if place.turn_id.is_empty() { running.unwrap_or_default() } else { place.turn_id.into_owned() };
         let turn_name = turn_name.or_else(|| self.threads.get(&native)?.turns.get(&turn)?.id);
         let asker = Asker { thread: native, turn, session, turn_name };
-        let (item, subject) = self.subject(method, &may, &asker, cx);
+        let (item, subject) = self.subject(method, &details, &asker, cx);
         let approval = ApprovalId::mint(cx);
         let options = vec![Decision::AllowOnce, Decision::Deny, Decision::Cancel];
         let request = ApprovalRequest { approval, subject, options };
         let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(asker.turn_name).item(item);
-        draft.text = may.reason;
+        draft.text = details.reason;
         out.say(session, draft.raw(raw.clone()));
-        let way = Way::Item { session, thread: asker.thread, turn: asker.turn, item: may.item_id };
-        self.asked.add_by_item(approval, way);
+        let way = Way::Item { session, thread: asker.thread, turn: asker.turn, item: details.item_id };
+        self.requests.add_by_item(approval, way);
         Ok(())
     }
 
@@ -155,7 +166,7 @@ impl Codex {
     fn subject(
         &mut self,
         method: &str,
-        may: &MayI,
+        details: &ApprovalParams,
         asker: &Asker,
         cx: &mut Context<'_>,
     ) -> (Option<ItemId>, Subject) {
@@ -163,38 +174,42 @@ impl Codex {
         let mut changes: Vec<FileChange> = Vec::new();
         let mut told: Option<(Option<String>, Option<String>)> = None;
         let mut cwd = String::new();
-        if let Some(thread) = self.threads.get_mut(&asker.thread).filter(|_| !may.item_id.is_empty()) {
+        if let Some(thread) = self.threads.get_mut(&asker.thread).filter(|_| !details.item_id.is_empty()) {
             cwd.clone_from(&thread.cwd);
             // Permissions are asked for outside of any item.
             if !asker.turn.is_empty() && method != "item/permissions/requestApproval" {
-                let (item, _) = thread.turn(&asker.turn).item(&may.item_id, cx);
+                let (item, _) = thread.turn(&asker.turn).item(&details.item_id, cx);
                 id = Some(item.id);
                 match &item.what {
-                    What::Edit(known) => changes.clone_from(known),
-                    What::Tool(call) => told = Some((call.command.clone(), call.cwd.clone())),
-                    What::Plain | What::Message | What::Plan | What::Thought(_) | What::Mcp { .. } => {}
+                    ItemKind::Edit(known) => changes.clone_from(known),
+                    ItemKind::Tool(call) => told = Some((call.command.clone(), call.cwd.clone())),
+                    ItemKind::Plain
+                    | ItemKind::Message
+                    | ItemKind::Plan
+                    | ItemKind::Thought(_)
+                    | ItemKind::Mcp { .. } => {}
                 }
             }
         }
         let subject = match method {
             "item/permissions/requestApproval" => {
-                Subject::Permissions { permissions: may.permissions.clone() }
+                Subject::Permissions { permissions: details.permissions.clone() }
             }
             "applyPatchApproval" | "item/fileChange/requestApproval" => {
                 if changes.is_empty() {
-                    changes = diffs::old_changes(&may.file_changes, &cwd);
+                    changes = diffs::old_changes(&details.file_changes, &cwd);
                 }
-                Subject::Edit { changes, grant_root: may.grant_root.clone() }
+                Subject::Edit { changes, grant_root: details.grant_root.clone() }
             }
             _ => {
                 let (known, at) = told.unwrap_or_default();
-                let asked = command_line(&may.command).or_else(|| command_line(&may.parsed_cmd));
+                let asked = command_line(&details.command).or_else(|| command_line(&details.parsed_cmd));
                 let command = asked.or(known).unwrap_or_default();
-                let always = may.proposed_execpolicy_amendment.clone().unwrap_or_default();
+                let always = details.proposed_execpolicy_amendment.clone().unwrap_or_default();
                 Subject::Command {
                     always: if says_no_more(&always, &command) { Vec::new() } else { always },
                     command,
-                    cwd: may.cwd.clone().or(at),
+                    cwd: details.cwd.clone().or(at),
                 }
             }
         };
@@ -210,16 +225,18 @@ impl Codex {
         out: &mut Output,
     ) {
         let ApprovalDecision { decision, message, .. } = decision;
-        let (session, thread, turn, stops_turn) = match self.asked.approval(approval) {
+        let (session, thread, turn, stops_turn) = match self.requests.approval(approval) {
             None => return,
             Some(Way::Item { session, thread, turn, item }) => {
                 let word = if decision.allows() { "accept" } else { "decline" };
                 let params = json!({"itemId": item, "decision": word});
-                self.calls.send("item/approve", params, Call::Tell { session, vital: true }, cx, out);
+                self.calls.send("item/approve", params, CodexCall::Tell { session, vital: true }, cx, out);
                 (session, thread, turn, false)
             }
             Some(Way::Answer(id)) => {
-                let Some(Request { thread, turn, session, what, .. }) = self.asked.take(&id) else { return };
+                let Some(CodexRequest { thread, turn, session, what, .. }) = self.requests.take(&id) else {
+                    return;
+                };
                 let (answer, stops_turn) = answer_of(&what, decision);
                 reply(&id, answer, out);
                 (session, thread, turn, stops_turn)
@@ -235,15 +252,15 @@ impl Codex {
                 "clientUserMessageId": PromptId::mint(cx).to_string(),
                 "input": [{"type": "text", "text": message}],
             });
-            self.calls.send("turn/steer", params, Call::Tell { session, vital: true }, cx, out);
+            self.calls.send("turn/steer", params, CodexCall::Tell { session, vital: true }, cx, out);
         }
     }
 }
 
 /// A decision in their words, and whether it stops the turn where it should.
-fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
+fn answer_of(what: &CodexRequestKind, decision: Decision) -> (Value, bool) {
     match what {
-        Ask::Command { amendment, .. } => {
+        CodexRequestKind::Command { amendment, .. } => {
             let word = match (decision, amendment) {
                 (Decision::AllowAlways, Some(amendment)) => {
                     json!({"acceptWithExecpolicyAmendment": {"execpolicy_amendment": amendment}})
@@ -252,8 +269,8 @@ fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
             };
             (json!({"decision": word}), true)
         }
-        Ask::Edit { .. } => (json!({"decision": word_of(decision)}), true),
-        Ask::OldCommand { .. } | Ask::OldEdit { .. } => {
+        CodexRequestKind::Edit { .. } => (json!({"decision": word_of(decision)}), true),
+        CodexRequestKind::OldCommand { .. } | CodexRequestKind::OldEdit { .. } => {
             let word = match decision {
                 Decision::AllowOnce => "approved",
                 Decision::AllowSession | Decision::AllowAlways => "approved_for_session",
@@ -262,7 +279,7 @@ fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
             };
             (json!({"decision": word}), true)
         }
-        Ask::Permissions { permissions, .. } => {
+        CodexRequestKind::Permissions { permissions, .. } => {
             let granted = if decision.allows() { permissions.clone() } else { json!({}) };
             let scope = match decision {
                 Decision::AllowSession | Decision::AllowAlways => "session",
@@ -270,7 +287,7 @@ fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
             };
             (json!({"permissions": granted, "scope": scope}), false)
         }
-        Ask::McpTool { .. } => {
+        CodexRequestKind::McpTool { .. } => {
             let (action, persist) = match decision {
                 Decision::AllowOnce => ("accept", None),
                 Decision::AllowSession => ("accept", Some("session")),
@@ -283,7 +300,7 @@ fn answer_of(what: &Ask, decision: Decision) -> (Value, bool) {
             (json!({"action": action, "content": content, "_meta": meta}), false)
         }
         // A question is answered and not decided.
-        Ask::UserInput { .. } | Ask::Form { .. } => (json!({"answers": {}}), true),
+        CodexRequestKind::UserInput { .. } | CodexRequestKind::Form { .. } => (json!({"answers": {}}), true),
     }
 }
 

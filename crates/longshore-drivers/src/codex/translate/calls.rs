@@ -17,19 +17,19 @@ pub(super) const ANSWER_WITHIN_MS: i64 = 30_000;
 
 /// What a request was for, and so what its answer means.
 #[derive(Debug)]
-pub(super) enum Call {
+pub(super) enum CodexCall {
     /// `initialize`.
     Greet,
     /// `thread/start` or `thread/fork`.
     Open(Box<Launch>),
     /// `thread/resume`.
-    Resume { wish: Wish, unarchived: bool },
+    Resume { reason: ResumeReason, unarchived: bool },
     /// `thread/unarchive`, on the way to a second `thread/resume`.
-    Unarchive { wish: Wish },
+    Unarchive { reason: ResumeReason },
     /// `turn/start`.
-    Start { thread: String, said: Said, reloaded: bool },
+    Start { thread: String, said: PromptToSend, reloaded: bool },
     /// `turn/steer` into a turn of theirs.
-    Steer { thread: String, turn: String, said: Said },
+    Steer { thread: String, turn: String, said: PromptToSend },
     /// `turn/interrupt` of a turn of theirs.
     Interrupt { thread: String, turn: String },
     /// `thread/backgroundTerminals/list`, for the end of a turn of theirs that was interrupted.
@@ -53,37 +53,39 @@ pub(super) enum Concerns<'a> {
     Nobody,
 }
 
-impl Call {
+impl CodexCall {
     pub(super) fn concerns(&self) -> Concerns<'_> {
         match self {
-            Call::Open(launch)
-            | Call::Resume { wish: Wish::Open(launch), .. }
-            | Call::Unarchive { wish: Wish::Open(launch) } => Concerns::Session(launch.session),
-            Call::Tell { session, .. } => Concerns::Session(*session),
-            Call::Start { thread, .. }
-            | Call::Steer { thread, .. }
-            | Call::Interrupt { thread, .. }
-            | Call::Terminals { thread, .. }
-            | Call::Terminate { thread, .. }
-            | Call::Resume { wish: Wish::Say { thread, .. }, .. }
-            | Call::Unarchive { wish: Wish::Say { thread, .. } } => Concerns::Thread(thread),
-            Call::Greet | Call::Models { .. } | Call::Sessions { .. } => Concerns::Nobody,
+            CodexCall::Open(launch)
+            | CodexCall::Resume { reason: ResumeReason::Open(launch), .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Open(launch) } => {
+                Concerns::Session(launch.session)
+            }
+            CodexCall::Tell { session, .. } => Concerns::Session(*session),
+            CodexCall::Start { thread, .. }
+            | CodexCall::Steer { thread, .. }
+            | CodexCall::Interrupt { thread, .. }
+            | CodexCall::Terminals { thread, .. }
+            | CodexCall::Terminate { thread, .. }
+            | CodexCall::Resume { reason: ResumeReason::Say { thread, .. }, .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Say { thread, .. } } => Concerns::Thread(thread),
+            CodexCall::Greet | CodexCall::Models { .. } | CodexCall::Sessions { .. } => Concerns::Nobody,
         }
     }
 }
 
 /// Why a thread is resumed.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum ResumeReason {
     /// A session begins with it.
     Open(Box<Launch>),
     /// It was unloaded, and somebody has something to say to it.
-    Say { thread: String, said: Said },
+    Say { thread: String, said: PromptToSend },
 }
 
 /// Something that a person says.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct PromptToSend {
     /// The turn that it begins; none when the session does not know yet that it begins one.
     pub turn: Option<TurnId>,
     pub prompt: PromptId,
@@ -93,37 +95,37 @@ pub(super) struct Said {
 
 /// A request that has no answer yet.
 #[derive(Debug)]
-pub(super) struct Pending {
+pub(super) struct PendingCodexCall {
     pub method: &'static str,
-    pub call: Call,
+    pub call: CodexCall,
     due: Timestamp,
 }
 
 /// All requests that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct CodexCalls {
     last: i64,
-    pending: BTreeMap<i64, Pending>,
+    pending: BTreeMap<i64, PendingCodexCall>,
 }
 
-impl Calls {
+impl CodexCalls {
     /// Writes a request.
     pub(super) fn send(
         &mut self,
         method: &'static str,
         params: Value,
-        call: Call,
+        call: CodexCall,
         cx: &Context<'_>,
         out: &mut Output,
     ) {
         self.last += 1;
         let due = cx.now.plus_millis(ANSWER_WITHIN_MS);
-        self.pending.insert(self.last, Pending { method, call, due });
+        self.pending.insert(self.last, PendingCodexCall { method, call, due });
         out.lines.push(json!({"id": self.last, "method": method, "params": params}).to_string());
     }
 
     /// The request that an answer is to.
-    pub(super) fn answered(&mut self, id: &RpcId) -> Option<Pending> {
+    pub(super) fn answered(&mut self, id: &RpcId) -> Option<PendingCodexCall> {
         match id {
             RpcId::Number(number) => self.pending.remove(number),
             RpcId::Text(_) => None,
@@ -131,7 +133,7 @@ impl Calls {
     }
 
     /// A request whose answer is overdue.
-    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<Pending> {
+    pub(super) fn overdue(&mut self, now: Timestamp) -> Option<PendingCodexCall> {
         let late = *self.pending.iter().find(|(_, pending)| pending.due <= now)?.0;
         self.pending.remove(&late)
     }
@@ -144,59 +146,59 @@ impl Calls {
     /// Whether this turn was asked for and not answered yet.
     pub(super) fn is_starting(&self, turn: TurnId) -> bool {
         self.pending.values().any(|pending| match &pending.call {
-            Call::Start { said, .. } => said.turn == Some(turn),
-            Call::Resume { wish: Wish::Say { said, .. }, .. }
-            | Call::Unarchive { wish: Wish::Say { said, .. } } => said.turn == Some(turn),
-            Call::Greet
-            | Call::Open(_)
-            | Call::Resume { wish: Wish::Open(_), .. }
-            | Call::Unarchive { wish: Wish::Open(_) }
-            | Call::Steer { .. }
-            | Call::Interrupt { .. }
-            | Call::Terminals { .. }
-            | Call::Terminate { .. }
-            | Call::Tell { .. }
-            | Call::Models { .. }
-            | Call::Sessions { .. } => false,
+            CodexCall::Start { said, .. } => said.turn == Some(turn),
+            CodexCall::Resume { reason: ResumeReason::Say { said, .. }, .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Say { said, .. } } => said.turn == Some(turn),
+            CodexCall::Greet
+            | CodexCall::Open(_)
+            | CodexCall::Resume { reason: ResumeReason::Open(_), .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Open(_) }
+            | CodexCall::Steer { .. }
+            | CodexCall::Interrupt { .. }
+            | CodexCall::Terminals { .. }
+            | CodexCall::Terminate { .. }
+            | CodexCall::Tell { .. }
+            | CodexCall::Models { .. }
+            | CodexCall::Sessions { .. } => false,
         })
     }
 
     /// What was said to a thread to begin a turn, and has not been answered.
-    pub(super) fn starting(&mut self, native: &str) -> impl Iterator<Item = &mut Said> {
+    pub(super) fn starting(&mut self, native: &str) -> impl Iterator<Item = &mut PromptToSend> {
         self.pending.values_mut().filter_map(move |pending| match &mut pending.call {
-            Call::Start { thread, said, .. } if thread == native => Some(said),
-            Call::Start { .. }
-            | Call::Greet
-            | Call::Open(_)
-            | Call::Resume { .. }
-            | Call::Unarchive { .. }
-            | Call::Steer { .. }
-            | Call::Interrupt { .. }
-            | Call::Terminals { .. }
-            | Call::Terminate { .. }
-            | Call::Tell { .. }
-            | Call::Models { .. }
-            | Call::Sessions { .. } => None,
+            CodexCall::Start { thread, said, .. } if thread == native => Some(said),
+            CodexCall::Start { .. }
+            | CodexCall::Greet
+            | CodexCall::Open(_)
+            | CodexCall::Resume { .. }
+            | CodexCall::Unarchive { .. }
+            | CodexCall::Steer { .. }
+            | CodexCall::Interrupt { .. }
+            | CodexCall::Terminals { .. }
+            | CodexCall::Terminate { .. }
+            | CodexCall::Tell { .. }
+            | CodexCall::Models { .. }
+            | CodexCall::Sessions { .. } => None,
         })
     }
 
     /// Nobody will answer the questions that wait.
     pub(super) fn fail_queries(&mut self, reason: &str, out: &mut Output) {
         self.pending.retain(|_, pending| match &pending.call {
-            Call::Models { query, .. } | Call::Sessions { query } => {
+            CodexCall::Models { query, .. } | CodexCall::Sessions { query } => {
                 out.answers.push((*query, Err(reason.to_owned())));
                 false
             }
-            Call::Greet
-            | Call::Open(_)
-            | Call::Resume { .. }
-            | Call::Unarchive { .. }
-            | Call::Start { .. }
-            | Call::Steer { .. }
-            | Call::Interrupt { .. }
-            | Call::Terminals { .. }
-            | Call::Terminate { .. }
-            | Call::Tell { .. } => true,
+            CodexCall::Greet
+            | CodexCall::Open(_)
+            | CodexCall::Resume { .. }
+            | CodexCall::Unarchive { .. }
+            | CodexCall::Start { .. }
+            | CodexCall::Steer { .. }
+            | CodexCall::Interrupt { .. }
+            | CodexCall::Terminals { .. }
+            | CodexCall::Terminate { .. }
+            | CodexCall::Tell { .. } => true,
         });
     }
 
@@ -213,20 +215,20 @@ impl Calls {
     /// The sessions that are being opened by requests on their way.
     pub(super) fn openings(&self) -> impl Iterator<Item = SessionId> {
         self.pending.values().filter_map(|pending| match &pending.call {
-            Call::Open(launch)
-            | Call::Resume { wish: Wish::Open(launch), .. }
-            | Call::Unarchive { wish: Wish::Open(launch) } => Some(launch.session),
-            Call::Greet
-            | Call::Resume { wish: Wish::Say { .. }, .. }
-            | Call::Unarchive { wish: Wish::Say { .. } }
-            | Call::Start { .. }
-            | Call::Steer { .. }
-            | Call::Interrupt { .. }
-            | Call::Terminals { .. }
-            | Call::Terminate { .. }
-            | Call::Tell { .. }
-            | Call::Models { .. }
-            | Call::Sessions { .. } => None,
+            CodexCall::Open(launch)
+            | CodexCall::Resume { reason: ResumeReason::Open(launch), .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Open(launch) } => Some(launch.session),
+            CodexCall::Greet
+            | CodexCall::Resume { reason: ResumeReason::Say { .. }, .. }
+            | CodexCall::Unarchive { reason: ResumeReason::Say { .. } }
+            | CodexCall::Start { .. }
+            | CodexCall::Steer { .. }
+            | CodexCall::Interrupt { .. }
+            | CodexCall::Terminals { .. }
+            | CodexCall::Terminate { .. }
+            | CodexCall::Tell { .. }
+            | CodexCall::Models { .. }
+            | CodexCall::Sessions { .. } => None,
         })
     }
 }

@@ -8,7 +8,7 @@ use longshore_model::id::{Context, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnErrorCode};
 use serde_json::{Value, json};
 
-use super::calls::{ANSWER_WITHIN_MS, Call, Said, Wish};
+use super::calls::{ANSWER_WITHIN_MS, CodexCall, PromptToSend, ResumeReason};
 use super::modes::{Policy, collaboration};
 use super::turns::{failed, interrupted};
 use super::{Codex, Phase};
@@ -36,17 +36,17 @@ impl Codex {
         };
         match command {
             AgentCommand::Prompt { turn, prompt, text, attachments } => {
-                let said = Said { turn: Some(turn), prompt, text, attachments };
+                let said = PromptToSend { turn: Some(turn), prompt, text, attachments };
                 self.start_turn(&native, said, false, cx, out);
             }
             AgentCommand::Steer { turn, prompt, text, attachments } => {
                 if let Some(running) = thread.running(turn).map(str::to_owned) {
-                    let said = Said { turn: None, prompt, text, attachments };
+                    let said = PromptToSend { turn: None, prompt, text, attachments };
                     self.steer(native, running, said, cx, out);
                 } else if self.calls.is_starting(turn) && thread.held.len() < HELD_LIMIT {
                     thread.held.push(AgentCommand::Steer { turn, prompt, text, attachments });
                 } else {
-                    let said = Said { turn: None, prompt, text, attachments };
+                    let said = PromptToSend { turn: None, prompt, text, attachments };
                     self.start_turn(&native, said, false, cx, out);
                 }
             }
@@ -94,7 +94,7 @@ impl Codex {
             AgentCommand::Archive(archived) => {
                 thread.archived = archived;
                 let method = if archived { "thread/archive" } else { "thread/unarchive" };
-                let call = Call::Tell { session, vital: true };
+                let call = CodexCall::Tell { session, vital: true };
                 self.calls.send(method, json!({"threadId": native}), call, cx, out);
             }
             // It delegates to its own sub-agents and not through us.
@@ -111,7 +111,7 @@ impl Codex {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        self.calls.send(method, params, Call::Tell { session, vital: false }, cx, out);
+        self.calls.send(method, params, CodexCall::Tell { session, vital: false }, cx, out);
     }
 
     pub(super) fn set_title(
@@ -123,20 +123,20 @@ impl Codex {
         out: &mut Output,
     ) {
         let params = json!({"threadId": native, "name": title});
-        self.calls.send("thread/name/set", params, Call::Tell { session, vital: true }, cx, out);
+        self.calls.send("thread/name/set", params, CodexCall::Tell { session, vital: true }, cx, out);
     }
 
     pub(super) fn start_turn(
         &mut self,
         native: &str,
-        said: Said,
+        said: PromptToSend,
         reloaded: bool,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
         let Some(thread) = self.threads.get_mut(native) else { return };
         if !thread.loaded && !reloaded {
-            return self.resume(Wish::Say { thread: native.to_owned(), said }, false, cx, out);
+            return self.resume(ResumeReason::Say { thread: native.to_owned(), said }, false, cx, out);
         }
         let mut input = Vec::new();
         if let Some(story) = &thread.story {
@@ -158,11 +158,18 @@ impl Codex {
         if let Some(model) = thread.model.as_deref().filter(|_| planning || thread.planning) {
             params["collaborationMode"] = collaboration(planning, model, thread.effort.as_deref());
         }
-        let call = Call::Start { thread: native.to_owned(), said, reloaded };
+        let call = CodexCall::Start { thread: native.to_owned(), said, reloaded };
         self.calls.send("turn/start", params, call, cx, out);
     }
 
-    fn steer(&mut self, thread: String, turn: String, said: Said, cx: &mut Context<'_>, out: &mut Output) {
+    fn steer(
+        &mut self,
+        thread: String,
+        turn: String,
+        said: PromptToSend,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
         let mut input = Vec::new();
         if let Some(known) = self.threads.get(&thread) {
             put_input(&said, &mut input, known.session, out);
@@ -173,12 +180,12 @@ impl Codex {
             "clientUserMessageId": said.prompt.to_string(),
             "input": input,
         });
-        self.calls.send("turn/steer", params, Call::Steer { thread, turn, said }, cx, out);
+        self.calls.send("turn/steer", params, CodexCall::Steer { thread, turn, said }, cx, out);
     }
 
     pub(super) fn interrupt(&mut self, thread: String, turn: String, cx: &mut Context<'_>, out: &mut Output) {
         let params = json!({"threadId": thread, "turnId": turn});
-        self.calls.send("turn/interrupt", params, Call::Interrupt { thread, turn }, cx, out);
+        self.calls.send("turn/interrupt", params, CodexCall::Interrupt { thread, turn }, cx, out);
     }
 
     /// Codex did not take what was said into a turn: mostly since the turn had just ended.
@@ -187,7 +194,7 @@ impl Codex {
         &mut self,
         native: &str,
         turn: &str,
-        said: Said,
+        said: PromptToSend,
         message: &str,
         raw: &Raw,
         cx: &mut Context<'_>,
@@ -214,26 +221,26 @@ impl Codex {
             }
             let text = format!("Codex did not answer {} within {} s.", late.method, ANSWER_WITHIN_MS / 1_000);
             match late.call {
-                Call::Greet => self.refuse(FaultCode::Timeout, text, None, out),
-                Call::Open(launch)
-                | Call::Resume { wish: Wish::Open(launch), .. }
-                | Call::Unarchive { wish: Wish::Open(launch) } => {
+                CodexCall::Greet => self.refuse(FaultCode::Timeout, text, None, out),
+                CodexCall::Open(launch)
+                | CodexCall::Resume { reason: ResumeReason::Open(launch), .. }
+                | CodexCall::Unarchive { reason: ResumeReason::Open(launch) } => {
                     self.not_opened(launch.session, FaultCode::Timeout, text, None, out);
                 }
-                Call::Start { thread, said, .. }
-                | Call::Resume { wish: Wish::Say { thread, said }, .. }
-                | Call::Unarchive { wish: Wish::Say { thread, said } } => {
+                CodexCall::Start { thread, said, .. }
+                | CodexCall::Resume { reason: ResumeReason::Say { thread, said }, .. }
+                | CodexCall::Unarchive { reason: ResumeReason::Say { thread, said } } => {
                     self.turn_lost(&thread, said.turn, TurnErrorCode::Timeout, &text, None, out);
                 }
-                Call::Steer { thread, .. } | Call::Interrupt { thread, .. } => {
+                CodexCall::Steer { thread, .. } | CodexCall::Interrupt { thread, .. } => {
                     if let Some(thread) = self.threads.get(&thread) {
                         timed_out(thread.session, text, out);
                     }
                 }
-                Call::Tell { session, .. } => timed_out(session, text, out),
+                CodexCall::Tell { session, .. } => timed_out(session, text, out),
                 // The end of the turn was told long ago.
-                Call::Terminals { .. } | Call::Terminate { .. } => {}
-                Call::Models { query, .. } | Call::Sessions { query } => {
+                CodexCall::Terminals { .. } | CodexCall::Terminate { .. } => {}
+                CodexCall::Models { query, .. } | CodexCall::Sessions { query } => {
                     out.answers.push((query, Err(text)));
                     self.finish_if_idle(out);
                 }
@@ -285,7 +292,7 @@ fn timed_out(session: SessionId, text: String, out: &mut Output) {
 }
 
 /// What was said, as a list of inputs. Codex takes images from anywhere and files of its own machine.
-fn put_input(said: &Said, input: &mut Vec<Value>, session: SessionId, out: &mut Output) {
+fn put_input(said: &PromptToSend, input: &mut Vec<Value>, session: SessionId, out: &mut Output) {
     if !said.text.is_empty() {
         input.push(json!({"type": "text", "text": said.text}));
     }

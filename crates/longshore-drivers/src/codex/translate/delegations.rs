@@ -10,8 +10,8 @@ use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 use serde_json::value::RawValue;
 
-use super::threads::{Parent, Spawn, Thread};
-use super::{Codex, Misshapen};
+use super::conversation::{CodexParent, Spawn, Thread};
+use super::{Codex, WireError};
 use crate::codex::{capabilities, name, wire};
 
 impl Codex {
@@ -49,7 +49,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ThreadStarted { thread } = serde_json::from_str(params.get())?;
         if let Some(known) = self.threads.get(&thread.id) {
             let body = Body::Raw { kind: "thread/started".to_owned(), fault: None };
@@ -160,7 +160,7 @@ impl Codex {
             self.adopt_as(child_session, parent, child, spawn.model, out);
         }
         if let Some(thread) = self.threads.get_mut(child) {
-            thread.parent = Some(Parent { session, turn: spawn.turn, item, working: true });
+            thread.parent = Some(CodexParent { session, turn: spawn.turn, item, working: true });
         }
     }
 

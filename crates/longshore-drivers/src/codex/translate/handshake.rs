@@ -9,10 +9,10 @@ use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::calls::{Call, Concerns, Wish};
+use super::calls::{CodexCall, Concerns, ResumeReason};
+use super::conversation::Thread;
 use super::modes::Policy;
-use super::threads::Thread;
-use super::{Codex, Misshapen, Phase};
+use super::{Codex, Phase, WireError};
 use crate::codex::wire::{Greeting, Opened, RpcError, RpcId, Words};
 
 /// How a warning begins that says codex threw its configuration away and would run on with its defaults, which
@@ -55,7 +55,7 @@ impl Codex {
             "clientInfo": {"name": "longshore", "title": "Longshore", "version": env!("CARGO_PKG_VERSION")},
             "capabilities": {"experimentalApi": true, "requestAttestation": false},
         });
-        self.calls.send("initialize", params, Call::Greet, cx, out);
+        self.calls.send("initialize", params, CodexCall::Greet, cx, out);
     }
 
     /// An answer to a request of ours. Says which request that was, and whose.
@@ -82,38 +82,40 @@ impl Codex {
             None => Ok(result.map_or("null", RawValue::get)),
         };
         match pending.call {
-            Call::Greet => self.greeted(answer, raw, cx, out),
-            Call::Open(launch) => self.opened(*launch, answer, raw, out),
-            Call::Resume { wish, unarchived } => self.resumed(wish, unarchived, answer, raw, cx, out),
-            Call::Unarchive { wish } => match answer {
-                Ok(_) => self.resume(wish, true, cx, out),
-                Err(message) => self.not_resumed(wish, message, raw, out),
+            CodexCall::Greet => self.greeted(answer, raw, cx, out),
+            CodexCall::Open(launch) => self.opened(*launch, answer, raw, out),
+            CodexCall::Resume { reason, unarchived } => {
+                self.resumed(reason, unarchived, answer, raw, cx, out)
+            }
+            CodexCall::Unarchive { reason } => match answer {
+                Ok(_) => self.resume(reason, true, cx, out),
+                Err(message) => self.not_resumed(reason, message, raw, out),
             },
-            Call::Start { thread, said, reloaded } => {
+            CodexCall::Start { thread, said, reloaded } => {
                 self.turn_answered(&thread, said, reloaded, answer, raw, cx, out);
             }
-            Call::Steer { thread, turn, said } => {
+            CodexCall::Steer { thread, turn, said } => {
                 if let Err(message) = answer {
                     self.not_steered(&thread, &turn, said, &message, raw, cx, out);
                 }
             }
-            Call::Interrupt { thread, turn } => {
+            CodexCall::Interrupt { thread, turn } => {
                 if answer.is_err() {
                     self.not_interrupted(&thread, &turn, raw, cx, out);
                 }
             }
-            Call::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, cx, out),
-            Call::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, out),
-            Call::Tell { session, vital } => {
+            CodexCall::Terminals { thread, turn } => self.terminals_listed(&thread, &turn, answer, cx, out),
+            CodexCall::Terminate { thread, turn } => self.terminal_ended(&thread, &turn, out),
+            CodexCall::Tell { session, vital } => {
                 if let (Err(message), true) = (answer, vital) {
                     let text = format!("Codex refused {}: {message}", pending.method);
                     Self::notice(Some(session), None, NoticeLevel::Warning, text, raw, out);
                 }
             }
-            Call::Models { query, models, pages } => {
+            CodexCall::Models { query, models, pages } => {
                 self.models_answered(query, models, pages, answer, cx, out);
             }
-            Call::Sessions { query } => self.sessions_answered(query, answer, out),
+            CodexCall::Sessions { query } => self.sessions_answered(query, answer, out),
         }
         (Some(pending.method), session)
     }
@@ -146,21 +148,27 @@ impl Codex {
         match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
                 let params = thread_params(&launch, None);
-                self.calls.send("thread/start", params, Call::Open(Box::new(launch)), cx, out);
+                self.calls.send("thread/start", params, CodexCall::Open(Box::new(launch)), cx, out);
             }
             Start::Fork { native } => {
                 let params = thread_params(&launch, Some(native));
-                self.calls.send("thread/fork", params, Call::Open(Box::new(launch)), cx, out);
+                self.calls.send("thread/fork", params, CodexCall::Open(Box::new(launch)), cx, out);
             }
-            Start::Resume { .. } => self.resume(Wish::Open(Box::new(launch)), false, cx, out),
+            Start::Resume { .. } => self.resume(ResumeReason::Open(Box::new(launch)), false, cx, out),
         }
     }
 
     /// Has codex read a thread back into memory.
-    pub(super) fn resume(&mut self, wish: Wish, unarchived: bool, cx: &mut Context<'_>, out: &mut Output) {
-        let params = match &wish {
-            Wish::Open(launch) => thread_params(launch, native_of(&launch.start)),
-            Wish::Say { thread: native, .. } => {
+    pub(super) fn resume(
+        &mut self,
+        reason: ResumeReason,
+        unarchived: bool,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let params = match &reason {
+            ResumeReason::Open(launch) => thread_params(launch, native_of(&launch.start)),
+            ResumeReason::Say { thread: native, .. } => {
                 let mut params = json!({"threadId": native, "excludeTurns": true});
                 if let Some(thread) = self.threads.get(native) {
                     let policy = Policy::of(thread.mode);
@@ -171,7 +179,7 @@ impl Codex {
                 params
             }
         };
-        self.calls.send("thread/resume", params, Call::Resume { wish, unarchived }, cx, out);
+        self.calls.send("thread/resume", params, CodexCall::Resume { reason, unarchived }, cx, out);
     }
 
     fn opened(&mut self, launch: Launch, answer: Result<&str, String>, raw: &Raw, out: &mut Output) {
@@ -194,37 +202,37 @@ impl Codex {
 
     fn resumed(
         &mut self,
-        wish: Wish,
+        reason: ResumeReason,
         unarchived: bool,
         answer: Result<&str, String>,
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        match (answer, wish) {
-            (Ok(answer), Wish::Open(launch)) => self.opened(*launch, Ok(answer), raw, out),
-            (Ok(_), Wish::Say { thread, said }) => {
+        match (answer, reason) {
+            (Ok(answer), ResumeReason::Open(launch)) => self.opened(*launch, Ok(answer), raw, out),
+            (Ok(_), ResumeReason::Say { thread, said }) => {
                 if let Some(known) = self.threads.get_mut(&thread) {
                     known.loaded = true;
                 }
                 self.start_turn(&thread, said, true, cx, out);
             }
-            (Err(message), wish) if message.contains("is archived") && !unarchived => {
-                let thread = match &wish {
-                    Wish::Open(launch) => native_of(&launch.start).unwrap_or_default().to_owned(),
-                    Wish::Say { thread, .. } => thread.clone(),
+            (Err(message), reason) if message.contains("is archived") && !unarchived => {
+                let thread = match &reason {
+                    ResumeReason::Open(launch) => native_of(&launch.start).unwrap_or_default().to_owned(),
+                    ResumeReason::Say { thread, .. } => thread.clone(),
                 };
                 let params = json!({"threadId": thread});
-                self.calls.send("thread/unarchive", params, Call::Unarchive { wish }, cx, out);
+                self.calls.send("thread/unarchive", params, CodexCall::Unarchive { reason }, cx, out);
             }
-            (Err(message), wish) => self.not_resumed(wish, message, raw, out),
+            (Err(message), reason) => self.not_resumed(reason, message, raw, out),
         }
     }
 
-    fn not_resumed(&mut self, wish: Wish, message: String, raw: &Raw, out: &mut Output) {
-        match wish {
-            Wish::Open(launch) => self.opened(*launch, Err(message), raw, out),
-            Wish::Say { thread, said } => {
+    fn not_resumed(&mut self, reason: ResumeReason, message: String, raw: &Raw, out: &mut Output) {
+        match reason {
+            ResumeReason::Open(launch) => self.opened(*launch, Err(message), raw, out),
+            ResumeReason::Say { thread, said } => {
                 let message = told(message);
                 self.turn_lost(&thread, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
             }
@@ -292,7 +300,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let words: Words = serde_json::from_str(params.get())?;
         let summary = words.summary.unwrap_or_default();
         let text = match words.details {

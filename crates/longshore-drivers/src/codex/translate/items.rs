@@ -15,9 +15,9 @@ use longshore_model::item::{FileDiff, ToolStatus};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::threads::{Item, Turn, Voice, What};
+use super::conversation::{CodexItem, CodexTurn, ItemKind, ThoughtText};
 use super::tools::{call_of, outcome_of, status_of, title_of};
-use super::{Codex, Misshapen, diffs};
+use super::{Codex, WireError, diffs};
 use crate::codex::wire;
 
 /// What people are told when codex shortened its memory.
@@ -25,14 +25,14 @@ pub(crate) const COMPACTED: &str = "Codex compacted the conversation to make roo
 
 impl Codex {
     /// An item grows: the line that comes by the thousand, so nothing here makes a copy but of the text itself.
-    pub(super) fn grew(
+    pub(super) fn item_delta(
         &mut self,
         body: Body,
         params: &RawValue,
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
         if !self.threads.contains_key(delta.thread_id.as_ref()) {
             self.adopt_stranger("item/delta", params, cx, out);
@@ -53,11 +53,11 @@ impl Codex {
         // Its end was told already.
         let Some(item) = item.filter(|item| item.open) else { return Ok(()) };
         match (&body, &item.what) {
-            (Body::MessageDelta, What::Plain) => item.what = What::Message,
-            (Body::PlanDelta, What::Plain) => item.what = What::Plan,
+            (Body::MessageDelta, ItemKind::Plain) => item.what = ItemKind::Message,
+            (Body::PlanDelta, ItemKind::Plain) => item.what = ItemKind::Plan,
             _ => {}
         }
-        if matches!(item.what, What::Message | What::Plan) {
+        if matches!(item.what, ItemKind::Message | ItemKind::Plan) {
             item.hold(&delta.delta);
         }
         let (item, text, raw) = (Some(item.id), Some(delta.delta.into_owned()), Some(raw.clone()));
@@ -65,16 +65,17 @@ impl Codex {
         Ok(())
     }
 
-    pub(super) fn thought_grew(
+    pub(super) fn thought_delta(
         &mut self,
         method: &str,
         params: &RawValue,
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let delta: wire::Delta<'_> = serde_json::from_str(params.get())?;
-        let heard = if method.ends_with("summaryTextDelta") { Voice::Summary } else { Voice::Content };
+        let heard =
+            if method.ends_with("summaryTextDelta") { ThoughtText::Summary } else { ThoughtText::Content };
         if let Some((session, turn, item)) =
             self.thinks(&delta.thread_id, &delta.turn_id, &delta.item_id, (heard, &delta.delta), cx)
         {
@@ -91,14 +92,14 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let part: wire::SummaryPart = serde_json::from_str(params.get())?;
         if part.summary_index == 0 {
             return Ok(());
         }
         const GAP: &str = "\n\n";
         if let Some((session, turn, item)) =
-            self.thinks(&part.thread_id, &part.turn_id, &part.item_id, (Voice::Summary, GAP), cx)
+            self.thinks(&part.thread_id, &part.turn_id, &part.item_id, (ThoughtText::Summary, GAP), cx)
         {
             let draft = Draft::new(Body::ReasoningDelta).turn(turn).item(item).raw(raw.clone());
             out.say(session, draft.text(GAP));
@@ -112,7 +113,7 @@ impl Codex {
         thread: &str,
         turn: &str,
         item: &str,
-        (heard, words): (Voice, &str),
+        (heard, words): (ThoughtText, &str),
         cx: &mut Context<'_>,
     ) -> Option<(SessionId, Option<TurnId>, ItemId)> {
         let thread = self.threads.get_mut(thread)?;
@@ -122,12 +123,16 @@ impl Codex {
         let id = turn.id;
         let (item, _) = turn.item(item, cx);
         let voice = match &mut item.what {
-            What::Thought(voice) => *voice.get_or_insert(heard),
-            what @ What::Plain => {
-                *what = What::Thought(Some(heard));
+            ItemKind::Thought(voice) => *voice.get_or_insert(heard),
+            what @ ItemKind::Plain => {
+                *what = ItemKind::Thought(Some(heard));
                 heard
             }
-            What::Message | What::Plan | What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
+            ItemKind::Message
+            | ItemKind::Plan
+            | ItemKind::Tool(_)
+            | ItemKind::Mcp { .. }
+            | ItemKind::Edit(_) => return None,
         };
         if voice != heard || !item.open {
             return None;
@@ -143,7 +148,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let typed: wire::Delta<'_> = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(typed.thread_id.as_ref()) else { return Ok(()) };
         // Nothing typed is only a look at what the command says by now.
@@ -165,7 +170,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
         let (session, cwd) = (thread.session, thread.cwd.clone());
@@ -179,25 +184,25 @@ impl Codex {
         }
         let (known, fresh) = turn.item(&item.id, cx);
         let id = known.id;
-        let unknown = fresh || matches!(known.what, What::Plain);
+        let unknown = fresh || matches!(known.what, ItemKind::Plain);
         let draft = match item.kind.as_str() {
             // The session took its own prompts down when it sent them.
             "userMessage" if fresh && !prompted => user_message(&item),
             "agentMessage" if fresh => {
-                known.what = What::Message;
+                known.what = ItemKind::Message;
                 Draft::new(Body::MessageStarted)
             }
             "plan" if fresh => {
-                known.what = What::Plan;
+                known.what = ItemKind::Plan;
                 Draft::new(Body::PlanStarted)
             }
             "reasoning" if fresh => {
-                known.what = What::Thought(None);
+                known.what = ItemKind::Thought(None);
                 Draft::new(Body::ReasoningStarted)
             }
             "fileChange" if unknown => {
                 let changes = diffs::changes(&item.changes, &cwd);
-                known.what = What::Edit(changes.clone());
+                known.what = ItemKind::Edit(changes.clone());
                 Draft::new(Body::FileDiff(FileDiff { status: status_of(&item, true), changes }))
             }
             "subAgentActivity" => {
@@ -207,12 +212,12 @@ impl Codex {
             _ => match call_of(&item) {
                 Some(call) if unknown => {
                     known.what = match item.kind.as_str() {
-                        "mcpToolCall" => What::Mcp {
+                        "mcpToolCall" => ItemKind::Mcp {
                             server: item.server.clone(),
                             tool: item.tool.clone(),
                             arguments: item.arguments.clone(),
                         },
-                        _ => What::Tool(call.clone()),
+                        _ => ItemKind::Tool(call.clone()),
                     };
                     let title = title_of(&item, &call);
                     Draft::new(Body::ToolStarted(call)).text(title)
@@ -233,7 +238,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::ItemMoved { thread_id, turn_id, item } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
         let (session, cwd) = (thread.session, thread.cwd.clone());
@@ -276,14 +281,14 @@ impl Codex {
                 let Some(call) = call_of(&item) else { return Ok(()) };
                 // Some tools say what they do only when they have done it.
                 let late = match &known.what {
-                    What::Plain => Some(Body::ToolStarted(call.clone())),
-                    What::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
-                    What::Tool(_)
-                    | What::Mcp { .. }
-                    | What::Message
-                    | What::Plan
-                    | What::Thought(_)
-                    | What::Edit(_) => None,
+                    ItemKind::Plain => Some(Body::ToolStarted(call.clone())),
+                    ItemKind::Tool(told) if *told != call => Some(Body::ToolUpdated(call.clone())),
+                    ItemKind::Tool(_)
+                    | ItemKind::Mcp { .. }
+                    | ItemKind::Message
+                    | ItemKind::Plan
+                    | ItemKind::Thought(_)
+                    | ItemKind::Edit(_) => None,
                 };
                 if let Some(body) = late {
                     let title = title_of(&item, &call);
@@ -309,18 +314,20 @@ impl Codex {
     }
 }
 
-impl Turn {
+impl CodexTurn {
     /// The ends of all that the agent is saying, which codex will not tell.
     pub(super) fn cut_short(&mut self) -> Vec<Draft> {
-        let mut open: Vec<&mut Item> = self.items.values_mut().filter(|item| item.open).collect();
+        let mut open: Vec<&mut CodexItem> = self.items.values_mut().filter(|item| item.open).collect();
         open.sort_by_key(|item| item.id);
         let turn = self.id;
-        let end = |item: &mut Item| {
+        let end = |item: &mut CodexItem| {
             let body = match item.what {
-                What::Message => Body::MessageDone { phase: None, partial: true },
-                What::Plan => Body::PlanUpdated { steps: Vec::new() },
-                What::Thought(_) => Body::ReasoningDone { partial: true },
-                What::Plain | What::Tool(_) | What::Mcp { .. } | What::Edit(_) => return None,
+                ItemKind::Message => Body::MessageDone { phase: None, partial: true },
+                ItemKind::Plan => Body::PlanUpdated { steps: Vec::new() },
+                ItemKind::Thought(_) => Body::ReasoningDone { partial: true },
+                ItemKind::Plain | ItemKind::Tool(_) | ItemKind::Mcp { .. } | ItemKind::Edit(_) => {
+                    return None;
+                }
             };
             item.open = false;
             Some(Draft::new(body).turn(turn).item(item.id).text(std::mem::take(&mut item.text)))

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `threads` | what is known of threads, turns and items |
+//! | `conversation` | what is known of threads, turns and items |
 //! | `handshake` | from the first line to a session that is ready, or why not |
 //! | `commands` | what a session tells its agent |
 //! | `turns`, `usage` | turns begin, fail and end, and what they use |
@@ -20,6 +20,7 @@
 mod approvals;
 mod calls;
 mod commands;
+mod conversation;
 pub(crate) mod delegations;
 pub(crate) mod diffs;
 mod handshake;
@@ -30,7 +31,6 @@ mod questions;
 mod remarks;
 mod requests;
 mod terminals;
-mod threads;
 pub(crate) mod tools;
 pub(crate) mod turns;
 pub(crate) mod usage;
@@ -44,14 +44,12 @@ use longshore_model::id::{Context, QueryId, SessionId, TurnId};
 use longshore_model::time::Timestamp;
 use serde_json::value::RawValue;
 
-use self::calls::Calls;
-use self::requests::Asked;
-use self::threads::Thread;
+use self::calls::CodexCalls;
+use self::conversation::Thread;
+use self::requests::CodexRequests;
 use super::wire::{Head, Place};
 use crate::phase::Phase;
-
-/// A line that does not have the shape that its method promises.
-type Misshapen = serde_json::Error;
+use crate::wire_error::WireError;
 
 /// The driver of one `codex app-server`.
 #[derive(Debug, Default)]
@@ -63,7 +61,7 @@ pub struct Codex {
     openings: VecDeque<Launch>,
     /// Questions that wait for the handshake.
     queries: VecDeque<(QueryId, Query)>,
-    calls: Calls,
+    calls: CodexCalls,
     /// By their name.
     threads: HashMap<String, Thread>,
     /// Their name of each session's thread.
@@ -72,7 +70,7 @@ pub struct Codex {
     home: Option<SessionId>,
     /// That session had an agent before, which has told what is wrong with the installation.
     woken: bool,
-    asked: Asked,
+    requests: CodexRequests,
     /// Allowances as they were told last, by name.
     limits: HashMap<String, (f64, Option<i64>)>,
 }
@@ -121,19 +119,19 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         match method {
-            "item/agentMessage/delta" => return self.grew(Body::MessageDelta, params, raw, cx, out),
+            "item/agentMessage/delta" => return self.item_delta(Body::MessageDelta, params, raw, cx, out),
             "item/commandExecution/outputDelta" | "item/mcpToolCall/progress" => {
-                return self.grew(Body::ToolOutputDelta, params, raw, cx, out);
+                return self.item_delta(Body::ToolOutputDelta, params, raw, cx, out);
             }
-            "item/plan/delta" => return self.grew(Body::PlanDelta, params, raw, cx, out),
+            "item/plan/delta" => return self.item_delta(Body::PlanDelta, params, raw, cx, out),
             _ => {}
         }
         self.adopt_stranger(method, params, cx, out);
         match method {
             "item/reasoning/summaryTextDelta" | "item/reasoning/textDelta" => {
-                self.thought_grew(method, params, raw, cx, out)
+                self.thought_delta(method, params, raw, cx, out)
             }
             "item/reasoning/summaryPartAdded" => self.thought_part(params, raw, cx, out),
             "item/started" => self.item_started(params, raw, cx, out),

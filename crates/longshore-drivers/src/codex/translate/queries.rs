@@ -10,7 +10,7 @@ use longshore_model::id::{Context, QueryId};
 use longshore_model::time::Timestamp;
 use serde_json::{Value, json};
 
-use super::calls::Call;
+use super::calls::CodexCall;
 use super::{Codex, Phase};
 use crate::codex::wire::{ModelPage, ThreadPage};
 
@@ -36,7 +36,7 @@ impl Codex {
                 if let Some(cursor) = cursor {
                     params["cursor"] = json!(cursor);
                 }
-                self.calls.send("thread/list", params, Call::Sessions { query: id }, cx, out);
+                self.calls.send("thread/list", params, CodexCall::Sessions { query: id }, cx, out);
             }
             Query::Messages { .. }
             | Query::Agents { .. }
@@ -61,7 +61,7 @@ impl Codex {
         out: &mut Output,
     ) {
         let params = if cursor.is_null() { json!({}) } else { json!({"cursor": cursor}) };
-        self.calls.send("model/list", params, Call::Models { query, models, pages }, cx, out);
+        self.calls.send("model/list", params, CodexCall::Models { query, models, pages }, cx, out);
     }
 
     pub(super) fn models_answered(

@@ -7,8 +7,8 @@ use longshore_model::id::{Context, QuestionId};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use super::requests::{Ask, Asker, reply};
-use super::{Codex, Misshapen};
+use super::requests::{Asker, CodexRequestKind, reply};
+use super::{Codex, WireError};
 use crate::codex::wire::{Elicitation, Question, RpcId, UserInputAsked};
 use crate::schema_form::{fields_of, only_text};
 
@@ -22,7 +22,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let asked: UserInputAsked = serde_json::from_str(params.get())?;
         let question = QuestionId::mint(cx);
         let fields: Vec<Field> = asked.questions.into_iter().map(field_of).collect();
@@ -31,7 +31,7 @@ impl Codex {
         let mut draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name);
         draft.text = text;
         out.say(asker.session, draft.raw(raw.clone()));
-        self.asked.add(id.clone(), asker.request(Ask::UserInput { question }));
+        self.requests.add(id.clone(), asker.request(CodexRequestKind::UserInput { question }));
         Ok(())
     }
 
@@ -44,7 +44,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let mut asked: Elicitation = serde_json::from_str(params.get())?;
         if let Some(meta) = asked.meta.take().filter(|meta| meta.codex_approval_kind.is_some()) {
             self.may_call_tool(id, asked, meta, asker, raw, cx, out);
@@ -59,17 +59,17 @@ impl Codex {
         let request = QuestionRequest { question, source: Some(asked.server_name), fields };
         let draft = Draft::new(Body::QuestionAsked(request)).turn(asker.turn_name).text(text);
         out.say(asker.session, draft.raw(raw.clone()));
-        self.asked.add(id.clone(), asker.request(Ask::Form { question }));
+        self.requests.add(id.clone(), asker.request(CodexRequestKind::Form { question }));
         Ok(())
     }
 
     /// Somebody answered. A question that is gone by now is left alone.
     pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
-        let Some(id) = self.asked.question(question) else { return };
-        let Some(request) = self.asked.take(&id) else { return };
+        let Some(id) = self.requests.question(question) else { return };
+        let Some(request) = self.requests.take(&id) else { return };
         let accepted = answer.action == AnswerAction::Accept;
         let result = match request.what {
-            Ask::Form { .. } => {
+            CodexRequestKind::Form { .. } => {
                 let action = match answer.action {
                     AnswerAction::Accept => "accept",
                     AnswerAction::Decline => "decline",
@@ -78,13 +78,13 @@ impl Codex {
                 let content = if accepted { json!(answer.answers) } else { Value::Null };
                 json!({"action": action, "content": content, "_meta": null})
             }
-            Ask::UserInput { .. }
-            | Ask::Command { .. }
-            | Ask::Edit { .. }
-            | Ask::Permissions { .. }
-            | Ask::McpTool { .. }
-            | Ask::OldCommand { .. }
-            | Ask::OldEdit { .. } => {
+            CodexRequestKind::UserInput { .. }
+            | CodexRequestKind::Command { .. }
+            | CodexRequestKind::Edit { .. }
+            | CodexRequestKind::Permissions { .. }
+            | CodexRequestKind::McpTool { .. }
+            | CodexRequestKind::OldCommand { .. }
+            | CodexRequestKind::OldEdit { .. } => {
                 let mut answers = Map::new();
                 for (field, value) in answer.answers.iter().filter(|_| accepted) {
                     answers.insert(field.clone(), json!({"answers": words_of(value)}));

@@ -4,7 +4,7 @@ use longshore_model::driver::Output;
 use longshore_model::event::{Body, Draft, NoticeLevel, Raw};
 use serde_json::value::RawValue;
 
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire;
 
 impl Codex {
@@ -15,7 +15,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let words: wire::Words = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&words.thread_id) else { return Ok(()) };
         // What the session wished for itself it has taken down already.
@@ -66,7 +66,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let words: wire::Words = serde_json::from_str(params.get())?;
         let thread = self.threads.get(&words.thread_id);
         let session = thread.map(|thread| thread.session).or_else(|| self.nearest());

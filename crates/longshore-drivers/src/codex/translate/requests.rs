@@ -10,7 +10,7 @@ use longshore_model::id::{ApprovalId, Context, QuestionId, SessionId, TurnId};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire::{Place, Resolved, RpcId, ToolAsked};
 
 /// What JSON-RPC calls a method that is not there.
@@ -20,28 +20,28 @@ const INVALID_PARAMS: i64 = -32602;
 
 /// The requests of theirs that wait for a person.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct CodexRequests {
     /// By their id, which lives in a space of its own and often equals one of ours.
-    open: HashMap<RpcId, Request>,
+    open: HashMap<RpcId, CodexRequest>,
     approvals: HashMap<ApprovalId, Way>,
     questions: HashMap<QuestionId, RpcId>,
 }
 
 /// A request that waits for a person.
 #[derive(Debug)]
-pub(super) struct Request {
+pub(super) struct CodexRequest {
     /// Where it was asked, in their names.
     pub thread: String,
     pub turn: String,
     /// Where it was asked, in ours.
     pub session: SessionId,
     pub turn_name: Option<TurnId>,
-    pub what: Ask,
+    pub what: CodexRequestKind,
 }
 
 /// What a request is about, and so what its answer looks like.
 #[derive(Debug)]
-pub(super) enum Ask {
+pub(super) enum CodexRequestKind {
     Command { approval: ApprovalId, amendment: Option<Vec<String>> },
     Edit { approval: ApprovalId },
     Permissions { approval: ApprovalId, permissions: Value },
@@ -61,18 +61,18 @@ pub(super) enum Way {
     Item { session: SessionId, thread: String, turn: String, item: String },
 }
 
-impl Asked {
-    pub(super) fn add(&mut self, id: RpcId, request: Request) {
+impl CodexRequests {
+    pub(super) fn add(&mut self, id: RpcId, request: CodexRequest) {
         match &request.what {
-            Ask::Command { approval, .. }
-            | Ask::Edit { approval }
-            | Ask::Permissions { approval, .. }
-            | Ask::McpTool { approval }
-            | Ask::OldCommand { approval }
-            | Ask::OldEdit { approval } => {
+            CodexRequestKind::Command { approval, .. }
+            | CodexRequestKind::Edit { approval }
+            | CodexRequestKind::Permissions { approval, .. }
+            | CodexRequestKind::McpTool { approval }
+            | CodexRequestKind::OldCommand { approval }
+            | CodexRequestKind::OldEdit { approval } => {
                 self.approvals.insert(*approval, Way::Answer(id.clone()));
             }
-            Ask::UserInput { question } | Ask::Form { question } => {
+            CodexRequestKind::UserInput { question } | CodexRequestKind::Form { question } => {
                 self.questions.insert(*question, id.clone());
             }
         }
@@ -91,7 +91,7 @@ impl Asked {
         self.questions.remove(&question)
     }
 
-    pub(super) fn take(&mut self, id: &RpcId) -> Option<Request> {
+    pub(super) fn take(&mut self, id: &RpcId) -> Option<CodexRequest> {
         self.open.remove(id)
     }
 
@@ -117,8 +117,8 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        if self.asked.open.contains_key(id) {
+    ) -> Result<(), WireError> {
+        if self.requests.open.contains_key(id) {
             // Codex repeats what is still open to whoever joins.
             return Ok(());
         }
@@ -139,7 +139,7 @@ impl Codex {
             | "item/fileChange/requestApproval"
             | "item/permissions/requestApproval"
             | "execCommandApproval"
-            | "applyPatchApproval" => self.may_i(id, method, params, asker, raw, cx, out),
+            | "applyPatchApproval" => self.approval_requested(id, method, params, asker, raw, cx, out),
             "item/tool/requestUserInput" => self.asks_user(id, params, asker, raw, cx, out),
             "mcpServer/elicitation/request" => self.elicits(id, params, asker, raw, cx, out),
             "item/tool/call" => {
@@ -166,21 +166,21 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Resolved { request_id } = serde_json::from_str(params.get())?;
-        let Some(request) = self.asked.take(&request_id) else { return Ok(()) };
+        let Some(request) = self.requests.take(&request_id) else { return Ok(()) };
         let body = match request.what {
-            Ask::Command { approval, .. }
-            | Ask::Edit { approval }
-            | Ask::Permissions { approval, .. }
-            | Ask::McpTool { approval }
-            | Ask::OldCommand { approval }
-            | Ask::OldEdit { approval } => {
-                self.asked.approvals.remove(&approval);
+            CodexRequestKind::Command { approval, .. }
+            | CodexRequestKind::Edit { approval }
+            | CodexRequestKind::Permissions { approval, .. }
+            | CodexRequestKind::McpTool { approval }
+            | CodexRequestKind::OldCommand { approval }
+            | CodexRequestKind::OldEdit { approval } => {
+                self.requests.approvals.remove(&approval);
                 Body::ApprovalExpired { approval }
             }
-            Ask::UserInput { question } | Ask::Form { question } => {
-                self.asked.questions.remove(&question);
+            CodexRequestKind::UserInput { question } | CodexRequestKind::Form { question } => {
+                self.requests.questions.remove(&question);
                 Body::QuestionExpired { question }
             }
         };
@@ -202,9 +202,9 @@ pub(super) struct Asker {
 }
 
 impl Asker {
-    pub(super) fn request(self, what: Ask) -> Request {
+    pub(super) fn request(self, what: CodexRequestKind) -> CodexRequest {
         let Self { thread, turn, session, turn_name } = self;
-        Request { thread, turn, session, turn_name, what }
+        CodexRequest { thread, turn, session, turn_name, what }
     }
 }
 

@@ -12,8 +12,8 @@ use longshore_model::time::Timestamp;
 use serde_json::json;
 
 use super::Codex;
-use super::calls::Call;
-use super::threads::What;
+use super::calls::CodexCall;
+use super::conversation::ItemKind;
 use crate::codex::wire;
 
 /// How long the end of an interrupted turn waits for the ends of its commands.
@@ -65,7 +65,7 @@ impl Codex {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let call = Call::Terminals { thread: native.to_owned(), turn: turn.to_owned() };
+        let call = CodexCall::Terminals { thread: native.to_owned(), turn: turn.to_owned() };
         let params = json!({"threadId": native, "cursor": cursor});
         self.calls.send("thread/backgroundTerminals/list", params, call, cx, out);
     }
@@ -93,7 +93,7 @@ impl Codex {
             farewell.waiting = (farewell.waiting + left.len() + more).saturating_sub(1);
         }
         for process in left {
-            let call = Call::Terminate { thread: native.to_owned(), turn: name.to_owned() };
+            let call = CodexCall::Terminate { thread: native.to_owned(), turn: name.to_owned() };
             let params = json!({"threadId": native, "processId": process});
             self.calls.send("thread/backgroundTerminals/terminate", params, call, cx, out);
         }
@@ -120,7 +120,7 @@ impl Codex {
         let Some((turn, farewell)) = turn.and_then(|turn| Some((turn, turn.farewell.as_ref()?))) else {
             return;
         };
-        let runs = turn.items.values().any(|item| item.open && matches!(item.what, What::Tool(_)));
+        let runs = turn.items.values().any(|item| item.open && matches!(item.what, ItemKind::Tool(_)));
         if farewell.waiting == 0 && (listed || !runs) {
             self.bid_farewell(native, name, out);
         }

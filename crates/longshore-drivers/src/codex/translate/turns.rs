@@ -9,8 +9,8 @@ use longshore_model::lifecycle::{TurnEnd, TurnError, TurnErrorCode, TurnOutcome}
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::calls::{Said, Wish};
-use super::{Codex, Misshapen};
+use super::calls::{PromptToSend, ResumeReason};
+use super::{Codex, WireError};
 use crate::codex::wire;
 
 /// How long codex may wait for a network that is gone; by itself it would for ever.
@@ -24,7 +24,7 @@ impl Codex {
     pub(super) fn turn_answered(
         &mut self,
         native: &str,
-        said: Said,
+        said: PromptToSend,
         reloaded: bool,
         answer: Result<&str, String>,
         raw: &Raw,
@@ -41,7 +41,7 @@ impl Codex {
                 if let Some(thread) = self.threads.get_mut(native) {
                     thread.loaded = false;
                 }
-                self.resume(Wish::Say { thread: native.to_owned(), said }, false, cx, out);
+                self.resume(ResumeReason::Say { thread: native.to_owned(), said }, false, cx, out);
             }
             Err(message) => {
                 self.turn_lost(native, said.turn, TurnErrorCode::Other, &message, Some(raw), out);
@@ -53,7 +53,7 @@ impl Codex {
         &mut self,
         native: &str,
         turn: &str,
-        said: &Said,
+        said: &PromptToSend,
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
@@ -101,7 +101,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         thread.loaded = true;
@@ -110,8 +110,8 @@ impl Codex {
             let mut starting = self.calls.starting(&moved.thread_id);
             let said = starting.find(|said| said.turn.is_none_or(|id| thread.running(id).is_none()));
             let (id, started) = match said {
-                Some(Said { turn: Some(id), .. }) => (*id, None),
-                Some(Said { turn, prompt, .. }) => {
+                Some(PromptToSend { turn: Some(id), .. }) => (*id, None),
+                Some(PromptToSend { turn, prompt, .. }) => {
                     (*turn.insert(TurnId::mint(cx)), Some(Body::TurnStarted { prompt: Some(*prompt) }))
                 }
                 None => (TurnId::mint(cx), Some(Body::TurnStarted { prompt: None })),
@@ -126,7 +126,7 @@ impl Codex {
         if let Some(title) = thread.untold_title.take() {
             self.set_title(session, &moved.thread_id, &title, cx, out);
         }
-        self.asked.forget_before(&moved.thread_id, &moved.turn.id);
+        self.requests.forget_before(&moved.thread_id, &moved.turn.id);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let moved: wire::TurnMoved = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&moved.thread_id) else { return Ok(()) };
         let Some(turn) = thread.turns.get_mut(&moved.turn.id).filter(|turn| !turn.over) else {
@@ -178,7 +178,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wrong: wire::ErrorSaid = serde_json::from_str(params.get())?;
         let thread = self.threads.get_mut(&wrong.thread_id);
         let session = thread.as_ref().map(|thread| thread.session);
@@ -234,7 +234,7 @@ impl Codex {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let plan: wire::PlanUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&plan.thread_id) else { return Ok(()) };
         let session = thread.session;
@@ -261,7 +261,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let update: wire::DiffUpdated = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&update.thread_id) else { return Ok(()) };
         let session = thread.session;

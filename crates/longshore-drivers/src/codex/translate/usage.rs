@@ -6,7 +6,7 @@ use longshore_model::lifecycle::UsageLimit;
 use longshore_model::usage::Usage;
 use serde_json::value::RawValue;
 
-use super::{Codex, Misshapen};
+use super::{Codex, WireError};
 use crate::codex::wire;
 
 impl Codex {
@@ -15,7 +15,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::TokenUsage { thread_id, turn_id, token_usage } = serde_json::from_str(params.get())?;
         let Some(thread) = self.threads.get_mut(&thread_id) else { return Ok(()) };
         let wire::Tokens { total, last, model_context_window } = token_usage;
@@ -40,7 +40,7 @@ impl Codex {
         params: &RawValue,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let wire::RateLimitsUpdated { rate_limits } = serde_json::from_str(params.get())?;
         let Some(session) = self.nearest() else { return Ok(()) };
         let base = rate_limits.limit_name.or(rate_limits.limit_id).unwrap_or_else(|| "account".to_owned());

@@ -19,7 +19,7 @@ pub struct Resolved {
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 #[allow(missing_docs)]
-pub struct MayI {
+pub struct ApprovalParams {
     /// Also `callId`, in the first version.
     #[serde(alias = "callId")]
     pub item_id: String,

@@ -12,9 +12,9 @@ use longshore_model::id::{ApprovalId, Context};
 use longshore_model::item::FileChange;
 use serde_json::{Value, json};
 
-use super::calls::{Ask, Call};
-use super::modes::{Verdict, verdict};
-use super::waiting::{Waiting, Waits};
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::modes::{ModeVerdict, verdict};
+use super::waiting::{PendingAnswer, Waits};
 use super::{OpenCode, diffs};
 use crate::opencode::wire::{Permission, Replied};
 
@@ -24,11 +24,11 @@ const NO: &str = "The user does not want this. Go on without it, or ask what to 
 const PLANNING: &str = "You are planning: change nothing, and say what you would change.";
 
 /// What waits for a decision.
-pub(super) type Approvals = Waits<ApprovalId, Wanted>;
+pub(super) type Approvals = Waits<ApprovalId, PermissionDetails>;
 
 /// What is to be allowed.
 #[derive(Debug)]
-pub(super) struct Wanted {
+pub(super) struct PermissionDetails {
     permission: String,
     always: Vec<String>,
     /// Denied with these words, which are said when nothing else waits.
@@ -56,32 +56,33 @@ impl Approvals {
 }
 
 impl OpenCode {
-    pub(super) fn may_i(
+    pub(super) fn approval_requested(
         &mut self,
         asked: Permission,
         raw: Option<&Raw>,
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(&asked.session_id) else { return };
+        let Some(conversation) = self.conversations.get_mut(&asked.session_id) else { return };
         if self.approvals.knows(&asked.id) {
             return;
         }
-        let (session, turn, directory) = (chat.session, chat.turn_id(), chat.directory.clone());
+        let (session, turn, directory) =
+            (conversation.session, conversation.turn_id(), conversation.directory.clone());
         let changes = match asked.permission.as_str() {
             "edit" => diffs::asked_changes(&asked.metadata),
             _ => Vec::new(),
         };
         let mut item = None;
-        if let Some((id, tool)) = asked.tool.as_ref().and_then(|tool| chat.call(&tool.call_id)) {
+        if let Some((id, tool)) = asked.tool.as_ref().and_then(|tool| conversation.call(&tool.call_id)) {
             item = Some(id);
             tool.changes.clone_from(&changes);
             tool.asked = true;
         }
-        let (allowed, message) = match verdict(chat.mode, &asked.permission) {
-            Verdict::Allow => (true, None),
-            Verdict::Deny => (false, Some(PLANNING)),
-            Verdict::Ask => {
+        let (allowed, message) = match verdict(conversation.mode, &asked.permission) {
+            ModeVerdict::Allow => (true, None),
+            ModeVerdict::Deny => (false, Some(PLANNING)),
+            ModeVerdict::Ask => {
                 let approval = ApprovalId::mint(cx);
                 let mut options = vec![Decision::AllowOnce];
                 if !asked.always.is_empty() {
@@ -93,8 +94,8 @@ impl OpenCode {
                 let draft = Draft::new(Body::ApprovalRequested(request)).turn(turn).item(item);
                 out.say(session, draft.raw(raw.cloned()));
                 let Permission { id, session_id: native, permission, always, .. } = asked;
-                let about = Wanted { permission, always, denied: None };
-                let waiting = Waiting { id, native, session, turn, about };
+                let about = PermissionDetails { permission, always, denied: None };
+                let waiting = PendingAnswer { id, native, session, turn, about };
                 self.approvals.0.insert(approval, waiting);
                 return;
             }
@@ -104,13 +105,14 @@ impl OpenCode {
     }
 
     fn reply(&mut self, native: &str, id: &str, reply: &str, message: Option<&str>, out: &mut Output) {
-        let Some(chat) = self.chats.get(native) else { return };
+        let Some(conversation) = self.conversations.get(native) else { return };
         let mut body = json!({"reply": reply});
         if let Some(message) = message {
             body["message"] = json!(message);
         }
-        let ask = Ask::post(format!("/permission/{id}/reply"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Reply, out);
+        let ask = OutgoingRequest::post(format!("/permission/{id}/reply"), &conversation.directory, body)
+            .of(conversation.session);
+        self.calls.send(ask, OpenCodeCall::Reply, out);
     }
 
     /// Somebody decided. An approval that is gone by now is left alone.
@@ -123,7 +125,8 @@ impl OpenCode {
             return self.say_denied(&native, out);
         }
         let Some(waiting) = self.approvals.0.remove(&approval) else { return };
-        let Waiting { id, native, turn, about: Wanted { permission, always, .. }, .. } = waiting;
+        let PendingAnswer { id, native, turn, about: PermissionDetails { permission, always, .. }, .. } =
+            waiting;
         match decision.decision {
             Decision::AllowOnce => self.reply(&native, &id, "once", None, out),
             Decision::AllowSession => {
@@ -132,7 +135,8 @@ impl OpenCode {
             }
             Decision::AllowAlways => self.reply(&native, &id, "always", None, out),
             Decision::Deny | Decision::Cancel => {
-                let running = self.chats.get_mut(&native).and_then(|chat| chat.turn.as_mut());
+                let running =
+                    self.conversations.get_mut(&native).and_then(|conversation| conversation.turn.as_mut());
                 if let Some(running) = running.filter(|running| Some(running.id) == turn) {
                     running.cancelled = true;
                 }
@@ -152,13 +156,14 @@ impl OpenCode {
     }
 
     fn allow_in_session(&mut self, native: &str, permission: &str, always: &[String], out: &mut Output) {
-        let Some(chat) = self.chats.get(native) else { return };
+        let Some(conversation) = self.conversations.get(native) else { return };
         let rule =
             |pattern: &String| json!({"permission": permission, "pattern": pattern, "action": "allow"});
         let rules: Value = always.iter().map(rule).collect();
         let body = json!({"permission": rules});
-        let ask = Ask::patch(format!("/session/{native}"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Tell { vital: true }, out);
+        let ask = OutgoingRequest::patch(format!("/session/{native}"), &conversation.directory, body)
+            .of(conversation.session);
+        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
     }
 
     /// OpenCode says that it has an answer. One that is not ours means that nobody needs to decide any more.

@@ -14,7 +14,7 @@ use super::OpenCode;
 
 /// What a request was for.
 #[derive(Debug)]
-pub(super) enum Call {
+pub(super) enum OpenCodeCall {
     /// A new conversation, the one to go on with, or a copy of one.
     Open(Launch),
     /// A prompt; without a turn it was said into a running one.
@@ -67,21 +67,21 @@ pub(super) enum Call {
 
 /// The requests that have no answer yet.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct OpenCodeCalls {
     last: u64,
-    waiting: HashMap<u64, Sent>,
+    waiting: HashMap<u64, PendingOpenCodeCall>,
 }
 
 #[derive(Debug)]
-struct Sent {
+struct PendingOpenCodeCall {
     method: Method,
     path: String,
     session: Option<SessionId>,
-    call: Call,
+    call: OpenCodeCall,
 }
 
 /// A request that is about to be sent.
-pub(super) struct Ask<'a> {
+pub(super) struct OutgoingRequest<'a> {
     pub method: Method,
     /// Without the directory.
     pub path: String,
@@ -91,7 +91,7 @@ pub(super) struct Ask<'a> {
     pub patient: bool,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> OutgoingRequest<'a> {
     pub(super) fn get(path: impl Into<String>, directory: &'a str) -> Self {
         let (path, directory) = (path.into(), Some(directory));
         Self { method: Method::Get, path, directory, session: None, body: None, patient: false }
@@ -111,10 +111,10 @@ impl<'a> Ask<'a> {
     }
 }
 
-impl Calls {
-    pub(super) fn send(&mut self, ask: Ask<'_>, call: Call, out: &mut Output) {
+impl OpenCodeCalls {
+    pub(super) fn send(&mut self, ask: OutgoingRequest<'_>, call: OpenCodeCall, out: &mut Output) {
         self.last += 1;
-        let Ask { method, path, directory, session, body, patient } = ask;
+        let OutgoingRequest { method, path, directory, session, body, patient } = ask;
         let mut full = path.clone();
         if let Some(directory) = directory {
             full.push_str(if path.contains('?') { "&directory=" } else { "?directory=" });
@@ -122,7 +122,7 @@ impl Calls {
         }
         let body = body.map(|body| body.to_string());
         out.requests.push(Request { id: self.last, session, method, path: full, body, patient });
-        self.waiting.insert(self.last, Sent { method, path, session, call });
+        self.waiting.insert(self.last, PendingOpenCodeCall { method, path, session, call });
     }
 
     /// A session is gone; what is still to be answered for it interests nobody.
@@ -150,7 +150,11 @@ impl OpenCode {
             _ => Err(why(&response)),
         });
         let concerns_nobody = match sent.map(|sent| sent.call) {
-            Some(call @ (Call::Models { .. } | Call::Sessions { .. } | Call::Said { .. })) => {
+            Some(
+                call @ (OpenCodeCall::Models { .. }
+                | OpenCodeCall::Sessions { .. }
+                | OpenCodeCall::Said { .. }),
+            ) => {
                 self.query_answered(call, answer, out);
                 true
             }
@@ -162,14 +166,15 @@ impl OpenCode {
         };
         let kept = concerns_nobody || out.said[before..].iter().any(|(_, draft)| draft.raw.is_some());
         if let (false, Some(raw), Some(session)) = (kept, raw, session.or_else(|| self.nearest())) {
-            let turn = self.natives.get(&session).and_then(|native| self.chats.get(native)?.turn_id());
+            let turn =
+                self.natives.get(&session).and_then(|native| self.conversations.get(native)?.turn_id());
             out.say(session, Draft::new(Body::Raw { kind, fault: None }).turn(turn).raw(raw));
         }
     }
 
     fn call_answered(
         &mut self,
-        call: Call,
+        call: OpenCodeCall,
         session: Option<SessionId>,
         answer: Result<Raw, String>,
         raw: Option<&Raw>,
@@ -177,22 +182,22 @@ impl OpenCode {
         out: &mut Output,
     ) {
         match call {
-            Call::Open(launch) => self.opened(launch, answer, raw, cx, out),
-            Call::Say { native, turn } => {
+            OpenCodeCall::Open(launch) => self.opened(launch, answer, raw, cx, out),
+            OpenCodeCall::Say { native, turn } => {
                 if let Err(why) = answer {
                     self.not_said(&native, turn, &why, raw, out);
                 }
             }
-            Call::Abort { native } => {
-                if let (Err(why), Some(chat)) = (answer, self.chats.get(&native)) {
+            OpenCodeCall::Abort { native } => {
+                if let (Err(why), Some(conversation)) = (answer, self.conversations.get(&native)) {
                     let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
                     let text = format!("OpenCode did not stop the turn: {why}");
-                    out.say(chat.session, Draft::new(fault).text(text).raw(raw.cloned()));
+                    out.say(conversation.session, Draft::new(fault).text(text).raw(raw.cloned()));
                 }
             }
-            Call::Reply if answer.as_ref().is_err_and(|why| why.contains("not found")) => {}
-            Call::Tell { .. } | Call::Reply => {
-                let vital = !matches!(call, Call::Tell { vital: false });
+            OpenCodeCall::Reply if answer.as_ref().is_err_and(|why| why.contains("not found")) => {}
+            OpenCodeCall::Tell { .. } | OpenCodeCall::Reply => {
+                let vital = !matches!(call, OpenCodeCall::Tell { vital: false });
                 if let (Err(why), Some(session)) = (answer, session) {
                     let body = match vital {
                         true => Body::SessionError(SessionFault { code: FaultCode::Refused }),
@@ -202,19 +207,19 @@ impl OpenCode {
                     out.say(session, Draft::new(body).text(text).raw(raw.cloned()));
                 }
             }
-            Call::Commands { native } => self.commands_listed(&native, answer, raw, out),
-            Call::Status { native } => self.status_answered(&native, answer, raw, cx, out),
-            Call::Messages { native } => self.messages_read(&native, answer, cx, out),
-            Call::Permissions { directory } => self.permissions_read(&directory, answer, cx, out),
-            Call::Questions { directory } => self.questions_read(&directory, answer, cx, out),
+            OpenCodeCall::Commands { native } => self.commands_listed(&native, answer, raw, out),
+            OpenCodeCall::Status { native } => self.status_answered(&native, answer, raw, cx, out),
+            OpenCodeCall::Messages { native } => self.messages_read(&native, answer, cx, out),
+            OpenCodeCall::Permissions { directory } => self.permissions_read(&directory, answer, cx, out),
+            OpenCodeCall::Questions { directory } => self.questions_read(&directory, answer, cx, out),
             // Handled by whoever calls this.
-            Call::Models { .. } | Call::Sessions { .. } | Call::Said { .. } => {}
+            OpenCodeCall::Models { .. } | OpenCodeCall::Sessions { .. } | OpenCodeCall::Said { .. } => {}
         }
     }
 }
 
 /// An answer as a frame: the request that it answers is the better half of it.
-fn frame(sent: Option<&Sent>, response: &Response) -> Raw {
+fn frame(sent: Option<&PendingOpenCodeCall>, response: &Response) -> Raw {
     let body = match serde_json::from_str::<&RawValue>(&response.body) {
         Ok(body) => body.get().to_owned(),
         Err(_) => Value::from(&*response.body).to_string(),
@@ -229,7 +234,7 @@ fn frame(sent: Option<&Sent>, response: &Response) -> Raw {
 }
 
 /// `response:POST /session/{id}/abort`
-fn label(sent: &Sent) -> String {
+fn label(sent: &PendingOpenCodeCall) -> String {
     let is_id = |word: &str| ["ses_", "per_", "que_"].iter().any(|start| word.starts_with(start));
     let path = sent.path.split('?').next().unwrap_or_default();
     let words = path.split('/').map(|word| if is_id(word) { "{id}" } else { word });

@@ -8,9 +8,9 @@ use longshore_model::id::{Context, SessionId, TurnId};
 use longshore_model::lifecycle::{FaultCode, SessionFault, TurnEnd, TurnErrorCode, TurnOutcome};
 use serde_json::{Value, json};
 
-use super::calls::{Ask, Call};
-use super::chats::{Chat, Turn};
-use super::failures::failed;
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::conversation::{OpenCodeConversation, OpenCodeTurn};
+use super::errors::failed;
 use super::{OpenCode, modes};
 
 /// How long a prompt may go unheard of before we ask what became of it.
@@ -25,9 +25,9 @@ impl OpenCode {
         out: &mut Output,
     ) {
         let native = self.natives.get(&session).cloned();
-        let Some((native, chat)) =
-            native.and_then(|native| self.chats.get_mut(&native).map(|chat| (native, chat)))
-        else {
+        let Some((native, conversation)) = native.and_then(|native| {
+            self.conversations.get_mut(&native).map(|conversation| (native, conversation))
+        }) else {
             if let AgentCommand::Prompt { turn, .. } = command {
                 let end = failed(TurnErrorCode::AgentUnavailable, "The session has no conversation yet.");
                 out.say(session, end.turn(turn));
@@ -37,22 +37,25 @@ impl OpenCode {
         let path = format!("/session/{native}");
         match command {
             AgentCommand::Prompt { turn, text, attachments, .. } => {
-                let begun = chat.begin(Turn::new(turn));
+                let begun = conversation.begin(OpenCodeTurn::new(turn));
                 begun.due = Some(cx.now.plus_millis(HEARD_WITHIN_MS));
                 self.speak(&native, Some(turn), &text, &attachments, out);
             }
             AgentCommand::Steer { turn, text, attachments, .. } => {
                 // It takes what is said while it works after the step that it is at, in the same turn.
-                if chat.turn.is_none() {
-                    chat.begin(Turn::new(turn)).due = Some(cx.now.plus_millis(HEARD_WITHIN_MS));
+                if conversation.turn.is_none() {
+                    conversation.begin(OpenCodeTurn::new(turn)).due =
+                        Some(cx.now.plus_millis(HEARD_WITHIN_MS));
                 }
                 self.speak(&native, None, &text, &attachments, out);
             }
-            AgentCommand::Interrupt { turn } => match &mut chat.turn {
+            AgentCommand::Interrupt { turn } => match &mut conversation.turn {
                 Some(running) if running.id == turn => {
                     running.stopping = true;
-                    let ask = Ask::post(format!("{path}/abort"), &chat.directory, json!({})).of(session);
-                    self.calls.send(ask, Call::Abort { native }, out);
+                    let ask =
+                        OutgoingRequest::post(format!("{path}/abort"), &conversation.directory, json!({}))
+                            .of(session);
+                    self.calls.send(ask, OpenCodeCall::Abort { native }, out);
                 }
                 Some(_) | None => {
                     // It is over, or never was; whoever waits for its end must not wait for ever.
@@ -63,7 +66,7 @@ impl OpenCode {
             AgentCommand::Decide { approval, decision } => self.decide(approval, decision, out),
             AgentCommand::Answer { question, answer } => self.answer(question, &answer, out),
             AgentCommand::SetMode(mode) => {
-                chat.mode = mode;
+                conversation.mode = mode;
                 self.set_rules(&native, mode, out);
             }
             AgentCommand::SetModel(model) => {
@@ -71,19 +74,22 @@ impl OpenCode {
                     let text = format!("OpenCode names models provider/model; `{model}` is left aside.");
                     out.say(session, Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
                 }
-                chat.model = Some(model);
+                conversation.model = Some(model);
             }
             AgentCommand::Rename(title) => {
-                chat.title = Some(title.clone());
-                let ask = Ask::patch(path, &chat.directory, json!({"title": title})).of(session);
-                self.calls.send(ask, Call::Tell { vital: false }, out);
+                conversation.title = Some(title.clone());
+                let ask = OutgoingRequest::patch(path, &conversation.directory, json!({"title": title}))
+                    .of(session);
+                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
             }
-            AgentCommand::SetEffort(effort) => chat.effort = Some(effort),
+            AgentCommand::SetEffort(effort) => conversation.effort = Some(effort),
             AgentCommand::Archive(archived) => {
                 // Taken out again is put away at no time.
                 let at = if archived { cx.now.micros() / 1_000 } else { 0 };
-                let ask = Ask::patch(path, &chat.directory, json!({"time": {"archived": at}})).of(session);
-                self.calls.send(ask, Call::Tell { vital: false }, out);
+                let ask =
+                    OutgoingRequest::patch(path, &conversation.directory, json!({"time": {"archived": at}}))
+                        .of(session);
+                self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
             }
             // It delegates to its own sub-agents and not through us.
             AgentCommand::Child { .. } => {}
@@ -99,20 +105,20 @@ impl OpenCode {
         attachments: &[Attachment],
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        chat.expected += 1;
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        conversation.expected += 1;
         let mut body = json!({});
-        if chat.mode == Mode::Plan {
-            chat.planning = true;
+        if conversation.mode == Mode::Plan {
+            conversation.planning = true;
             body["agent"] = json!("plan");
-        } else if std::mem::take(&mut chat.planning) {
+        } else if std::mem::take(&mut conversation.planning) {
             body["agent"] = json!("build");
         }
-        if let Some(effort) = &chat.effort {
+        if let Some(effort) = &conversation.effort {
             body["variant"] = json!(effort);
         }
-        let model = chat.model.as_deref().and_then(modes::split);
-        let command = command_of(chat, text);
+        let model = conversation.model.as_deref().and_then(modes::split);
+        let command = command_of(conversation, text);
         let files = attachments.iter().map(file_part);
         let (path, patient) = match command {
             Some((name, arguments)) => {
@@ -125,7 +131,7 @@ impl OpenCode {
                 (format!("/session/{native}/command"), true)
             }
             None => {
-                let story = chat.story.take();
+                let story = conversation.story.take();
                 let words = story.as_deref().into_iter().chain((!text.is_empty()).then_some(text));
                 let words = words.map(|text| json!({"type": "text", "text": text}));
                 body["parts"] = words.chain(files).collect();
@@ -135,8 +141,11 @@ impl OpenCode {
                 (format!("/session/{native}/prompt_async"), false)
             }
         };
-        let ask = Ask { patient, ..Ask::post(path, &chat.directory, body).of(chat.session) };
-        self.calls.send(ask, Call::Say { native: native.to_owned(), turn }, out);
+        let ask = OutgoingRequest {
+            patient,
+            ..OutgoingRequest::post(path, &conversation.directory, body).of(conversation.session)
+        };
+        self.calls.send(ask, OpenCodeCall::Say { native: native.to_owned(), turn }, out);
     }
 
     /// OpenCode did not take what was said.
@@ -148,27 +157,30 @@ impl OpenCode {
         raw: Option<&Raw>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        chat.expected = chat.expected.saturating_sub(1);
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        conversation.expected = conversation.expected.saturating_sub(1);
         let text = format!("OpenCode did not take the prompt: {why}");
-        match turn.filter(|turn| chat.turn_id() == Some(*turn)) {
+        match turn.filter(|turn| conversation.turn_id() == Some(*turn)) {
             Some(turn) => {
-                chat.turn = None;
-                out.say(chat.session, failed(TurnErrorCode::Other, &text).turn(turn).raw(raw.cloned()));
+                conversation.turn = None;
+                out.say(
+                    conversation.session,
+                    failed(TurnErrorCode::Other, &text).turn(turn).raw(raw.cloned()),
+                );
             }
             None => {
                 let fault = Body::SessionError(SessionFault { code: FaultCode::Refused });
-                out.say(chat.session, Draft::new(fault).text(text).raw(raw.cloned()));
+                out.say(conversation.session, Draft::new(fault).text(text).raw(raw.cloned()));
             }
         }
     }
 }
 
 /// The slash command that a prompt is, and what comes after it.
-fn command_of<'a>(chat: &Chat, text: &'a str) -> Option<(&'a str, &'a str)> {
+fn command_of<'a>(conversation: &OpenCodeConversation, text: &'a str) -> Option<(&'a str, &'a str)> {
     let words = text.strip_prefix('/')?;
     let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
-    chat.commands.iter().any(|known| known == name).then_some((name, arguments.trim()))
+    conversation.commands.iter().any(|known| known == name).then_some((name, arguments.trim()))
 }
 
 /// A file of any kind: it is for the model to say what it can read.

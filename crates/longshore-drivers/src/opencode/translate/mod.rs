@@ -3,13 +3,13 @@
 //! | module | holds |
 //! |---|---|
 //! | `calls` | requests of ours and what their answers mean |
-//! | `chats` | what is known of conversations, turns and parts |
-//! | `opening` | from a launch to a session that is ready, or why not; and the end of one |
+//! | `conversation` | what is known of conversations, turns and parts |
+//! | `handshake` | from a launch to a session that is ready, or why not; and the end of one |
 //! | `commands` | what a session tells its agent |
-//! | `turns`, `failures` | turns begin, rest and end, and why they fail |
-//! | `parts`, `tools`, `diffs` | what messages are made of |
+//! | `turns`, `errors` | turns begin, rest and end, and why they fail |
+//! | `items`, `tools`, `diffs` | what messages are made of |
 //! | `approvals`, `questions`, `waiting` | what OpenCode asks us |
-//! | `children` | conversations that other conversations begin |
+//! | `delegations` | conversations that other conversations begin |
 //! | `past` | conversations that were held elsewhere |
 //! | `remarks` | words about a whole conversation |
 //! | `modes` | what a mode is in their words |
@@ -21,14 +21,14 @@
 
 mod approvals;
 mod calls;
-mod chats;
-mod children;
 mod commands;
+mod conversation;
+mod delegations;
 mod diffs;
-mod failures;
+mod errors;
+mod handshake;
+mod items;
 mod modes;
-mod opening;
-mod parts;
 mod past;
 mod queries;
 mod questions;
@@ -47,22 +47,20 @@ use longshore_model::time::Timestamp;
 use serde_json::value::RawValue;
 
 use self::approvals::Approvals;
-use self::calls::Calls;
-use self::chats::Chat;
+use self::calls::OpenCodeCalls;
+use self::conversation::OpenCodeConversation;
 use self::questions::Questions;
 use super::wire::{Head, Place};
+use crate::wire_error::WireError;
 
 pub use self::past::Conversation;
-
-/// An event that does not have the shape that its type promises.
-type Misshapen = serde_json::Error;
 
 /// The driver of one `opencode serve`.
 #[derive(Debug, Default)]
 pub struct OpenCode {
-    calls: Calls,
+    calls: OpenCodeCalls,
     /// By their name.
-    chats: BTreeMap<String, Chat>,
+    conversations: BTreeMap<String, OpenCodeConversation>,
     /// Their name of each session's conversation.
     natives: HashMap<SessionId, String>,
     /// Sessions that have no conversation yet.
@@ -113,10 +111,10 @@ impl OpenCode {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let text = properties.get();
         match kind {
-            "message.part.delta" => self.part_grew(&serde_json::from_str(text)?, raw, cx, out),
+            "message.part.delta" => self.part_delta(&serde_json::from_str(text)?, raw, cx, out),
             "message.part.updated" => self.part_told(&serde_json::from_str(text)?, raw, cx, out),
             "message.updated" => self.message_told(&serde_json::from_str(text)?, raw, cx, out),
             "session.status" => self.status_told(&place(text)?, &serde_json::from_str(text)?, raw, cx, out),
@@ -129,7 +127,7 @@ impl OpenCode {
             "todo.updated" => {
                 self.todos_told(&place(text)?, &serde_json::from_str(text)?, Some(raw), cx, out);
             }
-            "permission.asked" => self.may_i(serde_json::from_str(text)?, Some(raw), cx, out),
+            "permission.asked" => self.approval_requested(serde_json::from_str(text)?, Some(raw), cx, out),
             "permission.replied" => self.permission_settled(&serde_json::from_str(text)?, raw, out),
             "question.asked" => self.asks_user(serde_json::from_str(text)?, Some(raw), cx, out),
             "question.replied" | "question.rejected" => {
@@ -150,15 +148,17 @@ impl OpenCode {
         out: &mut Output,
     ) {
         let named = head.and_then(|head| head.properties).and_then(|properties| place(properties.get()).ok());
-        let in_folder =
-            |chat: &&Chat| head.and_then(|head| head.directory.as_deref()) == Some(&chat.directory);
-        let mut there: Vec<&Chat> = self.chats.values().filter(in_folder).collect();
+        let in_folder = |conversation: &&OpenCodeConversation| {
+            head.and_then(|head| head.directory.as_deref()) == Some(&conversation.directory)
+        };
+        let mut there: Vec<&OpenCodeConversation> = self.conversations.values().filter(in_folder).collect();
         // The one that works, else the one that was there first.
-        there.sort_by_key(|chat| (chat.turn.is_none(), chat.session));
-        let chat = named.and_then(|native| self.chats.get(&native)).or_else(|| there.first().copied());
-        let session = chat.map(|chat| chat.session).or_else(|| self.nearest());
+        there.sort_by_key(|conversation| (conversation.turn.is_none(), conversation.session));
+        let conversation =
+            named.and_then(|native| self.conversations.get(&native)).or_else(|| there.first().copied());
+        let session = conversation.map(|conversation| conversation.session).or_else(|| self.nearest());
         if let Some(session) = session {
-            let turn = chat.and_then(Chat::turn_id);
+            let turn = conversation.and_then(OpenCodeConversation::turn_id);
             let body = Body::Raw { kind: kind.to_owned(), fault };
             out.say(session, Draft::new(body).turn(turn).raw(raw.clone()));
         }
@@ -171,7 +171,7 @@ impl OpenCode {
 }
 
 /// Their name of the conversation that an event is of.
-fn place(properties: &str) -> Result<String, Misshapen> {
+fn place(properties: &str) -> Result<String, WireError> {
     serde_json::from_str::<Place<'_>>(properties).map(|place| place.session_id.into_owned())
 }
 
@@ -204,6 +204,6 @@ impl Driver for OpenCode {
     }
 
     fn deadline(&self) -> Option<Timestamp> {
-        self.chats.values().filter_map(|chat| chat.turn.as_ref()?.due).min()
+        self.conversations.values().filter_map(|conversation| conversation.turn.as_ref()?.due).min()
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 /// What a mode says to a wish by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum ModeVerdict {
     Allow,
     Ask,
     Deny,
@@ -30,11 +30,11 @@ pub(super) fn rules(mode: Mode) -> Value {
 
 /// What a mode says to a wish. OpenCode decides most by the rules; what it asks all the same is the wish of a
 /// sub-agent, which it gave other rules.
-pub(super) fn verdict(mode: Mode, permission: &str) -> Verdict {
+pub(super) fn verdict(mode: Mode, permission: &str) -> ModeVerdict {
     match (mode, permission) {
-        (Mode::Full, _) | (Mode::AutoEdit, "edit") => Verdict::Allow,
-        (Mode::Plan, "edit") => Verdict::Deny,
-        (Mode::Plan | Mode::Ask | Mode::AutoEdit, _) => Verdict::Ask,
+        (Mode::Full, _) | (Mode::AutoEdit, "edit") => ModeVerdict::Allow,
+        (Mode::Plan, "edit") => ModeVerdict::Deny,
+        (Mode::Plan | Mode::Ask | Mode::AutoEdit, _) => ModeVerdict::Ask,
     }
 }
 

@@ -17,8 +17,8 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::OpenCode;
-use super::chats::{Chat, What};
-use super::parts::source_of;
+use super::conversation::{OpenCodeConversation, PartKind};
+use super::items::source_of;
 use crate::opencode::NAME;
 use crate::opencode::wire::{Info, Part, Times, Todos};
 use crate::past::{Names, Reader, Told};
@@ -30,7 +30,7 @@ const DISMISSED: &str = "The user dismissed";
 
 /// A message as OpenCode lists it. A part that cannot be read takes no other with it.
 #[derive(Deserialize)]
-struct Message<'a> {
+struct PastMessage<'a> {
     info: Info,
     #[serde(borrow, default)]
     parts: Vec<&'a RawValue>,
@@ -52,8 +52,8 @@ pub struct Conversation {
 impl Reader for Conversation {
     fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Told) {
         let before = told.drafts.len();
-        let parsed = if fault.is_none() { serde_json::from_str::<Message<'_>>(line).ok() } else { None };
-        let Some(Message { mut info, parts }) = parsed else {
+        let parsed = if fault.is_none() { serde_json::from_str::<PastMessage<'_>>(line).ok() } else { None };
+        let Some(PastMessage { mut info, parts }) = parsed else {
             return told.keep("message", Some(fault.unwrap_or(RawFault::Malformed)), line);
         };
         info.session_id.clone_from(&self.native);
@@ -85,8 +85,8 @@ impl Conversation {
     pub fn new(native: &str) -> Self {
         let session = SessionId::of_past(NAME, native);
         let mut driver = OpenCode { past: true, ..OpenCode::default() };
-        let chat = Chat::new(session, String::new(), Mode::default(), None);
-        driver.chats.insert(native.to_owned(), chat);
+        let conversation = OpenCodeConversation::new(session, String::new(), Mode::default(), None);
+        driver.conversations.insert(native.to_owned(), conversation);
         let (native, names) = (native.to_owned(), Names::of(NAME, native));
         Self { native, session, names, driver, prompts: Vec::new(), makes_room: false }
     }
@@ -112,7 +112,7 @@ impl Conversation {
         let attachments: Vec<Attachment> =
             parts.iter().filter(|part| part.kind == "file" && !part.synthetic).map(file).collect();
         if !words.is_empty() || !attachments.is_empty() {
-            let turn = self.chat().and_then(|chat| chat.turn_id());
+            let turn = self.conversation().and_then(|conversation| conversation.turn_id());
             let item = self.names.item(&info.id, "said");
             let body = Body::UserMessage { prompt: None, attachments, by: None };
             told.say(Draft::new(body).turn(turn).item(item).text(words.join("\n")));
@@ -122,13 +122,13 @@ impl Conversation {
 
     /// The model did something.
     fn stepped(&mut self, info: Info, parts: Vec<Part>, told: &mut Told) {
-        if let Some(chat) = self.chat() {
+        if let Some(conversation) = self.conversation() {
             if let Some(cwd) = info.path["cwd"].as_str() {
-                chat.directory = cwd.to_owned();
+                conversation.directory = cwd.to_owned();
             }
             // What it answers may be of a turn that is over; then this is another one.
-            if chat.turn.is_none() {
-                let _ = info.parent_id.as_ref().map(|parent| chat.messages.remove(parent));
+            if conversation.turn.is_none() {
+                let _ = info.parent_id.as_ref().map(|parent| conversation.messages.remove(parent));
             }
         }
         let begun = Info {
@@ -192,9 +192,12 @@ impl Conversation {
 
     /// Work that was given to another conversation is over when the call is.
     fn delegation_ended(&mut self, part: &Part, told: &mut Told) {
-        let Some(known) = self.chat().and_then(|chat| chat.parts.get(&part.id)) else { return };
+        let Some(known) = self.conversation().and_then(|conversation| conversation.parts.get(&part.id))
+        else {
+            return;
+        };
         let (turn, item) = (known.turn, known.item);
-        let What::Tool(tool) = &known.what else { return };
+        let PartKind::Tool(tool) = &known.what else { return };
         let Some(child) = tool.child.as_ref() else { return };
         let child = SessionId::of_past(NAME, child);
         let (outcome, text) = match part.state.status.as_str() {
@@ -212,14 +215,18 @@ impl Conversation {
     fn uses(&mut self, info: &Info, told: &mut Told) {
         let whole = !info.provider_id.is_empty() && !info.model_id.is_empty();
         let model = whole.then(|| format!("{}/{}", info.provider_id, info.model_id));
-        let Some(chat) = self.chat().filter(|chat| model.is_some() && chat.uses != model) else { return };
-        chat.uses.clone_from(&model);
+        let Some(conversation) =
+            self.conversation().filter(|conversation| model.is_some() && conversation.uses != model)
+        else {
+            return;
+        };
+        conversation.uses.clone_from(&model);
         told.say(Draft::new(Body::ModelChanged { model: model.unwrap_or_default() }));
     }
 
     /// The model began something that it never ended.
     fn has_open_step(&mut self) -> bool {
-        let turn = self.chat().and_then(|chat| chat.turn.as_ref());
+        let turn = self.conversation().and_then(|conversation| conversation.turn.as_ref());
         turn.is_some_and(|turn| turn.steps.values().any(|step| !step.done))
     }
 
@@ -229,7 +236,9 @@ impl Conversation {
     }
 
     fn end(&mut self, stopped: bool, told: &mut Told) {
-        let Some(turn) = self.chat().and_then(|chat| chat.turn.as_mut()) else { return };
+        let Some(turn) = self.conversation().and_then(|conversation| conversation.turn.as_mut()) else {
+            return;
+        };
         turn.cancelled |= stopped;
         let prompts = std::mem::take(&mut self.prompts);
         for prompt in &prompts {
@@ -263,13 +272,13 @@ impl Conversation {
             }
         }
         // It is told in its order; that one comes before another is no reason to leave it out.
-        if let Some(chat) = self.chat() {
-            chat.since = 0.0;
+        if let Some(conversation) = self.conversation() {
+            conversation.since = 0.0;
         }
     }
 
-    fn chat(&mut self) -> Option<&mut Chat> {
-        self.driver.chats.get_mut(&self.native)
+    fn conversation(&mut self) -> Option<&mut OpenCodeConversation> {
+        self.driver.conversations.get_mut(&self.native)
     }
 }
 

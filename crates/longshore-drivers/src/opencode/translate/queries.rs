@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::OpenCode;
-use super::calls::{Ask, Call, escaped};
+use super::calls::{OpenCodeCall, OutgoingRequest, escaped};
 use super::remarks::is_title;
 use crate::opencode::wire::{MessageHead, Providers, Session};
 use crate::transport::http::base64;
@@ -25,7 +25,7 @@ const EFFORTS: [&str; 7] = ["none", "minimal", "low", "medium", "high", "xhigh",
 
 impl OpenCode {
     pub(super) fn ask(&mut self, query: QueryId, question: Query, out: &mut Output) {
-        let get = |path: String| Ask {
+        let get = |path: String| OutgoingRequest {
             method: Method::Get,
             path,
             directory: None,
@@ -35,7 +35,7 @@ impl OpenCode {
         };
         match question {
             Query::Models { .. } => {
-                self.calls.send(get("/config/providers".to_owned()), Call::Models { query }, out);
+                self.calls.send(get("/config/providers".to_owned()), OpenCodeCall::Models { query }, out);
             }
             Query::Sessions { cursor, limit, .. } => {
                 let mut path = format!("/experimental/session?archived=true&limit={limit}");
@@ -44,7 +44,7 @@ impl OpenCode {
                 {
                     path.push_str(&format!("&cursor={cursor}"));
                 }
-                self.calls.send(get(path), Call::Sessions { query, limit }, out);
+                self.calls.send(get(path), OpenCodeCall::Sessions { query, limit }, out);
             }
             Query::Messages { native, cursor, .. } => {
                 if !is_name(&native) {
@@ -55,7 +55,7 @@ impl OpenCode {
                 if let Some(cursor) = cursor {
                     path.push_str(&format!("&before={}", escaped(&cursor)));
                 }
-                self.calls.send(get(path), Call::Said { query }, out);
+                self.calls.send(get(path), OpenCodeCall::Said { query }, out);
             }
             Query::Agents { .. }
             | Query::Git { .. }
@@ -68,30 +68,37 @@ impl OpenCode {
         }
     }
 
-    pub(super) fn query_answered(&mut self, call: Call, answer: Result<Raw, String>, out: &mut Output) {
+    pub(super) fn query_answered(
+        &mut self,
+        call: OpenCodeCall,
+        answer: Result<Raw, String>,
+        out: &mut Output,
+    ) {
         let unread = |error: serde_json::Error| format!("OpenCode's answer cannot be read: {error}");
         match call {
-            Call::Models { query } => {
+            OpenCodeCall::Models { query } => {
                 let read = answer.and_then(|body| serde_json::from_str::<Providers>(&body).map_err(unread));
                 let models = read.map(|providers| self.models_of(providers));
                 out.answers.push((query, models.map(|models| Answer::Models { models })));
             }
-            Call::Sessions { query, limit } => {
+            OpenCodeCall::Sessions { query, limit } => {
                 let read =
                     answer.and_then(|body| serde_json::from_str::<Vec<Session>>(&body).map_err(unread));
                 out.answers.push((query, read.map(|sessions| page_of(sessions, limit))));
             }
-            Call::Said { query } => out.answers.push((query, answer.and_then(|body| messages_of(&body)))),
-            Call::Open(_)
-            | Call::Say { .. }
-            | Call::Abort { .. }
-            | Call::Tell { .. }
-            | Call::Reply
-            | Call::Commands { .. }
-            | Call::Status { .. }
-            | Call::Messages { .. }
-            | Call::Permissions { .. }
-            | Call::Questions { .. } => {}
+            OpenCodeCall::Said { query } => {
+                out.answers.push((query, answer.and_then(|body| messages_of(&body))))
+            }
+            OpenCodeCall::Open(_)
+            | OpenCodeCall::Say { .. }
+            | OpenCodeCall::Abort { .. }
+            | OpenCodeCall::Tell { .. }
+            | OpenCodeCall::Reply
+            | OpenCodeCall::Commands { .. }
+            | OpenCodeCall::Status { .. }
+            | OpenCodeCall::Messages { .. }
+            | OpenCodeCall::Permissions { .. }
+            | OpenCodeCall::Questions { .. } => {}
         }
     }
 

@@ -7,8 +7,8 @@ use longshore_model::id::{Context, QuestionId};
 use serde_json::{Value, json};
 
 use super::OpenCode;
-use super::calls::{Ask, Call};
-use super::waiting::{Waiting, Waits};
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::waiting::{PendingAnswer, Waits};
 use crate::opencode::wire::{Asked, Question, Replied};
 use crate::schema_form::only_text;
 
@@ -23,12 +23,12 @@ impl OpenCode {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get(&asked.session_id) else { return };
+        let Some(conversation) = self.conversations.get(&asked.session_id) else { return };
         if self.questions.knows(&asked.id) {
             return;
         }
         let question = QuestionId::mint(cx);
-        let (session, turn, count) = (chat.session, chat.turn_id(), asked.questions.len());
+        let (session, turn, count) = (conversation.session, conversation.turn_id(), asked.questions.len());
         let fields: Vec<Field> =
             asked.questions.into_iter().enumerate().map(|(at, one)| field_of(at, one)).collect();
         let text = only_text(&fields);
@@ -36,16 +36,17 @@ impl OpenCode {
         let mut draft = Draft::new(Body::QuestionAsked(request)).turn(turn);
         draft.text = text;
         out.say(session, draft.raw(raw.cloned()));
-        let waiting = Waiting { id: asked.id, native: asked.session_id, session, turn, about: count };
+        let waiting = PendingAnswer { id: asked.id, native: asked.session_id, session, turn, about: count };
         self.questions.0.insert(question, waiting);
     }
 
     /// Somebody answered. A question that is gone by now is left alone.
     pub(super) fn answer(&mut self, question: QuestionId, answer: &QuestionAnswer, out: &mut Output) {
-        let Some(Waiting { id, native, turn, about: count, .. }) = self.questions.0.remove(&question) else {
+        let Some(PendingAnswer { id, native, turn, about: count, .. }) = self.questions.0.remove(&question)
+        else {
             return;
         };
-        let Some(chat) = self.chats.get_mut(&native) else { return };
+        let Some(conversation) = self.conversations.get_mut(&native) else { return };
         let (word, body) = match answer.action {
             AnswerAction::Accept => {
                 let answers: Value = (0..count).map(|at| labels(answer.answers.get(&key(at)))).collect();
@@ -54,14 +55,15 @@ impl OpenCode {
             // Rejected it would stop the turn; an answer without a word lets it go on.
             AnswerAction::Decline => ("reply", json!({"answers": vec![json!([]); count]})),
             AnswerAction::Cancel => {
-                if let Some(running) = chat.turn.as_mut().filter(|running| Some(running.id) == turn) {
+                if let Some(running) = conversation.turn.as_mut().filter(|running| Some(running.id) == turn) {
                     running.cancelled = true;
                 }
                 ("reject", json!({}))
             }
         };
-        let ask = Ask::post(format!("/question/{id}/{word}"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Reply, out);
+        let ask = OutgoingRequest::post(format!("/question/{id}/{word}"), &conversation.directory, body)
+            .of(conversation.session);
+        self.calls.send(ask, OpenCodeCall::Reply, out);
     }
 
     /// OpenCode says that it has an answer, or needs none. One that is not ours means that nobody needs to answer.

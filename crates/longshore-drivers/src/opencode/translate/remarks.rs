@@ -6,7 +6,7 @@ use longshore_model::id::{Context, ItemId};
 use longshore_model::item::{PlanStatus, PlanStep};
 use longshore_model::usage::Usage;
 
-use super::chats::Chat;
+use super::conversation::OpenCodeConversation;
 use super::{OpenCode, say_all};
 use crate::opencode::wire::{Model, SessionTold, Todos, Tokens};
 
@@ -16,37 +16,37 @@ const NO_TITLE: [&str; 2] = ["New session - ", "Child session - "];
 impl OpenCode {
     pub(super) fn session_changed(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
         let info = &told.info;
-        let Some(chat) = self.chats.get_mut(&info.id) else { return };
+        let Some(conversation) = self.conversations.get_mut(&info.id) else { return };
         let mut drafts = Vec::new();
-        if let Some(title) = info.title.as_ref().filter(|title| chat.title.as_ref() != Some(title)) {
+        if let Some(title) = info.title.as_ref().filter(|title| conversation.title.as_ref() != Some(title)) {
             // The first one is OpenCode's own idea; a session is called after its first prompt. What comes after that
             // is somebody's wish.
-            let had_one = chat.title.as_ref().is_some_and(|title| is_title(title));
-            chat.title = Some(title.clone());
+            let had_one = conversation.title.as_ref().is_some_and(|title| is_title(title));
+            conversation.title = Some(title.clone());
             if had_one && is_title(title) {
                 drafts.push(Draft::new(Body::TitleChanged).text(title));
             }
         }
         let uses = info.model.as_ref().and_then(model_of);
-        if let Some(model) = uses.filter(|model| chat.uses.as_ref() != Some(model)) {
-            chat.uses = Some(model.clone());
-            if chat.model.as_ref() != Some(&model) {
+        if let Some(model) = uses.filter(|model| conversation.uses.as_ref() != Some(model)) {
+            conversation.uses = Some(model.clone());
+            if conversation.model.as_ref() != Some(&model) {
                 drafts.push(Draft::new(Body::ModelChanged { model }));
             }
         }
         // It is told late, and then says less than is known already.
-        if let Some(tokens) = info.tokens.filter(|tokens| tokens.sum() > chat.tokens.sum()) {
-            chat.tokens = tokens;
+        if let Some(tokens) = info.tokens.filter(|tokens| tokens.sum() > conversation.tokens.sum()) {
+            conversation.tokens = tokens;
         }
-        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
-        drafts.extend(usage_changed(chat, window));
-        say_all(chat.session, drafts, Some(raw), out);
+        let window = conversation.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
+        drafts.extend(usage_changed(conversation, window));
+        say_all(conversation.session, drafts, Some(raw), out);
     }
 
     /// Somebody deleted it there; nothing more will come of it.
     pub(super) fn session_deleted(&mut self, told: &SessionTold, raw: &Raw, out: &mut Output) {
-        let Some(chat) = self.chats.get(&told.info.id) else { return };
-        let session = chat.session;
+        let Some(conversation) = self.conversations.get(&told.info.id) else { return };
+        let session = conversation.session;
         let text = "the conversation was deleted in OpenCode";
         let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text);
         out.say(session, notice.raw(raw.clone()));
@@ -55,10 +55,10 @@ impl OpenCode {
     }
 
     pub(super) fn compacted(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
-        let Some(chat) = self.chats.get(native) else { return };
-        let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(chat.turn_id());
+        let Some(conversation) = self.conversations.get(native) else { return };
+        let notice = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(conversation.turn_id());
         let text = "OpenCode summed the conversation up to make room";
-        out.say(chat.session, notice.text(text).raw(raw.cloned()));
+        out.say(conversation.session, notice.text(text).raw(raw.cloned()));
     }
 
     pub(super) fn todos_told(
@@ -69,7 +69,7 @@ impl OpenCode {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
         let step = |todo: &crate::opencode::wire::Todo| PlanStep {
             text: todo.content.clone(),
             status: match todo.status.as_str() {
@@ -79,25 +79,25 @@ impl OpenCode {
             },
         };
         let steps = told.todos.iter().map(step).collect();
-        let turn = chat.turn_id();
-        let item = match &mut chat.turn {
+        let turn = conversation.turn_id();
+        let item = match &mut conversation.turn {
             Some(turn) => *turn.plan.get_or_insert_with(|| ItemId::mint(cx)),
             None => ItemId::mint(cx),
         };
         let draft = Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item);
-        out.say(chat.session, draft.raw(raw.cloned()));
+        out.say(conversation.session, draft.raw(raw.cloned()));
     }
 }
 
 /// What a conversation has used, if that is more than was told.
-pub(super) fn usage_changed(chat: &mut Chat, window: Option<u64>) -> Option<Draft> {
-    let usage = usage_of(&chat.tokens)?;
-    let usage = Some(Usage { context_used: chat.context, context_window: window, ..usage });
-    if usage == chat.usage {
+pub(super) fn usage_changed(conversation: &mut OpenCodeConversation, window: Option<u64>) -> Option<Draft> {
+    let usage = usage_of(&conversation.tokens)?;
+    let usage = Some(Usage { context_used: conversation.context, context_window: window, ..usage });
+    if usage == conversation.usage {
         return None;
     }
-    chat.usage = usage;
-    usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(chat.turn_id()))
+    conversation.usage = usage;
+    usage.map(|usage| Draft::new(Body::UsageUpdated(usage)).turn(conversation.turn_id()))
 }
 
 /// Whether somebody found a title.

@@ -11,8 +11,8 @@ use longshore_model::event::Raw;
 use longshore_model::id::Context;
 
 use super::OpenCode;
-use super::calls::{Ask, Call};
-use super::chats::Chat;
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::conversation::OpenCodeConversation;
 use crate::opencode::wire::{Asked, Message, Permission};
 
 /// How many messages of a conversation are read again. A turn has one for each step of the model.
@@ -24,21 +24,22 @@ impl OpenCode {
         if !std::mem::replace(&mut self.connected, true) {
             return;
         }
-        let works = |(_, chat): &(&String, &Chat)| chat.turn.is_some();
+        let works = |(_, conversation): &(&String, &OpenCodeConversation)| conversation.turn.is_some();
         let working: Vec<String> =
-            self.chats.iter().filter(works).map(|(native, _)| native.clone()).collect();
+            self.conversations.iter().filter(works).map(|(native, _)| native.clone()).collect();
         for native in working {
-            let Some(chat) = self.chats.get(&native) else { continue };
+            let Some(conversation) = self.conversations.get(&native) else { continue };
             let path = format!("/session/{native}/message?limit={MESSAGES}");
-            let ask = Ask::get(path, &chat.directory).of(chat.session);
-            self.calls.send(ask, Call::Messages { native }, out);
+            let ask = OutgoingRequest::get(path, &conversation.directory).of(conversation.session);
+            self.calls.send(ask, OpenCodeCall::Messages { native }, out);
         }
-        let folders: BTreeSet<String> = self.chats.values().map(|chat| chat.directory.clone()).collect();
+        let folders: BTreeSet<String> =
+            self.conversations.values().map(|conversation| conversation.directory.clone()).collect();
         for directory in folders {
-            let ask = Ask::get("/permission", &directory);
-            self.calls.send(ask, Call::Permissions { directory: directory.clone() }, out);
-            let ask = Ask::get("/question", &directory);
-            self.calls.send(ask, Call::Questions { directory: directory.clone() }, out);
+            let ask = OutgoingRequest::get("/permission", &directory);
+            self.calls.send(ask, OpenCodeCall::Permissions { directory: directory.clone() }, out);
+            let ask = OutgoingRequest::get("/question", &directory);
+            self.calls.send(ask, OpenCodeCall::Questions { directory: directory.clone() }, out);
         }
     }
 
@@ -61,15 +62,22 @@ impl OpenCode {
 
     /// Those from the first message of the running turn on.
     fn of_running_turn(&self, native: &str, messages: Vec<Message>) -> Vec<Message> {
-        let Some(chat) = self.chats.get(native).filter(|chat| chat.turn.is_some()) else { return Vec::new() };
-        let running = chat.turn_id();
-        let is_of_it =
-            |message: &Message| chat.messages.get(&message.info.id).map(|known| known.turn) == Some(running);
-        let is_unheard =
-            |message: &Message| message.info.role == "user" && !chat.messages.contains_key(&message.info.id);
+        let Some(conversation) =
+            self.conversations.get(native).filter(|conversation| conversation.turn.is_some())
+        else {
+            return Vec::new();
+        };
+        let running = conversation.turn_id();
+        let is_of_it = |message: &Message| {
+            conversation.messages.get(&message.info.id).map(|known| known.turn) == Some(running)
+        };
+        let is_unheard = |message: &Message| {
+            message.info.role == "user" && !conversation.messages.contains_key(&message.info.id)
+        };
         let first = messages.iter().position(is_of_it);
         // A turn of which nothing was heard begins with what was said last.
-        let first = first.or_else(|| messages.iter().rposition(is_unheard).filter(|_| chat.expected > 0));
+        let first =
+            first.or_else(|| messages.iter().rposition(is_unheard).filter(|_| conversation.expected > 0));
         messages.into_iter().skip(first.unwrap_or(usize::MAX)).collect()
     }
 
@@ -90,7 +98,7 @@ impl OpenCode {
             // What a turn that was stopped waited for stays in the list for ever.
             let message = asked.tool.as_ref().map(|tool| tool.message_id.as_str());
             if self.is_running(&asked.session_id, message) {
-                self.may_i(asked, None, cx, out);
+                self.approval_requested(asked, None, cx, out);
             }
         }
     }
@@ -116,13 +124,17 @@ impl OpenCode {
     }
 
     fn natives_in(&self, directory: &str) -> Vec<String> {
-        let there = self.chats.iter().filter(|(_, chat)| chat.directory == directory);
+        let there = self.conversations.iter().filter(|(_, conversation)| conversation.directory == directory);
         there.map(|(native, _)| native.clone()).collect()
     }
 
     /// Whether a conversation is in a turn, and this message is of it, as far as it is known.
     fn is_running(&self, native: &str, message: Option<&str>) -> bool {
-        let Some(chat) = self.chats.get(native).filter(|chat| chat.turn.is_some()) else { return false };
-        message.is_none_or(|message| chat.turn_of(message) == chat.turn_id())
+        let Some(conversation) =
+            self.conversations.get(native).filter(|conversation| conversation.turn.is_some())
+        else {
+            return false;
+        };
+        message.is_none_or(|message| conversation.turn_of(message) == conversation.turn_id())
     }
 }

@@ -6,7 +6,7 @@ use longshore_model::id::Context;
 use longshore_model::item::{FileDiff, ToolCall, ToolKind, ToolOutcome, ToolStatus};
 use serde_json::Value;
 
-use super::chats::{Tool, What};
+use super::conversation::{OpenCodeToolCall, PartKind};
 use super::{OpenCode, diffs, say_all};
 use crate::contents::linked;
 use crate::opencode::wire::{Part, State};
@@ -14,11 +14,11 @@ use crate::opencode::wire::{Part, State};
 impl OpenCode {
     pub(super) fn tool(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
         let native = &part.session_id;
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        let (session, directory) = (chat.session, chat.directory.clone());
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let (session, directory) = (conversation.session, conversation.directory.clone());
         let call = call_of(part, &directory);
-        let is_new = !chat.parts.contains_key(&part.id);
-        let fresh = What::Tool(Box::new(Tool {
+        let is_new = !conversation.parts.contains_key(&part.id);
+        let fresh = PartKind::Tool(Box::new(OpenCodeToolCall {
             call_id: part.call_id.clone(),
             call: call.clone(),
             told: 0,
@@ -26,8 +26,8 @@ impl OpenCode {
             asked: false,
             child: None,
         }));
-        let known = chat.part(&part.id, &part.message_id, fresh, cx);
-        let What::Tool(tool) = &mut known.what else { return };
+        let known = conversation.part(&part.id, &part.message_id, fresh, cx);
+        let PartKind::Tool(tool) = &mut known.what else { return };
         if known.done {
             return;
         }

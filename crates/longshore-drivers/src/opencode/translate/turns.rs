@@ -13,9 +13,9 @@ use longshore_model::lifecycle::{TurnEnd, TurnErrorCode, TurnOutcome};
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::calls::{Ask, Call};
-use super::chats::{Author, Chat, Message, Step, Turn, What};
-use super::failures::{error_of, failed, is_abort};
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::conversation::{Author, ModelStep, OpenCodeConversation, OpenCodeMessage, OpenCodeTurn, PartKind};
+use super::errors::{error_of, failed, is_abort};
 use super::remarks::{usage_changed, usage_of};
 use super::{OpenCode, diffs};
 use crate::opencode::wire::{ErrorTold, Info, MessageUpdated, StatusTold};
@@ -46,59 +46,62 @@ impl OpenCode {
     }
 
     fn said_to_agent(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(&info.session_id) else { return };
-        if !chat.messages.contains_key(&info.id) {
-            if is_past(chat, info) {
+        let Some(conversation) = self.conversations.get_mut(&info.session_id) else { return };
+        if !conversation.messages.contains_key(&info.id) {
+            if is_past(conversation, info) {
                 return;
             }
-            chat.since = info.time.created.unwrap_or(chat.since);
-            let author = if chat.expected > 0 { Author::Ours } else { Author::Other };
-            chat.expected = chat.expected.saturating_sub(1);
+            conversation.since = info.time.created.unwrap_or(conversation.since);
+            let author = if conversation.expected > 0 { Author::Ours } else { Author::Other };
+            conversation.expected = conversation.expected.saturating_sub(1);
             // Also of ours: what was said into a turn that was being stopped begins one of its own.
-            if chat.turn.is_none() {
-                begin_by_itself(chat, raw, cx, out);
+            if conversation.turn.is_none() {
+                begin_by_itself(conversation, raw, cx, out);
             }
-            if let Some(turn) = &mut chat.turn {
+            if let Some(turn) = &mut conversation.turn {
                 turn.heard = true;
                 turn.due = None;
             }
-            let turn = chat.turn_id();
-            chat.messages.insert(info.id.clone(), Message { turn, author });
+            let turn = conversation.turn_id();
+            conversation.messages.insert(info.id.clone(), OpenCodeMessage { turn, author });
         }
         let patch = diffs::turn_diff(&info.summary);
-        let turn = chat.turn_of(&info.id);
-        if let Some(known) = chat.turn.as_mut().filter(|known| Some(known.id) == turn)
+        let turn = conversation.turn_of(&info.id);
+        if let Some(known) = conversation.turn.as_mut().filter(|known| Some(known.id) == turn)
             && !patch.is_empty()
             && known.diff.as_ref() != Some(&patch)
         {
             known.diff = Some(patch.clone());
-            out.say(chat.session, Draft::new(Body::TurnDiff).turn(turn).text(patch).raw(raw.cloned()));
+            out.say(
+                conversation.session,
+                Draft::new(Body::TurnDiff).turn(turn).text(patch).raw(raw.cloned()),
+            );
         }
     }
 
     /// A message of the model: one step of a turn.
     fn step_told(&mut self, info: &Info, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
         let native = &info.session_id;
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        if !chat.messages.contains_key(&info.id) {
-            if is_past(chat, info) {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if !conversation.messages.contains_key(&info.id) {
+            if is_past(conversation, info) {
                 return;
             }
             // The answer to something that was said in a turn that is over has no turn of its own.
-            let answers = info.parent_id.as_ref().and_then(|parent| chat.messages.get(parent));
+            let answers = info.parent_id.as_ref().and_then(|parent| conversation.messages.get(parent));
             let turn = match answers {
                 Some(message) => message.turn,
                 None => {
-                    if chat.turn.is_none() {
-                        begin_by_itself(chat, raw, cx, out);
+                    if conversation.turn.is_none() {
+                        begin_by_itself(conversation, raw, cx, out);
                     }
-                    chat.turn_id()
+                    conversation.turn_id()
                 }
             };
-            chat.messages.insert(info.id.clone(), Message { turn, author: Author::Agent });
+            conversation.messages.insert(info.id.clone(), OpenCodeMessage { turn, author: Author::Agent });
         }
-        let of = chat.turn_of(&info.id);
-        let Some(turn) = chat.turn.as_mut().filter(|turn| Some(turn.id) == of) else { return };
+        let of = conversation.turn_of(&info.id);
+        let Some(turn) = conversation.turn.as_mut().filter(|turn| Some(turn.id) == of) else { return };
         turn.heard = true;
         if !turn.resting {
             turn.due = None;
@@ -110,17 +113,17 @@ impl OpenCode {
         }
         let tokens = info.tokens.unwrap_or_default();
         let done = info.time.completed.is_some();
-        turn.steps.insert(info.id.clone(), Step { done, tokens, cost: info.cost.unwrap_or(0.0) });
+        turn.steps.insert(info.id.clone(), ModelStep { done, tokens, cost: info.cost.unwrap_or(0.0) });
         let mut total = turn.before;
         total += turn.tokens();
         let is_over = turn.resting && turn.is_done();
-        if total.sum() > chat.tokens.sum() {
-            chat.tokens = total;
-            chat.context = usage_of(&tokens).and_then(|usage| Some(usage.input? + usage.output?));
+        if total.sum() > conversation.tokens.sum() {
+            conversation.tokens = total;
+            conversation.context = usage_of(&tokens).and_then(|usage| Some(usage.input? + usage.output?));
         }
-        let window = chat.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
-        if let Some(usage) = usage_changed(chat, window) {
-            out.say(chat.session, usage.raw(raw.filter(|_| !is_over).cloned()));
+        let window = conversation.uses.as_ref().and_then(|model| self.windows.get(model)).copied();
+        if let Some(usage) = usage_changed(conversation, window) {
+            out.say(conversation.session, usage.raw(raw.filter(|_| !is_over).cloned()));
         }
         if is_over {
             self.finish(native, raw, out);
@@ -140,8 +143,8 @@ impl OpenCode {
             // `session.idle` follows and says the same; whichever ends the turn carries its end.
             return self.rested(native, Some(raw), cx, out);
         }
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        if let Some(turn) = &mut chat.turn {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        if let Some(turn) = &mut conversation.turn {
             turn.resting = false;
             if turn.heard {
                 turn.due = None;
@@ -151,18 +154,23 @@ impl OpenCode {
             let attempt = status.attempt.unwrap_or(1);
             let message = status.message.as_deref().unwrap_or("the model did not answer");
             // One line for all tries of one request: the newest takes the place of the one before.
-            let item = chat.retrying.filter(|_| attempt > 1).unwrap_or_else(|| ItemId::mint(cx));
-            chat.retrying = Some(item);
-            let notice =
-                Draft::new(Body::Notice { level: NoticeLevel::Warning }).turn(chat.turn_id()).item(item);
+            let item = conversation.retrying.filter(|_| attempt > 1).unwrap_or_else(|| ItemId::mint(cx));
+            conversation.retrying = Some(item);
+            let notice = Draft::new(Body::Notice { level: NoticeLevel::Warning })
+                .turn(conversation.turn_id())
+                .item(item);
             let text = format!("{message}; OpenCode tries again (attempt {attempt})");
-            out.say(chat.session, notice.text(text).raw(raw.clone()));
+            out.say(conversation.session, notice.text(text).raw(raw.clone()));
         }
     }
 
     /// OpenCode says that a conversation rests.
     pub(super) fn rested(&mut self, native: &str, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(turn) = self.chats.get_mut(native).and_then(|chat| chat.turn.as_mut()) else { return };
+        let Some(turn) =
+            self.conversations.get_mut(native).and_then(|conversation| conversation.turn.as_mut())
+        else {
+            return;
+        };
         if !turn.heard {
             // The last words of the turn before.
             return;
@@ -175,15 +183,15 @@ impl OpenCode {
     }
 
     pub(super) fn went_wrong(&mut self, native: &str, told: &ErrorTold, raw: &Raw, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        match &mut chat.turn {
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        match &mut conversation.turn {
             Some(turn) if is_abort(&told.error) => turn.aborted = true,
             Some(turn) => turn.error = Some(error_of(&told.error)),
             None if is_abort(&told.error) => {}
             None => {
                 let notice = Body::Notice { level: NoticeLevel::Error };
                 let text = error_of(&told.error).message;
-                out.say(chat.session, Draft::new(notice).text(text).raw(raw.clone()));
+                out.say(conversation.session, Draft::new(notice).text(text).raw(raw.clone()));
             }
         }
     }
@@ -191,8 +199,10 @@ impl OpenCode {
     /// Time has passed: turns that seem to be over are asked about.
     pub(super) fn tick(&mut self, cx: &mut Context<'_>, out: &mut Output) {
         let mut due: Vec<String> = Vec::new();
-        for (native, chat) in &mut self.chats {
-            if let Some(turn) = chat.turn.as_mut().filter(|turn| turn.due.is_some_and(|due| due <= cx.now)) {
+        for (native, conversation) in &mut self.conversations {
+            if let Some(turn) =
+                conversation.turn.as_mut().filter(|turn| turn.due.is_some_and(|due| due <= cx.now))
+            {
                 turn.due = None;
                 due.push(native.clone());
             }
@@ -204,9 +214,9 @@ impl OpenCode {
     }
 
     pub(super) fn ask_status(&mut self, native: &str, out: &mut Output) {
-        let Some(chat) = self.chats.get(native) else { return };
-        let ask = Ask::get("/session/status", &chat.directory).of(chat.session);
-        self.calls.send(ask, Call::Status { native: native.to_owned() }, out);
+        let Some(conversation) = self.conversations.get(native) else { return };
+        let ask = OutgoingRequest::get("/session/status", &conversation.directory).of(conversation.session);
+        self.calls.send(ask, OpenCodeCall::Status { native: native.to_owned() }, out);
     }
 
     /// What OpenCode is at; it lists only what works.
@@ -218,8 +228,8 @@ impl OpenCode {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        let Some(turn) = &mut chat.turn else { return };
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let Some(turn) = &mut conversation.turn else { return };
         let status = answer.ok().and_then(|body| serde_json::from_str::<Value>(&body).ok());
         let works = status.as_ref().is_none_or(|status| {
             !status.is_object() || status[native]["type"].as_str().is_some_and(|kind| kind != "idle")
@@ -232,9 +242,9 @@ impl OpenCode {
         } else if turn.heard || turn.stopping {
             self.finish(native, raw, out);
         } else {
-            let (session, id) = (chat.session, turn.id);
-            chat.turn = None;
-            chat.expected = 0;
+            let (session, id) = (conversation.session, turn.id);
+            conversation.turn = None;
+            conversation.expected = 0;
             let text = "OpenCode took the prompt and did nothing about it.";
             out.say(session, failed(TurnErrorCode::Timeout, text).turn(id).raw(raw.cloned()));
         }
@@ -242,14 +252,14 @@ impl OpenCode {
 
     /// The turn is over.
     pub(super) fn finish(&mut self, native: &str, raw: Option<&Raw>, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
-        let Some(turn) = chat.turn.take() else { return };
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
+        let Some(turn) = conversation.turn.take() else { return };
         // None of its tools outlives a turn.
-        for part in chat.parts.values_mut().filter(|part| part.turn == Some(turn.id) && !part.done) {
-            if let What::Tool(_) = part.what {
+        for part in conversation.parts.values_mut().filter(|part| part.turn == Some(turn.id) && !part.done) {
+            if let PartKind::Tool(_) = part.what {
                 part.done = true;
                 let left = Body::ToolFinished(ToolOutcome::of(ToolStatus::Cancelled));
-                out.say(chat.session, Draft::new(left).turn(turn.id).item(part.item));
+                out.say(conversation.session, Draft::new(left).turn(turn.id).item(part.item));
             }
         }
         let (usage, cost_usd) = used(&turn);
@@ -263,7 +273,7 @@ impl OpenCode {
         let end = TurnEnd { error, usage, cost_usd, ..TurnEnd::of(outcome) };
         let mut draft = Draft::new(Body::TurnFinished(end)).turn(turn.id);
         draft.text = text;
-        let session = chat.session;
+        let session = conversation.session;
         self.approvals.forget(session);
         self.questions.forget(session);
         out.say(session, draft.raw(raw.cloned()));
@@ -272,19 +282,24 @@ impl OpenCode {
 }
 
 /// Whether a message that is not known is none of the turn that runs or begins.
-fn is_past(chat: &Chat, info: &Info) -> bool {
-    info.time.created.is_some_and(|created| created < chat.since)
+fn is_past(conversation: &OpenCodeConversation, info: &Info) -> bool {
+    info.time.created.is_some_and(|created| created < conversation.since)
 }
 
 /// A turn that nobody of ours asked for.
-fn begin_by_itself(chat: &mut Chat, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
+fn begin_by_itself(
+    conversation: &mut OpenCodeConversation,
+    raw: Option<&Raw>,
+    cx: &mut Context<'_>,
+    out: &mut Output,
+) {
     let id = TurnId::mint(cx);
-    chat.begin(Turn::new(id)).heard = true;
-    out.say(chat.session, Draft::new(Body::TurnStarted { prompt: None }).turn(id).raw(raw.cloned()));
+    conversation.begin(OpenCodeTurn::new(id)).heard = true;
+    out.say(conversation.session, Draft::new(Body::TurnStarted { prompt: None }).turn(id).raw(raw.cloned()));
 }
 
 /// What a turn used, and what it cost where OpenCode knows prices: it says 0 where it does not.
-fn used(turn: &Turn) -> (Option<Usage>, Option<f64>) {
+fn used(turn: &OpenCodeTurn) -> (Option<Usage>, Option<f64>) {
     let cost: f64 = turn.steps.values().map(|step| step.cost).sum();
     (usage_of(&turn.tokens()), (cost > 0.0).then_some(cost))
 }

@@ -6,11 +6,11 @@ use longshore_model::id::{SessionId, TurnId};
 
 /// All that it waits for of one kind.
 #[derive(Debug)]
-pub(super) struct Waits<K, T>(pub BTreeMap<K, Waiting<T>>);
+pub(super) struct Waits<K, T>(pub BTreeMap<K, PendingAnswer<T>>);
 
 /// One thing that it waits for.
 #[derive(Debug)]
-pub(super) struct Waiting<T> {
+pub(super) struct PendingAnswer<T> {
     /// Their name of the question, and of the conversation.
     pub id: String,
     pub native: String,
@@ -36,14 +36,14 @@ impl<K: Copy + Ord, T> Waits<K, T> {
         self.0.values().any(|waiting| waiting.id == id)
     }
 
-    pub(super) fn take(&mut self, id: &str) -> Option<(K, Waiting<T>)> {
+    pub(super) fn take(&mut self, id: &str) -> Option<(K, PendingAnswer<T>)> {
         let ours = self.0.iter().find(|(_, waiting)| waiting.id == id).map(|(ours, _)| *ours)?;
         self.0.remove(&ours).map(|waiting| (ours, waiting))
     }
 
     /// Those of a set of conversations that are not among `listed`.
     pub(super) fn missing(&self, natives: &[String], listed: &[&str]) -> Vec<String> {
-        let gone = |waiting: &&Waiting<T>| {
+        let gone = |waiting: &&PendingAnswer<T>| {
             natives.contains(&waiting.native) && !listed.contains(&waiting.id.as_str())
         };
         self.0.values().filter(gone).map(|waiting| waiting.id.clone()).collect()

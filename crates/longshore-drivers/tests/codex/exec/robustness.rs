@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use longshore_drivers::capture::{Capture, Direction, Play};
-use longshore_drivers::codex::exec::replay::{Player, is_run};
+use longshore_drivers::codex::exec::replay::{ExecPlayer, is_run};
 use longshore_drivers::codex::exec::{Exec, NAME, capabilities, name};
 use longshore_model::driver::{Driver, Input, Output};
 use longshore_model::id::{Context, Ids};
@@ -38,7 +38,7 @@ fn every_prefix_of_a_run_leaves_a_session_that_could_be() {
 fn silence_ends_every_wait() {
     for (path, capture) in runs() {
         for end in 1..=capture.entries.len() {
-            let mut player = Player::default();
+            let mut player = ExecPlayer::default();
             player.play_all(&capture.entries[..end]);
             player.wait(600.0);
             assert!(!player.waits(), "{} cut at {end}", path.display());

@@ -8,12 +8,12 @@ use longshore_model::item::{
 };
 use serde_json::Value;
 
-use super::{Misshapen, Talk};
+use super::{ExecConversation, WireError};
 use crate::codex::exec::wire::{Called, Change, Fields, Returned, Step, Todo};
 use crate::codex::translate::tools::{call_of, called, outcome_of, status_of, title_of};
 use crate::codex::wire::snake;
 
-impl Talk {
+impl ExecConversation {
     pub(super) fn item(
         &mut self,
         step: Step,
@@ -21,7 +21,7 @@ impl Talk {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let Some(running) = &mut self.running else { return Ok(()) };
         let (changes, todos) = (item.remove("changes"), item.remove("items"));
         let message = item.get("message").and_then(Value::as_str).map(str::to_owned);

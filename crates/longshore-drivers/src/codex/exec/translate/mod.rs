@@ -23,31 +23,29 @@ use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
-use self::runs::Prompted;
-use self::turns::Running;
+use self::runs::ExecPrompt;
+use self::turns::ExecRun;
 use super::MODES;
 use super::wire::{self, Said};
-
-/// A line that does not have the shape that its type promises.
-type Misshapen = serde_json::Error;
+use crate::wire_error::WireError;
 
 /// The driver of one session.
 #[derive(Debug, Default)]
 pub struct Exec {
-    talk: Option<Talk>,
+    conversation: Option<ExecConversation>,
 }
 
 /// The session.
 #[derive(Debug)]
-struct Talk {
+struct ExecConversation {
     /// How the next process is to be started. Changes with what the session says, and when the thread has a name.
     launch: Launch,
     /// What the thread has used so far; none when that is not known.
     used: Option<Usage>,
     /// The process that runs.
-    running: Option<Running>,
+    running: Option<ExecRun>,
     /// What was said while a process whose turn was over had not ended yet.
-    next: Option<Prompted>,
+    next: Option<ExecPrompt>,
 }
 
 impl Exec {
@@ -76,24 +74,26 @@ impl Exec {
         };
         let ready = Ready { native, version: None, model: launch.model.clone(), transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)));
-        self.talk = Some(Talk { launch, used, running: None, next: None });
+        self.conversation = Some(ExecConversation { launch, used, running: None, next: None });
     }
 
     /// A line of theirs. What comes of it carries the line; a line that nothing comes of is kept as it is.
     fn line(&mut self, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(talk) = &mut self.talk else { return };
+        let Some(conversation) = &mut self.conversation else { return };
         let before = out.said.len();
         let (kind, fault) = match wire::read(raw) {
-            Ok(line) => (line.kind, talk.hear(line.said, raw, cx, out).err().map(|_| RawFault::Malformed)),
+            Ok(line) => {
+                (line.kind, conversation.hear(line.said, raw, cx, out).err().map(|_| RawFault::Malformed))
+            }
             Err(_) => ("malformed".to_owned(), Some(RawFault::Malformed)),
         };
         if !out.said[before..].iter().any(|(_, draft)| draft.raw.is_some()) {
-            talk.keep(raw, kind, fault, out);
+            conversation.keep(raw, kind, fault, out);
         }
     }
 }
 
-impl Talk {
+impl ExecConversation {
     fn session(&self) -> SessionId {
         self.launch.session
     }
@@ -105,7 +105,7 @@ impl Talk {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let failed = matches!(said, Said::TurnFailed(_));
         let Some(running) = &mut self.running else { return Ok(()) };
         // An error that fails the turn is told when it does, a moment later and in the same words.
@@ -128,7 +128,7 @@ impl Talk {
     fn tell(&mut self, command: AgentCommand, out: &mut Output) {
         match command {
             AgentCommand::Prompt { turn, text, attachments, .. } => {
-                self.prompt(Prompted { turn, text, attachments }, out);
+                self.prompt(ExecPrompt { turn, text, attachments }, out);
             }
             AgentCommand::Interrupt { turn } => self.interrupt(turn, out),
             AgentCommand::SetMode(mode) => self.launch.mode = mode,
@@ -180,23 +180,23 @@ impl Driver for Exec {
             }
             Input::Line(raw) => self.line(&raw, cx, out),
             Input::Garbled { text, fault } => {
-                if let Some(talk) = &self.talk {
-                    talk.keep(&text, "garbled".to_owned(), Some(fault), out);
+                if let Some(conversation) = &self.conversation {
+                    conversation.keep(&text, "garbled".to_owned(), Some(fault), out);
                 }
             }
             Input::Tell { command, .. } => {
-                if let Some(talk) = &mut self.talk {
-                    talk.tell(command, out);
+                if let Some(conversation) = &mut self.conversation {
+                    conversation.tell(command, out);
                 }
             }
             Input::Ended { sleep, reason } => {
-                if let Some(talk) = &mut self.talk {
-                    talk.ended(&sleep, reason, out);
+                if let Some(conversation) = &mut self.conversation {
+                    conversation.ended(&sleep, reason, out);
                 }
             }
             Input::Tick => {
-                if let Some(talk) = &mut self.talk {
-                    talk.tick(cx.now, out);
+                if let Some(conversation) = &mut self.conversation {
+                    conversation.tick(cx.now, out);
                 }
             }
             // It is one conversation, no server, and does its work itself.
@@ -205,6 +205,6 @@ impl Driver for Exec {
     }
 
     fn deadline(&self) -> Option<Timestamp> {
-        self.talk.as_ref()?.running.as_ref()?.due
+        self.conversation.as_ref()?.running.as_ref()?.due
     }
 }

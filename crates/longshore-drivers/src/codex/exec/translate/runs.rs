@@ -10,8 +10,8 @@ use longshore_model::event::NoticeLevel;
 use longshore_model::id::TurnId;
 use longshore_model::mcp::{McpServer, McpTransport};
 
-use super::Talk;
-use super::turns::Running;
+use super::ExecConversation;
+use super::turns::ExecRun;
 
 /// What a model is asked when somebody sends images and no words; without words it would not be asked at all.
 const NO_WORDS: &str = "(see what is attached)";
@@ -21,22 +21,22 @@ const IMAGE: &str = "--image=";
 
 /// Something that a session said.
 #[derive(Debug)]
-pub(super) struct Prompted {
+pub(super) struct ExecPrompt {
     /// The turn that it begins.
     pub(super) turn: TurnId,
     pub(super) text: String,
     pub(super) attachments: Vec<Attachment>,
 }
 
-impl Talk {
+impl ExecConversation {
     /// Starts a process for a prompt, once the one before is gone.
-    pub(super) fn prompt(&mut self, said: Prompted, out: &mut Output) {
+    pub(super) fn prompt(&mut self, said: ExecPrompt, out: &mut Output) {
         if self.running.is_some() {
             self.next = Some(said);
             return;
         }
-        let Prompted { turn, text, attachments } = said;
-        self.running = Some(Running::new(turn, self.used.take()));
+        let ExecPrompt { turn, text, attachments } = said;
+        self.running = Some(ExecRun::new(turn, self.used.take()));
         let mut words = Vec::new();
         if let Start::Told { story } = &self.launch.start {
             words.push(story.clone());

@@ -13,7 +13,7 @@ use longshore_model::lifecycle::{
 use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 
-use super::Talk;
+use super::ExecConversation;
 use crate::codex::exec::wire::Tokens;
 use crate::codex::translate::turns::{failed, turn_error};
 use crate::codex::wire::TurnError;
@@ -30,12 +30,12 @@ const QUOTED_LINES: usize = 8;
 
 /// A process, and the turn that it is for.
 #[derive(Debug)]
-pub(super) struct Running {
+pub(super) struct ExecRun {
     pub(super) turn: TurnId,
     /// What the thread had used before.
     used: Option<Usage>,
     /// By the names of this process.
-    pub(super) items: HashMap<String, Known>,
+    pub(super) items: HashMap<String, ExecItem>,
     /// The process has named the thread.
     named: bool,
     /// The turn is over, though the process is not.
@@ -49,7 +49,7 @@ pub(super) struct Running {
 
 /// An item of a turn.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct ExecItem {
     pub(super) id: ItemId,
     pub(super) open: bool,
     /// What was told of it: a call, a plan.
@@ -57,21 +57,21 @@ pub(super) struct Known {
     pub(super) plan: Option<Vec<PlanStep>>,
 }
 
-impl Running {
+impl ExecRun {
     pub(super) fn new(turn: TurnId, used: Option<Usage>) -> Self {
         let items = HashMap::new();
         Self { turn, used, items, named: false, over: false, halted: false, untold: None, due: None }
     }
 
     /// An item by its name, and whether it was unknown.
-    pub(super) fn item(&mut self, name: &str, cx: &mut Context<'_>) -> (&mut Known, bool) {
+    pub(super) fn item(&mut self, name: &str, cx: &mut Context<'_>) -> (&mut ExecItem, bool) {
         let fresh = !self.items.contains_key(name);
-        let new = || Known { id: ItemId::mint(cx), open: true, call: None, plan: None };
+        let new = || ExecItem { id: ItemId::mint(cx), open: true, call: None, plan: None };
         (self.items.entry(name.to_owned()).or_insert_with(new), fresh)
     }
 }
 
-impl Talk {
+impl ExecConversation {
     /// The thread has a name; from now on it is resumed by it.
     pub(super) fn named(&mut self, thread: String, raw: &Raw, out: &mut Output) {
         let Some(running) = &mut self.running else { return };
@@ -197,7 +197,7 @@ fn refusal(sleep: &Sleep, reason: String) -> String {
     }
 }
 
-fn open_call(item: Known) -> Option<ItemId> {
+fn open_call(item: ExecItem) -> Option<ItemId> {
     (item.open && item.call.is_some()).then_some(item.id)
 }
 

@@ -19,9 +19,9 @@ use longshore_model::time::Timestamp;
 use longshore_model::work::{Done, Job, Work, WorkFault, WorkId};
 use serde_json::{Value, json};
 
+use super::conversation::MAIN;
 use super::modes::native_mode;
-use super::talks::MAIN;
-use super::{Claude, Misshapen, diffs, tools};
+use super::{Claude, WireError, diffs, tools};
 use crate::claude::wire::{Line, Request};
 use crate::edits::{Before, READ_WITHIN_MS, Wish, carried_out};
 
@@ -32,15 +32,15 @@ const KNOWN_LIMIT: usize = 10_000;
 
 /// What waits for a person.
 #[derive(Debug, Default)]
-pub(super) struct Asked {
+pub(super) struct ClaudeRequests {
     /// By their name.
-    open: HashMap<String, Ask>,
+    open: HashMap<String, ClaudeRequest>,
     approvals: HashMap<ApprovalId, String>,
     questions: HashMap<QuestionId, String>,
     /// The files that it has read or written.
     known: HashSet<String>,
     /// What is asked as soon as a file is read.
-    held: BTreeMap<WorkId, Held>,
+    held: BTreeMap<WorkId, DeferredRequest>,
     /// How many files were wanted.
     reads: u64,
     /// The file that it writes its plan into, and the plan.
@@ -49,7 +49,7 @@ pub(super) struct Asked {
 
 /// A question whose file is being read.
 #[derive(Debug)]
-struct Held {
+struct DeferredRequest {
     /// Their name for the question.
     id: String,
     request: ApprovalRequest,
@@ -60,10 +60,10 @@ struct Held {
 
 /// A question of theirs that waits for a person.
 #[derive(Debug)]
-pub(super) struct Ask {
+pub(super) struct ClaudeRequest {
     pub session: SessionId,
     pub turn: Option<TurnId>,
-    pub what: What,
+    pub what: ClaudeRequestKind,
     /// The arguments, which a yes must repeat.
     pub input: Value,
     /// The call that it is about.
@@ -75,30 +75,30 @@ pub(super) struct Ask {
 
 /// What kind of answer it waits for.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum What {
+pub(super) enum ClaudeRequestKind {
     Approval(ApprovalId),
     Question(QuestionId),
 }
 
-impl Asked {
-    fn add(&mut self, id: String, ask: Ask) {
+impl ClaudeRequests {
+    fn add(&mut self, id: String, ask: ClaudeRequest) {
         match ask.what {
-            What::Approval(approval) => self.approvals.insert(approval, id.clone()),
-            What::Question(question) => self.questions.insert(question, id.clone()),
+            ClaudeRequestKind::Approval(approval) => self.approvals.insert(approval, id.clone()),
+            ClaudeRequestKind::Question(question) => self.questions.insert(question, id.clone()),
         };
         self.open.insert(id, ask);
     }
 
-    fn take(&mut self, id: &str) -> Option<Ask> {
+    fn take(&mut self, id: &str) -> Option<ClaudeRequest> {
         let ask = self.open.remove(id)?;
         match ask.what {
-            What::Approval(approval) => self.approvals.remove(&approval),
-            What::Question(question) => self.questions.remove(&question),
+            ClaudeRequestKind::Approval(approval) => self.approvals.remove(&approval),
+            ClaudeRequestKind::Question(question) => self.questions.remove(&question),
         };
         Some(ask)
     }
 
-    pub(super) fn take_question(&mut self, question: QuestionId) -> Option<(String, Ask)> {
+    pub(super) fn take_question(&mut self, question: QuestionId) -> Option<(String, ClaudeRequest)> {
         let id = self.questions.get(&question)?.clone();
         self.take(&id).map(|ask| (id, ask))
     }
@@ -125,14 +125,16 @@ impl Claude {
         raw: &Raw,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
+    ) -> Result<(), WireError> {
         let id = line.request_id.as_ref();
-        if self.asked.open.contains_key(id) {
+        if self.requests.open.contains_key(id) {
             return Ok(());
         }
         let understood = line.request.map(|request| serde_json::from_str::<Request>(request.get()));
         let request = match understood {
-            Some(Ok(request)) if request.subtype == "can_use_tool" && !self.talks.is_empty() => request,
+            Some(Ok(request)) if request.subtype == "can_use_tool" && !self.conversations.is_empty() => {
+                request
+            }
             Some(Err(error)) => {
                 refuse(id, &format!("longshore does not understand this: {error}"), out);
                 return Err(error);
@@ -152,7 +154,7 @@ impl Claude {
             return Ok(());
         }
         let at = match request.agent_id.as_str() {
-            "" => self.tools.get(&request.tool_use_id).map_or(MAIN, |tool| tool.talk),
+            "" => self.tools.get(&request.tool_use_id).map_or(MAIN, |tool| tool.conversation),
             agent => self.children.get(agent).copied().unwrap_or(MAIN),
         };
         let item = match (request.tool_use_id.as_str(), self.tools.get(&request.tool_use_id)) {
@@ -160,12 +162,12 @@ impl Claude {
             (_, Some(tool)) => Some(tool.item),
             (call, None) => self.tool_began(at, call, &request.tool_name, &request.input, &mut None, cx, out),
         };
-        let Some(talk) = self.talks.get(at) else { return Ok(()) };
-        let (session, turn) = (talk.session, talk.turn);
+        let Some(conversation) = self.conversations.get(at) else { return Ok(()) };
+        let (session, turn) = (conversation.session, conversation.turn);
         let what = if is_question {
             let (question, draft) = super::questions::asked(&request, cx);
             out.say(session, draft.turn(turn).item(item).raw(raw.clone()));
-            What::Question(question)
+            ClaudeRequestKind::Question(question)
         } else {
             let approval = ApprovalId::mint(cx);
             let lasting = lasting(&request);
@@ -182,16 +184,19 @@ impl Claude {
                 Some(path) => {
                     let (id, input) = (id.to_owned(), request.input.clone());
                     let due = cx.now.plus_millis(READ_WITHIN_MS);
-                    let held = Held { id, request: asked, draft, input, due };
+                    let held = DeferredRequest { id, request: asked, draft, input, due };
                     self.hold(session, path, held, out);
                 }
                 None => out.say(session, draft.raw(raw.clone())),
             }
-            What::Approval(approval)
+            ClaudeRequestKind::Approval(approval)
         };
         let lasting = lasting(&request);
         let Request { input, tool_use_id, tool_name, .. } = request;
-        self.asked.add(id.to_owned(), Ask { session, turn, what, input, tool_use_id, tool_name, lasting });
+        self.requests.add(
+            id.to_owned(),
+            ClaudeRequest { session, turn, what, input, tool_use_id, tool_name, lasting },
+        );
         Ok(())
     }
 
@@ -218,45 +223,47 @@ impl Claude {
     fn plan_in(&self, request: &Request) -> String {
         let tool = self.tools.get(&request.tool_use_id);
         let told = request.input["plan"].as_str().or_else(|| tool?.call.input["plan"].as_str());
-        let written = || self.asked.plan.as_ref().map(|(_, plan)| plan.as_str());
+        let written = || self.requests.plan.as_ref().map(|(_, plan)| plan.as_str());
         told.filter(|plan| !plan.is_empty()).or_else(written).unwrap_or_default().to_owned()
     }
 
     /// A file is about to be written: the one with its plan is remembered.
     pub(super) fn plan_written(&mut self, input: &Value) {
         let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
-        let known = self.asked.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
+        let known = self.requests.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
         let plan = match diffs::wish_of(input) {
             Some(Wish::Write(plan)) => Some(plan),
             Some(Wish::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
             None => None,
         };
-        self.asked.plan = plan.map(|plan| (path.to_owned(), plan));
+        self.requests.plan = plan.map(|plan| (path.to_owned(), plan));
     }
 
     /// A file that was not read. It writes over a file only when it has read it itself, so one that it knows is there.
     fn unread(&self, input: &Value) -> Before<'static> {
-        let known = diffs::path_of(input).is_some_and(|path| self.asked.known.contains(path));
+        let known = diffs::path_of(input).is_some_and(|path| self.requests.known.contains(path));
         Before::Unread { there: known || input["content"].is_null() }
     }
 
     /// Has the file read that a question is about.
-    fn hold(&mut self, session: SessionId, path: &str, held: Held, out: &mut Output) {
-        self.asked.reads += 1;
-        let id = WorkId(self.asked.reads);
+    fn hold(&mut self, session: SessionId, path: &str, held: DeferredRequest, out: &mut Output) {
+        self.requests.reads += 1;
+        let id = WorkId(self.requests.reads);
         let root = self.home.as_ref().map(|home| home.cwd.clone()).unwrap_or_default();
         let job = Job::Look { path: path.to_owned() };
-        self.asked.held.insert(id, held);
+        self.requests.held.insert(id, held);
         out.works.push(Work { id, session, root, job });
     }
 
     /// A file was read, or cannot be: now the question can be asked that it is about.
     pub(super) fn file_read(&mut self, work: WorkId, result: Result<Done, WorkFault>, out: &mut Output) {
-        let Some(Held { id, mut request, mut draft, input, .. }) = self.asked.held.remove(&work) else {
+        let Some(DeferredRequest { id, mut request, mut draft, input, .. }) =
+            self.requests.held.remove(&work)
+        else {
             return;
         };
         // It may not wait any more by now.
-        let Some(session) = self.asked.open.get(&id).map(|ask| ask.session) else { return };
+        let Some(session) = self.requests.open.get(&id).map(|ask| ask.session) else { return };
         let text = match result {
             Ok(Done::Read(text)) => Ok(text),
             Err(WorkFault::Missing(_)) => Err(Before::Missing),
@@ -285,13 +292,13 @@ impl Claude {
 
     /// When a file should be read that a question waits for.
     pub(super) fn reading_due(&self) -> Option<Timestamp> {
-        self.asked.held.values().map(|held| held.due).min()
+        self.requests.held.values().map(|held| held.due).min()
     }
 
     /// Asks without the files that take too long to be read.
     pub(super) fn give_up_reading(&mut self, now: Timestamp, out: &mut Output) {
         let late: Vec<WorkId> =
-            self.asked.held.iter().filter(|(_, held)| held.due <= now).map(|(id, _)| *id).collect();
+            self.requests.held.iter().filter(|(_, held)| held.due <= now).map(|(id, _)| *id).collect();
         for id in late {
             self.file_read(id, Err(WorkFault::Failed("it takes too long".to_owned())), out);
         }
@@ -299,8 +306,8 @@ impl Claude {
 
     /// A file that it has read or written is there.
     pub(super) fn file_known(&mut self, input: &Value) {
-        if let Some(path) = diffs::path_of(input).filter(|_| self.asked.known.len() < KNOWN_LIMIT) {
-            self.asked.known.insert(path.to_owned());
+        if let Some(path) = diffs::path_of(input).filter(|_| self.requests.known.len() < KNOWN_LIMIT) {
+            self.requests.known.insert(path.to_owned());
         }
     }
 
@@ -310,11 +317,11 @@ impl Claude {
         line: &Line<'_>,
         raw: &Raw,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        if let Some(ask) = self.asked.take(&line.request_id) {
+    ) -> Result<(), WireError> {
+        if let Some(ask) = self.requests.take(&line.request_id) {
             let body = match ask.what {
-                What::Approval(approval) => Body::ApprovalExpired { approval },
-                What::Question(question) => Body::QuestionExpired { question },
+                ClaudeRequestKind::Approval(approval) => Body::ApprovalExpired { approval },
+                ClaudeRequestKind::Question(question) => Body::QuestionExpired { question },
             };
             let draft = Draft::new(body).turn(ask.turn).text("Claude Code no longer waits for an answer.");
             out.say(ask.session, draft.raw(raw.clone()));
@@ -324,8 +331,8 @@ impl Claude {
 
     /// Somebody decided. An approval that is gone by now is left alone.
     pub(super) fn decide(&mut self, approval: ApprovalId, decision: ApprovalDecision, out: &mut Output) {
-        let Some(id) = self.asked.approvals.get(&approval).cloned() else { return };
-        let Some(ask) = self.asked.take(&id) else { return };
+        let Some(id) = self.requests.approvals.get(&approval).cloned() else { return };
+        let Some(ask) = self.requests.take(&id) else { return };
         let ApprovalDecision { decision, message, input, .. } = decision;
         if let Some(tool) = self.tools.get_mut(&ask.tool_use_id).filter(|_| !decision.allows()) {
             tool.denied = true;

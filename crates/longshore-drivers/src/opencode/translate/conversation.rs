@@ -13,7 +13,7 @@ use crate::opencode::wire::Tokens;
 
 /// A conversation of theirs that is a session of ours.
 #[derive(Debug)]
-pub(super) struct Chat {
+pub(super) struct OpenCodeConversation {
     pub session: SessionId,
     pub directory: String,
     pub mode: Mode,
@@ -33,7 +33,7 @@ pub(super) struct Chat {
     pub retrying: Option<ItemId>,
     /// The slash commands that it knows.
     pub commands: Vec<String>,
-    pub turn: Option<Turn>,
+    pub turn: Option<OpenCodeTurn>,
     /// How many messages of ours are to be heard of.
     pub expected: usize,
     /// Messages from before this moment are no news: what a copy took over, or what earlier turns left. In
@@ -42,20 +42,20 @@ pub(super) struct Chat {
     /// The turn before the one that runs, of which there may be last words.
     last: Option<TurnId>,
     /// Messages of these two turns, by their name.
-    pub messages: HashMap<String, Message>,
+    pub messages: HashMap<String, OpenCodeMessage>,
     /// Parts of these two turns, by their name, which orders them by time.
-    pub parts: BTreeMap<String, Part>,
+    pub parts: BTreeMap<String, OpenCodePart>,
     /// What it has used so far, and how that was told last.
     pub tokens: Tokens,
     pub usage: Option<Usage>,
     /// How much of the context the last step took.
     pub context: Option<u64>,
-    pub parent: Option<Parent>,
+    pub parent: Option<OpenCodeParent>,
 }
 
 /// Who delegated to a conversation, and by which call.
 #[derive(Clone, Debug)]
-pub(super) struct Parent {
+pub(super) struct OpenCodeParent {
     /// Their name.
     pub native: String,
     pub turn: Option<TurnId>,
@@ -67,7 +67,7 @@ pub(super) struct Parent {
 
 /// A turn that runs.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct OpenCodeTurn {
     pub id: TurnId,
     /// It was heard of, and not only asked for.
     pub heard: bool,
@@ -85,7 +85,7 @@ pub(super) struct Turn {
     /// What the conversation had used before.
     pub before: Tokens,
     /// The messages of the model, by their name.
-    pub steps: BTreeMap<String, Step>,
+    pub steps: BTreeMap<String, ModelStep>,
     /// The item that its list of things to do is.
     pub plan: Option<ItemId>,
     /// What it changed, as it was told last.
@@ -96,7 +96,7 @@ pub(super) struct Turn {
 
 /// One message of the model.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Step {
+pub(super) struct ModelStep {
     pub done: bool,
     pub tokens: Tokens,
     pub cost: f64,
@@ -104,7 +104,7 @@ pub(super) struct Step {
 
 /// A message of one of the last two turns.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Message {
+pub(super) struct OpenCodeMessage {
     pub turn: Option<TurnId>,
     pub author: Author,
 }
@@ -120,15 +120,15 @@ pub(super) enum Author {
 
 /// A part of a message.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct OpenCodePart {
     pub item: ItemId,
     pub turn: Option<TurnId>,
     pub done: bool,
-    pub what: What,
+    pub what: PartKind,
 }
 
 #[derive(Debug)]
-pub(super) enum What {
+pub(super) enum PartKind {
     /// How many bytes of it were told.
     Text {
         told: usize,
@@ -136,14 +136,14 @@ pub(super) enum What {
     Thought {
         told: usize,
     },
-    Tool(Box<Tool>),
+    Tool(Box<OpenCodeToolCall>),
     /// What somebody else said.
     Said,
 }
 
 /// A call of a tool.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct OpenCodeToolCall {
     /// Their name of the call, which questions are about.
     pub call_id: String,
     pub call: ToolCall,
@@ -157,7 +157,7 @@ pub(super) struct Tool {
     pub child: Option<String>,
 }
 
-impl Turn {
+impl OpenCodeTurn {
     pub(super) fn new(id: TurnId) -> Self {
         Self {
             id,
@@ -191,7 +191,7 @@ impl Turn {
     }
 }
 
-impl Chat {
+impl OpenCodeConversation {
     pub(super) fn new(session: SessionId, directory: String, mode: Mode, model: Option<String>) -> Self {
         Self {
             session,
@@ -223,13 +223,13 @@ impl Chat {
     }
 
     /// A turn begins. Of the one before something may still be heard, of earlier ones not.
-    pub(super) fn begin(&mut self, turn: Turn) -> &mut Turn {
+    pub(super) fn begin(&mut self, turn: OpenCodeTurn) -> &mut OpenCodeTurn {
         let last = self.last;
         self.messages.retain(|_, message| message.turn.is_some() && message.turn == last);
         self.parts.retain(|_, part| part.turn.is_some() && part.turn == last);
         self.last = Some(turn.id);
         let before = self.tokens;
-        self.turn.insert(Turn { before, ..turn })
+        self.turn.insert(OpenCodeTurn { before, ..turn })
     }
 
     /// The turn that a message belongs to; one that is not known belongs to the one that runs.
@@ -244,17 +244,23 @@ impl Chat {
     }
 
     /// The part of that name, which `fresh` makes when there is none.
-    pub(super) fn part(&mut self, id: &str, message: &str, fresh: What, cx: &mut Context<'_>) -> &mut Part {
+    pub(super) fn part(
+        &mut self,
+        id: &str,
+        message: &str,
+        fresh: PartKind,
+        cx: &mut Context<'_>,
+    ) -> &mut OpenCodePart {
         let turn = self.turn_of(message);
-        let made = || Part { item: ItemId::mint(cx), turn, done: false, what: fresh };
+        let made = || OpenCodePart { item: ItemId::mint(cx), turn, done: false, what: fresh };
         self.parts.entry(id.to_owned()).or_insert_with(made)
     }
 
     /// The call of a tool by their name of it.
-    pub(super) fn call(&mut self, call_id: &str) -> Option<(ItemId, &mut Tool)> {
+    pub(super) fn call(&mut self, call_id: &str) -> Option<(ItemId, &mut OpenCodeToolCall)> {
         self.parts.values_mut().find_map(|part| match &mut part.what {
-            What::Tool(tool) if tool.call_id == call_id => Some((part.item, &mut **tool)),
-            What::Tool(_) | What::Text { .. } | What::Thought { .. } | What::Said => None,
+            PartKind::Tool(tool) if tool.call_id == call_id => Some((part.item, &mut **tool)),
+            PartKind::Tool(_) | PartKind::Text { .. } | PartKind::Thought { .. } | PartKind::Said => None,
         })
     }
 }

@@ -43,13 +43,13 @@ pub(super) struct Thread {
     /// What the first prompt must tell first.
     pub story: Option<String>,
     /// By their name.
-    pub turns: HashMap<String, Turn>,
+    pub turns: HashMap<String, CodexTurn>,
     /// Their name of the turn that runs.
     pub active: Option<String>,
     /// What the thread has used so far.
     pub usage: Option<Usage>,
     /// Who delegated to it.
-    pub parent: Option<Parent>,
+    pub parent: Option<CodexParent>,
     /// Calls that will spawn a thread, and have not said which.
     pub spawning: Vec<Spawn>,
     /// What was told before the turn that it concerns had a name of theirs.
@@ -58,7 +58,7 @@ pub(super) struct Thread {
 
 /// Who delegated to a thread, and by which call.
 #[derive(Clone, Debug)]
-pub(super) struct Parent {
+pub(super) struct CodexParent {
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub item: ItemId,
@@ -77,14 +77,14 @@ pub(super) struct Spawn {
 
 /// A turn of theirs.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct CodexTurn {
     /// Our name; none for a turn that we only know from things it left behind.
     pub id: Option<TurnId>,
     /// Begun by a prompt, of which the session has taken down all there is.
     pub prompted: bool,
     pub over: bool,
     /// By their name.
-    pub items: HashMap<String, Item>,
+    pub items: HashMap<String, CodexItem>,
     /// The item that its list of steps is.
     pub plan: Option<ItemId>,
     /// The diff as it was told last.
@@ -105,23 +105,23 @@ pub(super) struct Turn {
 
 /// An item of theirs.
 #[derive(Debug)]
-pub(super) struct Item {
+pub(super) struct CodexItem {
     pub id: ItemId,
     pub open: bool,
-    pub what: What,
+    pub what: ItemKind,
     /// What was told of a message, a thought or a plan so far, for the case that it is cut short.
     pub text: String,
 }
 
 /// What has to be remembered of an item.
 #[derive(Debug, Default)]
-pub(super) enum What {
+pub(super) enum ItemKind {
     #[default]
     Plain,
     Message,
     Plan,
     /// Which of its two texts is told as it grows.
-    Thought(Option<Voice>),
+    Thought(Option<ThoughtText>),
     /// A call of a tool, as it was told last.
     Tool(ToolCall),
     /// A call of an MCP server's tool, which a question may be about.
@@ -136,7 +136,7 @@ pub(super) enum What {
 
 /// The texts of a thought.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Voice {
+pub(super) enum ThoughtText {
     Summary,
     Content,
 }
@@ -167,21 +167,21 @@ impl Thread {
     }
 
     /// The turn of that name; one that is not known is one that is over.
-    pub(super) fn turn(&mut self, native: &str) -> &mut Turn {
+    pub(super) fn turn(&mut self, native: &str) -> &mut CodexTurn {
         if !self.turns.contains_key(native) {
-            self.turns.insert(native.to_owned(), Turn { over: true, ..Turn::default() });
+            self.turns.insert(native.to_owned(), CodexTurn { over: true, ..CodexTurn::default() });
         }
         self.turns.entry(native.to_owned()).or_default()
     }
 
     /// A turn begins. What earlier ones left is forgotten, except for commands that still run.
     pub(super) fn begin(&mut self, native: &str, id: TurnId, prompted: bool) {
-        let stays = |turn: &Turn| !turn.over || turn.farewell.is_some();
+        let stays = |turn: &CodexTurn| !turn.over || turn.farewell.is_some();
         self.turns.retain(|_, turn| stays(turn) || turn.items.values().any(|item| item.open));
         if self.turns.len() > OVER_LIMIT {
             self.turns.retain(|_, turn| stays(turn));
         }
-        let begun = Turn { id: Some(id), prompted, usage_before: self.usage, ..Turn::default() };
+        let begun = CodexTurn { id: Some(id), prompted, usage_before: self.usage, ..CodexTurn::default() };
         self.turns.insert(native.to_owned(), begun);
         self.active = Some(native.to_owned());
         self.recorded = true;
@@ -197,7 +197,7 @@ impl Thread {
             turn.network_due = None;
             let id = turn.id;
             self.spawning.retain(|spawn| spawn.turn != id);
-            turn.items.retain(|_, item| item.open && matches!(item.what, What::Tool(_)));
+            turn.items.retain(|_, item| item.open && matches!(item.what, ItemKind::Tool(_)));
         }
     }
 
@@ -218,38 +218,38 @@ impl Thread {
     pub(super) fn mcp_call(&self, server: &str, arguments: Option<&Value>) -> Option<(ItemId, &str)> {
         self.turns.values().flat_map(|turn| turn.items.values()).filter(|item| item.open).find_map(|item| {
             match &item.what {
-                What::Mcp { server: of, tool, arguments: with }
+                ItemKind::Mcp { server: of, tool, arguments: with }
                     if of == server && arguments.is_none_or(|arguments| arguments == with) =>
                 {
                     Some((item.id, tool.as_str()))
                 }
-                What::Mcp { .. }
-                | What::Plain
-                | What::Message
-                | What::Plan
-                | What::Thought(_)
-                | What::Tool(_)
-                | What::Edit(_) => None,
+                ItemKind::Mcp { .. }
+                | ItemKind::Plain
+                | ItemKind::Message
+                | ItemKind::Plan
+                | ItemKind::Thought(_)
+                | ItemKind::Tool(_)
+                | ItemKind::Edit(_) => None,
             }
         })
     }
 }
 
-impl Turn {
+impl CodexTurn {
     /// The item of that name, and whether it is new.
-    pub(super) fn item(&mut self, native: &str, cx: &mut Context<'_>) -> (&mut Item, bool) {
+    pub(super) fn item(&mut self, native: &str, cx: &mut Context<'_>) -> (&mut CodexItem, bool) {
         let fresh = !self.items.contains_key(native);
-        let item = self.items.entry(native.to_owned()).or_insert_with(|| Item {
+        let item = self.items.entry(native.to_owned()).or_insert_with(|| CodexItem {
             id: ItemId::mint(cx),
             open: true,
-            what: What::Plain,
+            what: ItemKind::Plain,
             text: String::new(),
         });
         (item, fresh)
     }
 }
 
-impl Item {
+impl CodexItem {
     /// It grows: what was told of it is its end if it is cut short.
     pub(super) fn hold(&mut self, words: &str) {
         if self.text.len() < TEXT_LIMIT {

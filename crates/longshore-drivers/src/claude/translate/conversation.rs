@@ -8,7 +8,7 @@ pub(super) const MAIN: usize = 0;
 
 /// A conversation: the one that the process is for, or that of a sub-agent.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct ClaudeConversation {
     pub session: SessionId,
     /// The turn that runs, in our name for it.
     pub turn: Option<TurnId>,
@@ -18,12 +18,12 @@ pub(super) struct Talk {
     /// The item that the list of steps is, and the turn that it was last told in.
     pub plan: Option<(Option<TurnId>, ItemId)>,
     /// Of a sub-agent: who gave it its work.
-    pub parent: Option<Parent>,
+    pub parent: Option<ClaudeParent>,
 }
 
 /// Who gave a sub-agent its work, and by which call.
 #[derive(Clone, Debug)]
-pub(super) struct Parent {
+pub(super) struct ClaudeParent {
     pub session: SessionId,
     pub turn: Option<TurnId>,
     pub item: Option<ItemId>,
@@ -50,23 +50,23 @@ pub(super) struct Stream {
 pub(super) struct Growing {
     pub index: u64,
     pub item: ItemId,
-    pub kind: Kind,
+    pub kind: BlockKind,
     /// Its whole text has come.
     pub whole: bool,
 }
 
 /// What kind of block it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum BlockKind {
     Text,
     Thought,
 }
 
 /// A call of a tool that has no result yet.
 #[derive(Debug)]
-pub(super) struct Tool {
+pub(super) struct ClaudeToolCall {
     /// The conversation that it is of.
-    pub talk: usize,
+    pub conversation: usize,
     pub turn: Option<TurnId>,
     pub item: ItemId,
     /// Their name for the tool.
@@ -76,7 +76,7 @@ pub(super) struct Tool {
     pub denied: bool,
 }
 
-impl Talk {
+impl ClaudeConversation {
     pub(super) fn new(session: SessionId) -> Self {
         Self {
             session,
@@ -91,13 +91,13 @@ impl Talk {
 
 impl Stream {
     /// The block that grows at this place.
-    pub(super) fn growing(&self, index: u64, kind: Kind) -> Option<ItemId> {
+    pub(super) fn growing(&self, index: u64, kind: BlockKind) -> Option<ItemId> {
         let of = |block: &&Growing| block.index == index && block.kind == kind && !block.whole;
         self.blocks.iter().rev().find(of).map(|block| block.item)
     }
 
     /// The whole text of a block of this message has come: of the oldest that still grows.
-    pub(super) fn settle(&mut self, message: &str, kind: Kind) -> Option<ItemId> {
+    pub(super) fn settle(&mut self, message: &str, kind: BlockKind) -> Option<ItemId> {
         if self.message != message {
             return None;
         }

@@ -9,8 +9,8 @@ use longshore_model::lifecycle::{FaultCode, Ready, SessionFault};
 use longshore_model::mcp::{McpServer, McpTransport};
 use serde_json::{Value, json};
 
-use super::calls::{Ask, Call};
-use super::chats::Chat;
+use super::calls::{OpenCodeCall, OutgoingRequest};
+use super::conversation::OpenCodeConversation;
 use super::remarks::model_of;
 use super::{OpenCode, modes};
 use crate::opencode::wire;
@@ -22,17 +22,19 @@ impl OpenCode {
         let cwd = launch.cwd.clone();
         for server in &launch.mcp_servers {
             // OpenCode has them by folder: all of its conversations there can call them.
-            let ask = Ask::post("/mcp", &cwd, mcp_server(server)).of(session);
-            self.calls.send(ask, Call::Tell { vital: true }, out);
+            let ask = OutgoingRequest::post("/mcp", &cwd, mcp_server(server)).of(session);
+            self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
         }
         let ask = match &launch.start {
             Start::New | Start::Told { .. } | Start::Lines { .. } => {
-                Ask::post("/session", &cwd, json!({"permission": modes::rules(launch.mode)}))
+                OutgoingRequest::post("/session", &cwd, json!({"permission": modes::rules(launch.mode)}))
             }
-            Start::Resume { native } => Ask::get(format!("/session/{native}"), &cwd),
-            Start::Fork { native } => Ask::post(format!("/session/{native}/fork"), &cwd, json!({})),
+            Start::Resume { native } => OutgoingRequest::get(format!("/session/{native}"), &cwd),
+            Start::Fork { native } => {
+                OutgoingRequest::post(format!("/session/{native}/fork"), &cwd, json!({}))
+            }
         };
-        self.calls.send(ask.of(session), Call::Open(launch), out);
+        self.calls.send(ask.of(session), OpenCodeCall::Open(launch), out);
     }
 
     /// There is a conversation, or there is none.
@@ -68,45 +70,51 @@ impl OpenCode {
         };
         let native = theirs.id.clone();
         let directory = theirs.directory.clone().unwrap_or(launch.cwd);
-        let mut chat = Chat::new(session, directory.clone(), launch.mode, launch.model);
-        chat.effort = launch.effort;
-        chat.uses = theirs.model.as_ref().and_then(model_of);
-        chat.title.clone_from(&theirs.title);
-        chat.planning = theirs.agent.as_deref() == Some("plan");
-        chat.tokens = theirs.tokens.unwrap_or_default();
-        chat.since = theirs.time.created.unwrap_or_default();
+        let mut conversation =
+            OpenCodeConversation::new(session, directory.clone(), launch.mode, launch.model);
+        conversation.effort = launch.effort;
+        conversation.uses = theirs.model.as_ref().and_then(model_of);
+        conversation.title.clone_from(&theirs.title);
+        conversation.planning = theirs.agent.as_deref() == Some("plan");
+        conversation.tokens = theirs.tokens.unwrap_or_default();
+        conversation.since = theirs.time.created.unwrap_or_default();
         let is_new = match launch.start {
             Start::New | Start::Lines { .. } => true,
             Start::Told { story } => {
-                chat.story = Some(story);
+                conversation.story = Some(story);
                 true
             }
             Start::Fork { .. } => false,
             Start::Resume { .. } => {
-                chat.since = (cx.now.micros() / 1_000) as f64;
+                conversation.since = (cx.now.micros() / 1_000) as f64;
                 false
             }
         };
-        let model = chat.model.clone().or_else(|| chat.uses.clone());
+        let model = conversation.model.clone().or_else(|| conversation.uses.clone());
         let ready = Ready { native: Some(native.clone()), version: theirs.version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
-        if let Some(old) = self.chats.insert(native.clone(), chat) {
+        if let Some(old) = self.conversations.insert(native.clone(), conversation) {
             self.natives.remove(&old.session);
         }
         self.natives.insert(session, native.clone());
         if !is_new {
             self.set_rules(&native, launch.mode, out);
         }
-        let ask = Ask::get("/command", &directory);
-        self.calls.send(Ask { session: Some(session), ..ask }, Call::Commands { native }, out);
+        let ask = OutgoingRequest::get("/command", &directory);
+        self.calls.send(
+            OutgoingRequest { session: Some(session), ..ask },
+            OpenCodeCall::Commands { native },
+            out,
+        );
     }
 
     /// Tells a conversation what it may do.
     pub(super) fn set_rules(&mut self, native: &str, mode: Mode, out: &mut Output) {
-        let Some(chat) = self.chats.get(native) else { return };
+        let Some(conversation) = self.conversations.get(native) else { return };
         let body = json!({"permission": modes::rules(mode)});
-        let ask = Ask::patch(format!("/session/{native}"), &chat.directory, body).of(chat.session);
-        self.calls.send(ask, Call::Tell { vital: true }, out);
+        let ask = OutgoingRequest::patch(format!("/session/{native}"), &conversation.directory, body)
+            .of(conversation.session);
+        self.calls.send(ask, OpenCodeCall::Tell { vital: true }, out);
     }
 
     pub(super) fn commands_listed(
@@ -116,16 +124,16 @@ impl OpenCode {
         raw: Option<&Raw>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(native) else { return };
+        let Some(conversation) = self.conversations.get_mut(native) else { return };
         let read = answer.ok().and_then(|body| serde_json::from_str::<Vec<wire::Command>>(&body).ok());
         let Some(commands) = read else { return };
-        chat.commands = commands.iter().map(|command| command.name.clone()).collect();
+        conversation.commands = commands.iter().map(|command| command.name.clone()).collect();
         let commands = commands.into_iter().map(|command| SlashCommand {
             name: command.name,
             description: command.description.unwrap_or_default(),
         });
         let listed = Body::CommandsListed { commands: commands.collect() };
-        out.say(chat.session, Draft::new(listed).raw(raw.cloned()));
+        out.say(conversation.session, Draft::new(listed).raw(raw.cloned()));
     }
 
     /// A session is stopped while the process goes on. What works for it is stopped with it.
@@ -139,19 +147,20 @@ impl OpenCode {
 
     /// A conversation is no session of ours any more, nor is any that came of it.
     pub(super) fn forget(&mut self, native: &str, stop: bool, out: &mut Output) {
-        let Some(chat) = self.chats.remove(native) else { return };
-        self.natives.remove(&chat.session);
-        self.approvals.forget(chat.session);
-        self.questions.forget(chat.session);
-        if stop && chat.turn.is_some() {
-            let ask = Ask::post(format!("/session/{native}/abort"), &chat.directory, json!({}));
-            self.calls.send(ask, Call::Tell { vital: false }, out);
+        let Some(conversation) = self.conversations.remove(native) else { return };
+        self.natives.remove(&conversation.session);
+        self.approvals.forget(conversation.session);
+        self.questions.forget(conversation.session);
+        if stop && conversation.turn.is_some() {
+            let ask =
+                OutgoingRequest::post(format!("/session/{native}/abort"), &conversation.directory, json!({}));
+            self.calls.send(ask, OpenCodeCall::Tell { vital: false }, out);
         }
-        let of_it = |(child, chat): (&String, &Chat)| {
-            let parent = chat.parent.as_ref()?;
-            (parent.native == native).then(|| (child.clone(), chat.session))
+        let of_it = |(child, conversation): (&String, &OpenCodeConversation)| {
+            let parent = conversation.parent.as_ref()?;
+            (parent.native == native).then(|| (child.clone(), conversation.session))
         };
-        let children: Vec<(String, SessionId)> = self.chats.iter().filter_map(of_it).collect();
+        let children: Vec<(String, SessionId)> = self.conversations.iter().filter_map(of_it).collect();
         for (child, session) in children {
             // OpenCode stops them with their parent.
             self.forget(&child, false, out);

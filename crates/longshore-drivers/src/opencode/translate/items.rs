@@ -9,33 +9,39 @@ use longshore_model::event::{Body, Draft, Raw};
 use longshore_model::id::Context;
 
 use super::OpenCode;
-use super::chats::{Author, What};
+use super::conversation::{Author, PartKind};
 use crate::opencode::wire::{Delta, Part, PartUpdated};
 
 impl OpenCode {
-    pub(super) fn part_grew(&mut self, delta: &Delta<'_>, raw: &Raw, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(&*delta.session_id) else { return };
+    pub(super) fn part_delta(
+        &mut self,
+        delta: &Delta<'_>,
+        raw: &Raw,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(conversation) = self.conversations.get_mut(&*delta.session_id) else { return };
         if delta.field != "text"
             || delta.delta.is_empty()
-            || chat.author_of(&delta.message_id) != Some(Author::Agent)
+            || conversation.author_of(&delta.message_id) != Some(Author::Agent)
         {
             return;
         }
-        let session = chat.session;
-        let part = chat.part(&delta.part_id, &delta.message_id, What::Text { told: 0 }, cx);
+        let session = conversation.session;
+        let part = conversation.part(&delta.part_id, &delta.message_id, PartKind::Text { told: 0 }, cx);
         if part.done {
             return;
         }
         let body = match &mut part.what {
-            What::Text { told } => {
+            PartKind::Text { told } => {
                 *told += delta.delta.len();
                 Body::MessageDelta
             }
-            What::Thought { told } => {
+            PartKind::Thought { told } => {
                 *told += delta.delta.len();
                 Body::ReasoningDelta
             }
-            What::Tool(_) | What::Said => return,
+            PartKind::Tool(_) | PartKind::Said => return,
         };
         let draft = Draft::new(body).turn(part.turn).item(part.item);
         out.say(session, draft.text(&*delta.delta).raw(raw.clone()));
@@ -53,30 +59,39 @@ impl OpenCode {
 
     /// A part is there, or more is known of it.
     pub(super) fn part(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(chat) = self.chats.get(&part.session_id) else { return };
-        let Some(author) = chat.author_of(&part.message_id) else { return };
+        let Some(conversation) = self.conversations.get(&part.session_id) else { return };
+        let Some(author) = conversation.author_of(&part.message_id) else { return };
         match (author, part.kind.as_str()) {
             (Author::Ours, _) => {}
             (Author::Other, "text" | "file") => self.somebody_said(part, raw, cx, out),
             (Author::Other, _) => {}
-            (Author::Agent, "text") => self.text(part, What::Text { told: 0 }, raw, cx, out),
-            (Author::Agent, "reasoning") => self.text(part, What::Thought { told: 0 }, raw, cx, out),
+            (Author::Agent, "text") => self.text(part, PartKind::Text { told: 0 }, raw, cx, out),
+            (Author::Agent, "reasoning") => self.text(part, PartKind::Thought { told: 0 }, raw, cx, out),
             (Author::Agent, "tool") => self.tool(part, raw, cx, out),
             (Author::Agent, _) => {}
         }
     }
 
-    fn text(&mut self, part: &Part, fresh: What, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(&part.session_id) else { return };
-        let session = chat.session;
-        let known = chat.part(&part.id, &part.message_id, fresh, cx);
+    fn text(
+        &mut self,
+        part: &Part,
+        fresh: PartKind,
+        raw: Option<&Raw>,
+        cx: &mut Context<'_>,
+        out: &mut Output,
+    ) {
+        let Some(conversation) = self.conversations.get_mut(&part.session_id) else { return };
+        let session = conversation.session;
+        let known = conversation.part(&part.id, &part.message_id, fresh, cx);
         let (turn, item) = (known.turn, known.item);
         let (told, grows, done) = match &mut known.what {
-            What::Text { told } => {
+            PartKind::Text { told } => {
                 (told, Body::MessageDelta, Body::MessageDone { phase: None, partial: false })
             }
-            What::Thought { told } => (told, Body::ReasoningDelta, Body::ReasoningDone { partial: false }),
-            What::Tool(_) | What::Said => return,
+            PartKind::Thought { told } => {
+                (told, Body::ReasoningDelta, Body::ReasoningDone { partial: false })
+            }
+            PartKind::Tool(_) | PartKind::Said => return,
         };
         if known.done {
             return;
@@ -89,7 +104,8 @@ impl OpenCode {
             }
             let is_message = matches!(done, Body::MessageDone { .. });
             out.say(session, Draft::new(done).turn(turn).item(item).text(&*part.text).raw(raw.cloned()));
-            if let Some(running) = chat.turn.as_mut().filter(|running| is_message && Some(running.id) == turn)
+            if let Some(running) =
+                conversation.turn.as_mut().filter(|running| is_message && Some(running.id) == turn)
             {
                 running.last_message.clone_from(&part.text);
             }
@@ -101,9 +117,12 @@ impl OpenCode {
 
     /// What somebody else than our session said to the agent: who delegated to it, or a person at another client.
     fn somebody_said(&mut self, part: &Part, raw: Option<&Raw>, cx: &mut Context<'_>, out: &mut Output) {
-        let Some(chat) = self.chats.get_mut(&part.session_id).filter(|_| !part.synthetic) else { return };
-        let session = chat.session;
-        let known = chat.part(&part.id, &part.message_id, What::Said, cx);
+        let Some(conversation) = self.conversations.get_mut(&part.session_id).filter(|_| !part.synthetic)
+        else {
+            return;
+        };
+        let session = conversation.session;
+        let known = conversation.part(&part.id, &part.message_id, PartKind::Said, cx);
         if std::mem::replace(&mut known.done, true) {
             return;
         }

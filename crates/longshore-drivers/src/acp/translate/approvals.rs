@@ -10,66 +10,66 @@ use longshore_model::item::ToolKind;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::held::Held;
-use super::requests::{Ask, Request, cancelled, reply};
+use super::conversation::AcpConversation;
+use super::held::DeferredApproval;
+use super::requests::{AcpRequest, AcpRequestKind, cancelled, reply};
 use super::settings::Answers;
-use super::talks::Talk;
-use super::tools::{Source, Tool};
-use super::{Acp, Misshapen, outputs};
+use super::tools::{AcpToolCall, Source};
+use super::{Acp, WireError, outputs};
 use crate::acp::rows::Quirks;
-use crate::acp::wire::{MayI, PermissionOption, RpcId};
+use crate::acp::wire::{ApprovalParams, PermissionOption, RpcId};
 use crate::edits::READ_WITHIN_MS;
 
 impl Acp {
-    pub(super) fn may_i(
+    pub(super) fn approval_requested(
         &mut self,
         id: &RpcId,
         native: &str,
         params: &RawValue,
         cx: &mut Context<'_>,
         out: &mut Output,
-    ) -> Result<(), Misshapen> {
-        let MayI { tool_call: part, options } = serde_json::from_str(params.get())?;
-        let Some(talk) = self.talks.get_mut(native) else { return Ok(()) };
+    ) -> Result<(), WireError> {
+        let ApprovalParams { tool_call: part, options } = serde_json::from_str(params.get())?;
+        let Some(conversation) = self.conversations.get_mut(native) else { return Ok(()) };
         let reason = reason_in(&part);
         let name = part.tool_call_id.clone();
         // Some agents tell of a call nowhere else before it ends.
-        talk.tool_told(part, Source::Wish, self.row.quirks.names, cx, out);
+        conversation.tool_told(part, Source::Wish, self.row.quirks.names, cx, out);
         let reason = match reason.as_deref().and_then(placed) {
             Some((folder, why)) => {
-                if let Some(tool) = talk.tools.get_mut(&name) {
+                if let Some(tool) = conversation.tools.get_mut(&name) {
                     tool.call.cwd.get_or_insert_with(|| folder.to_owned());
                 }
                 Some(why.to_owned()).filter(|why| !why.is_empty())
             }
             None => reason,
         };
-        let tool = talk.tools.get(&name);
-        if talk.answers_itself(tool)
+        let tool = conversation.tools.get(&name);
+        if conversation.answers_itself(tool)
             && let Some(option) = option_for(Decision::AllowOnce, &options)
         {
-            if let Some(tool) = talk.tools.get_mut(&name) {
+            if let Some(tool) = conversation.tools.get_mut(&name) {
                 tool.begun = true;
             }
             reply(id, json!({"outcome": {"outcome": "selected", "optionId": option}}), out);
             return Ok(());
         }
         let approval = ApprovalId::mint(cx);
-        let (session, turn, root) = (talk.session, talk.turn_id(), talk.cwd.clone());
+        let (session, turn, root) = (conversation.session, conversation.turn_id(), conversation.cwd.clone());
         let unplaced: Vec<String> = tool
             .into_iter()
             .flat_map(|tool| tool.edits.iter().filter(|edit| edit.is_unplaced()))
             .map(|edit| edit.path().to_owned())
             .collect();
-        let plans = talk.mode == Mode::Plan && tool.is_some_and(|tool| tool.switches);
+        let plans = conversation.mode == Mode::Plan && tool.is_some_and(|tool| tool.switches);
         let decisions = decisions(&options, &self.row.quirks);
-        let what = Ask::Permission { approval, options, tool: name.clone() };
-        self.asked.add(id.clone(), Request { session, turn, what });
+        let what = AcpRequestKind::Permission { approval, options, tool: name.clone() };
+        self.requests.add(id.clone(), AcpRequest { session, turn, what });
         let looks =
             unplaced.into_iter().map(|path| (self.look_at(session, root.clone(), path.clone(), out), path));
         let looks = looks.collect();
         let due = cx.now.plus_millis(READ_WITHIN_MS);
-        self.held.push(Held {
+        self.held.push(DeferredApproval {
             approval,
             native: native.to_owned(),
             tool: name,
@@ -84,20 +84,20 @@ impl Acp {
     }
 
     /// Asks a person, now that all is known that can be.
-    pub(super) fn ask_person(&mut self, held: Held, out: &mut Output) {
-        let Held { approval, native, tool, decisions: mut options, reason, .. } = held;
+    pub(super) fn ask_person(&mut self, held: DeferredApproval, out: &mut Output) {
+        let DeferredApproval { approval, native, tool, decisions: mut options, reason, .. } = held;
         // It may not wait any more by now.
-        if !self.asked.waits_for(approval) {
+        if !self.requests.waits_for(approval) {
             return;
         }
-        let Some(talk) = self.talks.get(&native) else { return };
-        let tool = talk.tools.get(&tool);
-        if tool.is_some_and(Tool::asks_for_its_plan) && options.contains(&Decision::AllowOnce) {
+        let Some(conversation) = self.conversations.get(&native) else { return };
+        let tool = conversation.tools.get(&tool);
+        if tool.is_some_and(AcpToolCall::asks_for_its_plan) && options.contains(&Decision::AllowOnce) {
             // To go ahead and change files without asking is a mode of ours, whatever the agent offers.
             options.retain(|decision| !matches!(decision, Decision::AllowSession | Decision::AllowAlways));
             options.insert(1, Decision::AllowSession);
         }
-        let request = ApprovalRequest { approval, subject: talk.subject(tool), options };
+        let request = ApprovalRequest { approval, subject: conversation.subject(tool), options };
         let title = tool.map(|tool| tool.title.clone()).unwrap_or_default();
         let said = match &request.subject {
             Subject::Command { command, .. } => *command == title,
@@ -107,9 +107,9 @@ impl Acp {
             Subject::Permissions { .. } => false,
         };
         let item = tool.map(|tool| tool.item);
-        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(talk.turn_id()).item(item);
+        let mut draft = Draft::new(Body::ApprovalRequested(request)).turn(conversation.turn_id()).item(item);
         draft.text = reason.or_else(|| Some(title).filter(|title| !said && !title.is_empty()));
-        out.say(talk.session, draft);
+        out.say(conversation.session, draft);
     }
 
     /// Somebody decided. An approval that is gone by now is left alone.
@@ -120,19 +120,22 @@ impl Acp {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let Some((id, request)) = self.asked.approval(approval) else { return };
-        let Ask::Permission { options, tool, .. } = &request.what else { return };
+        let Some((id, request)) = self.requests.approval(approval) else { return };
+        let AcpRequestKind::Permission { options, tool, .. } = &request.what else { return };
         let (decision, message) = (decision.decision, decision.message.as_deref());
         if !decision.allows() {
             self.deny(request.session, tool);
         } else if let Some(native) = self.natives.get(&request.session)
-            && let Some(tool) = self.talks.get_mut(native).and_then(|talk| talk.tools.get_mut(tool))
+            && let Some(tool) =
+                self.conversations.get_mut(native).and_then(|conversation| conversation.tools.get_mut(tool))
         {
             tool.begun = true;
         }
-        let of_plan =
-            self.natives.get(&request.session).and_then(|native| self.talks.get(native)?.tools.get(tool));
-        let of_plan = of_plan.is_some_and(Tool::asks_for_its_plan);
+        let of_plan = self
+            .natives
+            .get(&request.session)
+            .and_then(|native| self.conversations.get(native)?.tools.get(tool));
+        let of_plan = of_plan.is_some_and(AcpToolCall::asks_for_its_plan);
         let edits = of_plan && decision == Decision::AllowSession;
         let chosen = if edits { Decision::AllowOnce } else { decision };
         let answer = match option_for(chosen, options) {
@@ -149,8 +152,8 @@ impl Acp {
             out.say(request.session, draft);
             self.settle_mode(&native, Mode::AutoEdit, cx, out);
             // It may leave that mode for one of its own choice after it has heard of ours.
-            if let Some(talk) = self.talks.get_mut(&native) {
-                talk.answers = Answers::Edits;
+            if let Some(conversation) = self.conversations.get_mut(&native) {
+                conversation.answers = Answers::Edits;
             }
         }
         if decision == Decision::Cancel
@@ -163,20 +166,20 @@ impl Acp {
 
     /// Says that the agent takes no words with a no: once a turn of the same words, with which the hub may refuse many wishes.
     fn did_not_hear(&mut self, session: SessionId, turn: Option<TurnId>, words: &str, out: &mut Output) {
-        let talk = self.natives.get(&session).and_then(|native| self.talks.get_mut(native));
-        let Some(talk) = talk else { return };
+        let conversation = self.natives.get(&session).and_then(|native| self.conversations.get_mut(native));
+        let Some(conversation) = conversation else { return };
         let unheard = Some((turn, words.to_owned()));
-        if talk.unheard != unheard {
-            talk.unheard = unheard;
+        if conversation.unheard != unheard {
+            conversation.unheard = unheard;
             let text = format!("{} takes no words with a no; it did not hear: {words}", self.row.title);
             Self::notice(session, turn, NoticeLevel::Warning, text, out);
         }
     }
 }
 
-impl Talk {
+impl AcpConversation {
     /// Whether the mode allows this, and the agent only does not know it.
-    fn answers_itself(&self, tool: Option<&Tool>) -> bool {
+    fn answers_itself(&self, tool: Option<&AcpToolCall>) -> bool {
         match self.answers {
             Answers::Person => false,
             Answers::All => true,
@@ -190,7 +193,7 @@ impl Talk {
     }
 
     /// What a request is about.
-    fn subject(&self, tool: Option<&Tool>) -> Subject {
+    fn subject(&self, tool: Option<&AcpToolCall>) -> Subject {
         let Some(tool) = tool else {
             return Subject::Tool { name: "tool".to_owned(), input: Value::Null };
         };

@@ -58,7 +58,7 @@ fn every_decision_has_its_words() {
         request["tool_use_id"] = json!("t");
         for decision in [AllowOnce, AllowSession, AllowAlways, Deny, Cancel] {
             let mut desk = Desk::in_turn(Mode::Ask);
-            let asked = approval_in(&desk.may_i("ask-1", request.clone()));
+            let asked = approval_in(&desk.ask_approval("ask-1", request.clone()));
             assert_eq!(asked.options, options, "of {request}");
             if !options.contains(&decision) && decision != AllowAlways {
                 continue;
@@ -86,13 +86,13 @@ fn every_decision_has_its_words() {
 fn a_yes_may_change_the_arguments_and_a_no_may_say_why() {
     let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
     let mut desk = Desk::in_turn(Mode::Ask);
-    let asked = approval_in(&desk.may_i("a", request.clone()));
+    let asked = approval_in(&desk.ask_approval("a", request.clone()));
     let other = json!({"command": "pwd"});
     let decision = ApprovalDecision { input: Some(other.clone()), ..plain(AllowOnce) };
     let line = only_line(&desk.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["updatedInput"], other);
 
-    let asked = approval_in(&desk.may_i("b", request));
+    let asked = approval_in(&desk.ask_approval("b", request));
     let decision = ApprovalDecision { message: Some("use pwd".to_owned()), ..plain(Deny) };
     let line = only_line(&desk.decide_so(asked.approval, decision));
     assert_eq!(line["response"]["response"]["message"], "use pwd");
@@ -105,7 +105,8 @@ fn a_yes_may_change_the_arguments_and_a_no_may_say_why() {
 fn an_ask_says_what_it_is_about() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let ask = |desk: &mut Desk, id: &str, tool: &str, input: Value| {
-        approval_in(&desk.may_i(id, json!({"tool_name": tool, "input": input, "tool_use_id": id}))).subject
+        approval_in(&desk.ask_approval(id, json!({"tool_name": tool, "input": input, "tool_use_id": id})))
+            .subject
     };
     let subject = ask(&mut desk, "1", "Bash", json!({"command": "ls -la"}));
     let cwd = Some("/w".to_owned());
@@ -143,7 +144,8 @@ fn an_ask_says_what_it_is_about() {
 #[test]
 fn a_plan_is_asked_about_as_a_plan_wherever_it_is_told() {
     let plan = |desk: &mut Desk, input: Value| {
-        let out = desk.may_i("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
+        let out =
+            desk.ask_approval("1", json!({"tool_name": "ExitPlanMode", "input": input, "tool_use_id": "p"}));
         let Subject::Plan { plan } = approval_in(&out).subject else { panic!("{out:?}") };
         plan
     };
@@ -202,7 +204,7 @@ fn a_change_is_asked_about_with_the_lines_of_its_file() {
         desk.files.insert("/w/n".to_owned(), text.to_owned());
         let mut input = input;
         input["file_path"] = json!("/w/n");
-        let out = desk.may_i("1", json!({"tool_name": tool, "input": input, "tool_use_id": "1"}));
+        let out = desk.ask_approval("1", json!({"tool_name": tool, "input": input, "tool_use_id": "1"}));
         let change = change_in(&out);
         let expected = format!("--- a/n\n+++ b/n\n{diff}");
         assert_eq!((change.kind, change.diff), (FileChangeKind::Update, expected), "{tool}");
@@ -215,17 +217,17 @@ fn a_file_that_cannot_be_read_in_time_is_not_waited_for() {
         json!({"tool_name": "Write", "input": {"file_path": "/w/n", "content": "b"}, "tool_use_id": "1"});
     let mut desk = Desk::in_turn(Mode::Ask);
     desk.blind = true;
-    let out = desk.may_i("1", request.clone());
+    let out = desk.ask_approval("1", request.clone());
     assert!(!bodies(&out, desk.session).iter().any(|body| matches!(body, Body::ApprovalRequested(_))));
     assert!(desk.deadline().is_some());
     assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Add);
     // A file that it has read is there.
     desk.tool_use("r", "Read", json!({"file_path": "/w/n"}));
     desk.tool_result("r", false, json!("1\ta"), Value::Null);
-    desk.may_i("2", request.clone());
+    desk.ask_approval("2", request.clone());
     assert_eq!(change_in(&desk.wait(6)).kind, FileChangeKind::Update);
     // It gives up before the file is read: nobody is asked.
-    desk.may_i("3", request);
+    desk.ask_approval("3", request);
     desk.line(&json!({"type": "control_cancel_request", "request_id": "3"}));
     let out = desk.wait(6);
     assert!(out.said.is_empty(), "{:?}", out.said);
@@ -235,24 +237,25 @@ fn a_file_that_cannot_be_read_in_time_is_not_waited_for() {
 #[test]
 fn in_full_mode_the_driver_says_yes() {
     let mut desk = Desk::in_turn(Mode::Full);
-    let out = desk.may_i("1", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
+    let out =
+        desk.ask_approval("1", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
     let yes = json!({"behavior": "allow", "updatedInput": {"command": "ls"}});
     assert_eq!(only_line(&out)["response"]["response"], yes);
     assert!(matches!(only_draft(&out).body, Body::Raw { .. }));
-    approval_in(&desk.may_i("2", json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}})));
-    question_in(&desk.may_i("3", json!({"tool_name": "AskUserQuestion", "input": {"questions": []}})));
+    approval_in(&desk.ask_approval("2", json!({"tool_name": "ExitPlanMode", "input": {"plan": "p"}})));
+    question_in(&desk.ask_approval("3", json!({"tool_name": "AskUserQuestion", "input": {"questions": []}})));
     // From the next ask on it may not.
     desk.tell(AgentCommand::SetMode(Mode::Ask));
     approval_in(
-        &desk.may_i("4", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "u"})),
+        &desk.ask_approval("4", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "u"})),
     );
 }
 
 #[test]
 fn an_ask_outlives_the_turn_and_can_be_taken_back() {
     let mut desk = Desk::ready(Mode::Ask);
-    let out =
-        desk.may_i("late", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
+    let out = desk
+        .ask_approval("late", json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"}));
     let asked = approval_in(&out);
     assert!(out.said.iter().all(|(_, draft)| draft.turn.is_none()));
     let out = desk.line(&json!({"type": "control_cancel_request", "request_id": "late"}));
@@ -286,7 +289,7 @@ fn questions() -> Value {
 fn questions_are_answered_by_their_words() {
     let mut desk = Desk::in_turn(Mode::Ask);
     let request = json!({"tool_name": "AskUserQuestion", "input": questions(), "tool_use_id": "q"});
-    let out = desk.may_i("ask", request.clone());
+    let out = desk.ask_approval("ask", request.clone());
     let asked = question_in(&out);
     let told = out.said.iter().find(|(_, draft)| matches!(draft.body, Body::QuestionAsked(_))).unwrap();
     assert_eq!(told.1.text, None, "every part has its own text");
@@ -306,7 +309,7 @@ fn questions_are_answered_by_their_words() {
     assert!(desk.tell(AgentCommand::Answer { question: asked.question, answer }).lines.is_empty());
 
     for action in [AnswerAction::Decline, AnswerAction::Cancel] {
-        let asked = question_in(&desk.may_i("ask", request.clone()));
+        let asked = question_in(&desk.ask_approval("ask", request.clone()));
         let answer = QuestionAnswer { action, answers: BTreeMap::new(), by: "owner".to_owned() };
         let line = only_line(&desk.tell(AgentCommand::Answer { question: asked.question, answer }));
         assert_eq!(line["response"]["response"]["behavior"], "deny");
@@ -320,14 +323,17 @@ fn a_plan_is_shown_before_it_is_asked_about() {
     let out = desk.tool_use("p", "ExitPlanMode", json!({"plan": "# Plan"}));
     assert_eq!(out.said[1].1.body, Body::PlanUpdated { steps: Vec::new() });
     assert_eq!(out.said[1].1.text.as_deref(), Some("# Plan"));
-    let out = desk
-        .may_i("ask", json!({"tool_name": "ExitPlanMode", "input": {"plan": "# Plan"}, "tool_use_id": "p"}));
+    let out = desk.ask_approval(
+        "ask",
+        json!({"tool_name": "ExitPlanMode", "input": {"plan": "# Plan"}, "tool_use_id": "p"}),
+    );
     let asked = approval_in(&out);
     assert_eq!(bodies(&out, desk.session).len(), 1, "the call is known already");
     let plan = Subject::Plan { plan: "# Plan".to_owned() };
     assert_eq!(asked.subject, plan);
     // Newer ones do not repeat the plan, and are not told it either.
-    let out = desk.may_i("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
+    let out =
+        desk.ask_approval("again", json!({"tool_name": "ExitPlanMode", "input": {}, "tool_use_id": "p"}));
     let asked = approval_in(&out);
     assert_eq!(asked.subject, plan);
     let line = only_line(&desk.decide(asked.approval, AllowOnce));
@@ -339,7 +345,7 @@ fn a_cancel_ends_the_turn_as_interrupted_even_where_the_agent_says_that_all_is_w
     for (decision, expected) in [(Cancel, TurnOutcome::Interrupted), (Deny, TurnOutcome::Completed)] {
         let mut desk = Desk::in_turn(Mode::Ask);
         let request = json!({"tool_name": "Bash", "input": {"command": "ls"}, "tool_use_id": "t"});
-        let asked = approval_in(&desk.may_i("a", request));
+        let asked = approval_in(&desk.ask_approval("a", request));
         desk.decide(asked.approval, decision);
         // So says 2.1.44; later versions say that the turn was aborted.
         let (_, end) = end_in(&desk.result(json!({"subtype": "success", "is_error": false}))).unwrap();

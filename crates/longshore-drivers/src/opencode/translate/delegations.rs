@@ -6,7 +6,7 @@ use longshore_model::id::{Context, ItemId, SessionId};
 use longshore_model::lifecycle::{Delegation, DelegationEnd, Opened, Ready, TurnOutcome};
 
 use super::OpenCode;
-use super::chats::{Chat, Parent, What};
+use super::conversation::{OpenCodeConversation, OpenCodeParent, PartKind};
 use crate::opencode::wire::SessionTold;
 use crate::opencode::{NAME, capabilities, name};
 
@@ -20,10 +20,12 @@ impl OpenCode {
         out: &mut Output,
     ) {
         let info = &told.info;
-        let Some(parent) = info.parent_id.as_deref().filter(|parent| self.chats.contains_key(*parent)) else {
+        let Some(parent) =
+            info.parent_id.as_deref().filter(|parent| self.conversations.contains_key(*parent))
+        else {
             return;
         };
-        if self.chats.contains_key(&info.id) {
+        if self.conversations.contains_key(&info.id) {
             return;
         }
         let parent = parent.to_owned();
@@ -46,9 +48,11 @@ impl OpenCode {
         cx: &mut Context<'_>,
         out: &mut Output,
     ) {
-        let known = self.chats.get(parent).and_then(|chat| match &chat.parts.get(part)?.what {
-            What::Tool(tool) => tool.child.clone(),
-            What::Text { .. } | What::Thought { .. } | What::Said => None,
+        let known = self.conversations.get(parent).and_then(|conversation| {
+            match &conversation.parts.get(part)?.what {
+                PartKind::Tool(tool) => tool.child.clone(),
+                PartKind::Text { .. } | PartKind::Thought { .. } | PartKind::Said => None,
+            }
         });
         if known.as_deref() == Some(child) {
             return;
@@ -57,7 +61,7 @@ impl OpenCode {
             let session = SessionId::of_past(NAME, child);
             return self.delegate(parent, part, child, session, None, out);
         }
-        let there = self.chats.get(child).map(|chat| chat.session);
+        let there = self.conversations.get(child).map(|conversation| conversation.session);
         let session = there.unwrap_or_else(|| SessionId::mint(cx));
         self.delegate(parent, part, child, session, None, out);
         if there.is_none() {
@@ -67,12 +71,12 @@ impl OpenCode {
 
     /// The calls that run and may have a child that is not known yet.
     fn calls_without_child(&self, parent: &str) -> Vec<String> {
-        let Some(chat) = self.chats.get(parent) else { return Vec::new() };
-        let waits = |what: &What| match what {
-            What::Tool(tool) => tool.call.name == "task" && tool.child.is_none(),
-            What::Text { .. } | What::Thought { .. } | What::Said => false,
+        let Some(conversation) = self.conversations.get(parent) else { return Vec::new() };
+        let waits = |what: &PartKind| match what {
+            PartKind::Tool(tool) => tool.call.name == "task" && tool.child.is_none(),
+            PartKind::Text { .. } | PartKind::Thought { .. } | PartKind::Said => false,
         };
-        let open = chat.parts.iter().filter(|(_, part)| !part.done && waits(&part.what));
+        let open = conversation.parts.iter().filter(|(_, part)| !part.done && waits(&part.what));
         open.map(|(id, _)| id.clone()).collect()
     }
 
@@ -85,10 +89,10 @@ impl OpenCode {
         title: Option<&str>,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(parent) else { return };
-        let of = chat.session;
-        let Some(known) = chat.parts.get_mut(part) else { return };
-        let What::Tool(tool) = &mut known.what else { return };
+        let Some(conversation) = self.conversations.get_mut(parent) else { return };
+        let of = conversation.session;
+        let Some(known) = conversation.parts.get_mut(part) else { return };
+        let PartKind::Tool(tool) = &mut known.what else { return };
         tool.child = Some(child.to_owned());
         let task = tool.call.input["prompt"].as_str().or_else(|| tool.call.input["description"].as_str());
         // Its arguments may not be known yet, while the conversation has a title.
@@ -98,9 +102,9 @@ impl OpenCode {
         let mut draft = Draft::new(Body::DelegationStarted(delegation)).turn(turn).item(item);
         draft.text = Some(task).filter(|task| !task.is_empty());
         out.say(of, draft);
-        let by = Parent { native: parent.to_owned(), turn, item: Some(item), working: true };
-        if let Some(chat) = self.chats.get_mut(child) {
-            chat.parent = Some(by);
+        let by = OpenCodeParent { native: parent.to_owned(), turn, item: Some(item), working: true };
+        if let Some(conversation) = self.conversations.get_mut(child) {
+            conversation.parent = Some(by);
         }
     }
 
@@ -115,7 +119,7 @@ impl OpenCode {
         raw: Option<&Raw>,
         out: &mut Output,
     ) {
-        let Some(of) = self.chats.get(parent) else { return };
+        let Some(of) = self.conversations.get(parent) else { return };
         let opened = Opened {
             agent: name(),
             cwd: of.directory.clone(),
@@ -129,23 +133,25 @@ impl OpenCode {
             forked_from: None,
             from_file: false,
         };
-        let mut chat = Chat::new(session, of.directory.clone(), of.mode, of.model.clone());
-        chat.title = title;
+        let mut conversation =
+            OpenCodeConversation::new(session, of.directory.clone(), of.mode, of.model.clone());
+        conversation.title = title;
         let called = of.parts.values().find_map(|part| match &part.what {
-            What::Tool(tool) if tool.child.as_deref() == Some(child) => Some((part.turn, part.item)),
-            What::Tool(_) | What::Text { .. } | What::Thought { .. } | What::Said => None,
+            PartKind::Tool(tool) if tool.child.as_deref() == Some(child) => Some((part.turn, part.item)),
+            PartKind::Tool(_) | PartKind::Text { .. } | PartKind::Thought { .. } | PartKind::Said => None,
         });
         let (turn, item): (_, Option<ItemId>) = match called {
             Some((turn, item)) => (turn, Some(item)),
             None => (of.turn_id(), None),
         };
-        chat.parent = Some(Parent { native: parent.to_owned(), turn, item, working: item.is_some() });
-        let (mode, model) = (of.mode, chat.model.clone());
+        conversation.parent =
+            Some(OpenCodeParent { native: parent.to_owned(), turn, item, working: item.is_some() });
+        let (mode, model) = (of.mode, conversation.model.clone());
         out.say(session, Draft::new(Body::SessionOpened(Box::new(opened))));
         let ready = Ready { native: Some(child.to_owned()), version, model, transcript: None };
         out.say(session, Draft::new(Body::SessionReady(ready)).raw(raw.cloned()));
         self.natives.insert(session, child.to_owned());
-        self.chats.insert(child.to_owned(), chat);
+        self.conversations.insert(child.to_owned(), conversation);
         // OpenCode gives it rules of its own, which are not those of its parent's mode.
         self.set_rules(child, mode, out);
     }
@@ -158,12 +164,14 @@ impl OpenCode {
         result: String,
         out: &mut Output,
     ) {
-        let Some(chat) = self.chats.get_mut(child) else { return };
-        let session = chat.session;
-        let Some(parent) = chat.parent.as_mut().filter(|parent| parent.working) else { return };
+        let Some(conversation) = self.conversations.get_mut(child) else { return };
+        let session = conversation.session;
+        let Some(parent) = conversation.parent.as_mut().filter(|parent| parent.working) else { return };
         parent.working = false;
         let parent = parent.clone();
-        let Some(of) = self.chats.get(&parent.native).map(|chat| chat.session) else { return };
+        let Some(of) = self.conversations.get(&parent.native).map(|conversation| conversation.session) else {
+            return;
+        };
         let end = DelegationEnd { child: session, outcome };
         let mut draft = Draft::new(Body::DelegationFinished(end)).turn(parent.turn).item(parent.item);
         draft.text = Some(result).filter(|result| !result.is_empty());

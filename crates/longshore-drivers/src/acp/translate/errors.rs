@@ -8,7 +8,7 @@ use crate::acp::wire::{AUTH_REQUIRED, RpcError};
 
 /// An answer that is an error.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(super) struct AcpError {
     pub code: i64,
     /// For people.
     pub text: String,
@@ -16,13 +16,13 @@ pub(super) struct Fault {
 }
 
 /// Reads an error as it was answered.
-pub(super) fn fault_of(error: &RawValue) -> Fault {
+pub(super) fn error_of(error: &RawValue) -> AcpError {
     let error = serde_json::from_str::<RpcError>(error.get())
         .unwrap_or_else(|_| RpcError { message: error.get().to_owned(), ..RpcError::default() });
-    Fault { code: error.code, text: text_of(&error), data: error.data }
+    AcpError { code: error.code, text: text_of(&error), data: error.data }
 }
 
-impl Fault {
+impl AcpError {
     /// Why a turn failed.
     pub(super) fn turn_error(self) -> TurnError {
         let code = code_of(self.code, &self.text, &self.data);
@@ -125,7 +125,7 @@ mod tests {
             (r#""all wrong""#, "\"all wrong\"", TurnErrorCode::Other),
         ];
         for (error, text, code) in cases {
-            let fault = fault_of(&RawValue::from_string(error.to_owned()).unwrap()).turn_error();
+            let fault = error_of(&RawValue::from_string(error.to_owned()).unwrap()).turn_error();
             assert_eq!((fault.message.as_str(), fault.code), (text, code), "of {error}");
         }
     }

@@ -9,15 +9,15 @@ use longshore_model::event::{Body, Draft};
 use longshore_model::id::{Context, ItemId, SessionId, TurnId};
 use longshore_model::usage::Usage;
 
-use super::settings::{Answers, Settings};
-use super::tools::Tool;
+use super::settings::{AcpSettings, Answers};
+use super::tools::AcpToolCall;
 
 /// A message that grows past this goes on as another one, so that no more than this is held of it.
 const MESSAGE_LIMIT: usize = 1 << 20;
 
 /// A conversation of theirs that is a session of ours.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct AcpConversation {
     pub session: SessionId,
     pub cwd: String,
     pub mode: Mode,
@@ -27,19 +27,19 @@ pub(super) struct Talk {
     pub replaying: bool,
     /// What the first prompt must tell first.
     pub story: Option<String>,
-    pub settings: Settings,
+    pub settings: AcpSettings,
     pub model: Option<String>,
     /// How many requests are on the way that change how it works.
     pub settling: usize,
     /// One of those, which is none: the past is still being told.
     pub past: Option<i64>,
     /// The prompt that waits for them.
-    pub held: Option<Said>,
-    pub turn: Option<Turn>,
+    pub held: Option<AcpPrompt>,
+    pub turn: Option<AcpTurn>,
     /// What it says or thinks right now.
-    pub voice: Option<Voice>,
+    pub voice: Option<OpenMessage>,
     /// By their name; those of the last turn, and those of the turn that runs.
-    pub tools: HashMap<String, Tool>,
+    pub tools: HashMap<String, AcpToolCall>,
     /// The item that the plan of this turn is.
     pub plan: Option<ItemId>,
     pub commands: Option<Vec<SlashCommand>>,
@@ -56,7 +56,7 @@ pub(super) struct Talk {
 
 /// The turn that runs.
 #[derive(Debug)]
-pub(super) struct Turn {
+pub(super) struct AcpTurn {
     pub id: TurnId,
     /// The number of our request; none while the prompt is held.
     pub call: Option<i64>,
@@ -74,14 +74,14 @@ pub(super) struct Turn {
 
 /// Something that a person says.
 #[derive(Clone, Debug)]
-pub(super) struct Said {
+pub(super) struct AcpPrompt {
     pub text: String,
     pub attachments: Vec<Attachment>,
 }
 
 /// What the agent says or thinks right now.
 #[derive(Debug)]
-pub(super) struct Voice {
+pub(super) struct OpenMessage {
     pub item: ItemId,
     pub thought: bool,
     pub text: String,
@@ -89,7 +89,7 @@ pub(super) struct Voice {
     pub message: Option<String>,
 }
 
-impl Talk {
+impl AcpConversation {
     pub(super) fn new(session: SessionId, cwd: String, mode: Mode) -> Self {
         Self {
             session,
@@ -98,7 +98,7 @@ impl Talk {
             answers: Answers::Person,
             replaying: false,
             story: None,
-            settings: Settings::default(),
+            settings: AcpSettings::default(),
             model: None,
             settling: 0,
             past: None,
@@ -124,7 +124,7 @@ impl Talk {
     pub(super) fn begin(&mut self, id: TurnId) {
         self.tools.retain(|_, tool| tool.open);
         self.plan = None;
-        self.turn = Some(Turn {
+        self.turn = Some(AcpTurn {
             id,
             call: None,
             cut: false,
@@ -154,7 +154,7 @@ impl Talk {
             self.fall_silent(out);
         }
         let turn = self.turn_id();
-        let voice = self.voice.get_or_insert_with(|| Voice {
+        let voice = self.voice.get_or_insert_with(|| OpenMessage {
             item: ItemId::mint(cx),
             thought,
             text: String::new(),

@@ -14,7 +14,7 @@ fn options(kinds: &[&str]) -> Value {
     kinds.iter().map(|kind| json!({"optionId": format!("id-{kind}"), "name": kind, "kind": kind})).collect()
 }
 
-fn may_i(desk: &mut Desk, options: &Value) -> longshore_model::driver::Output {
+fn ask_approval(desk: &mut Desk, options: &Value) -> longshore_model::driver::Output {
     let call =
         json!({"toolCallId": "t", "title": "make a file", "kind": "execute", "rawInput": {"command": "ls"}});
     desk.request(
@@ -40,7 +40,7 @@ fn only_what_is_offered_can_be_decided() {
     for (agent, offered, expected) in cases {
         let mut desk = Desk::of(agent).ready(Mode::Ask, json!({"sessionId": NATIVE}));
         desk.prompt("go");
-        let out = may_i(&mut desk, &options(offered));
+        let out = ask_approval(&mut desk, &options(offered));
         assert_eq!(approval_in(&out).options, expected, "{agent} {offered:?}");
     }
 }
@@ -60,7 +60,7 @@ fn a_decision_is_the_option_of_its_kind() {
         (all, Decision::Cancel, cancelled),
     ] {
         let mut desk = Desk::in_turn();
-        let approval = approval_in(&may_i(&mut desk, &options(offered))).approval;
+        let approval = approval_in(&ask_approval(&mut desk, &options(offered))).approval;
         let out = desk.decide(approval, decision);
         let said = lines(&out);
         assert_eq!((&said[0]["id"], &said[0]["result"]), (&json!("their-1"), &expected), "{decision:?}");
@@ -79,7 +79,7 @@ fn of_options_that_are_alike_the_one_that_allows_least_is_chosen() {
     ]);
     let mut desk = Desk::of("gemini").ready(Mode::Ask, json!({"sessionId": NATIVE}));
     desk.prompt("go");
-    let approval = approval_in(&may_i(&mut desk, &offered)).approval;
+    let approval = approval_in(&ask_approval(&mut desk, &offered)).approval;
     let out = desk.decide(approval, Decision::AllowSession);
     assert_eq!(only_line(&out)["result"]["outcome"]["optionId"], "tool");
 }
@@ -87,7 +87,7 @@ fn of_options_that_are_alike_the_one_that_allows_least_is_chosen() {
 #[test]
 fn what_is_asked_for_is_a_command_a_change_or_a_tool() {
     let mut desk = Desk::in_turn();
-    let out = may_i(&mut desk, &options(&["allow_once"]));
+    let out = ask_approval(&mut desk, &options(&["allow_once"]));
     assert!(matches!(bodies(&out)[..], [Body::ToolStarted(_), Body::ApprovalRequested(_)]));
     assert_eq!(last_draft(&out).text.as_deref(), Some("make a file"));
     assert_eq!(last_draft(&out).item, out.said[0].1.item);
@@ -267,7 +267,7 @@ fn more_than_this_command_may_be_allowed_for_ever() {
 #[test]
 fn whoever_stops_the_turn_answers_all_that_is_open() {
     let mut desk = Desk::in_turn();
-    let approval = approval_in(&may_i(&mut desk, &options(&["allow_once"]))).approval;
+    let approval = approval_in(&ask_approval(&mut desk, &options(&["allow_once"]))).approval;
     let form = json!({"mode": "form", "message": "Who?", "requestedSchema": {"properties": {"name": {"type": "string"}}}});
     desk.request(json!(8), "elicitation/create", form);
     let said = lines(&desk.tell(AgentCommand::Interrupt { turn: desk.turn }));
@@ -304,7 +304,7 @@ fn words_that_were_not_heard_are_told_once() {
 #[test]
 fn a_turn_that_ends_without_waiting_answers_what_it_left_open() {
     let mut desk = Desk::in_turn();
-    may_i(&mut desk, &options(&["allow_once"]));
+    ask_approval(&mut desk, &options(&["allow_once"]));
     let out = desk.answer_ok("session/prompt", json!({"stopReason": "end_turn"}));
     assert_eq!(only_line(&out)["result"], json!({"outcome": {"outcome": "cancelled"}}));
 }
@@ -312,7 +312,7 @@ fn a_turn_that_ends_without_waiting_answers_what_it_left_open() {
 #[test]
 fn a_request_can_be_taken_back() {
     let mut desk = Desk::in_turn();
-    let approval = approval_in(&may_i(&mut desk, &options(&["allow_once"]))).approval;
+    let approval = approval_in(&ask_approval(&mut desk, &options(&["allow_once"]))).approval;
     let line = json!({"jsonrpc": "2.0", "method": "$/cancel_request", "params": {"requestId": "their-1"}});
     let out = desk.line(&line);
     assert_eq!(only_draft(&out).body, Body::ApprovalExpired { approval });
