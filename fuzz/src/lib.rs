@@ -4,7 +4,7 @@
 mod hub;
 
 use longshore_drivers::capture::{Capture, Direction, Entry, Step, replay};
-use longshore_drivers::past::{Reader, Told};
+use longshore_drivers::import::{RecordReader, Reading};
 use longshore_drivers::spec::Agent;
 use longshore_drivers::table;
 use longshore_model::event::Raw;
@@ -35,10 +35,10 @@ pub fn hear(driver: &str, agent: &str, data: &[u8]) {
 }
 
 /// Has a record read: every line leaves something, and reading it again says the same.
-pub fn read(reader: impl Fn(&str) -> Box<dyn Reader>, data: &[u8]) {
+pub fn read(reader: impl Fn(&str) -> Box<dyn RecordReader>, data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let told = || {
-        let (mut reader, mut told) = (reader("the-conversation"), Told::default());
+        let (mut reader, mut told) = (reader("the-conversation"), Reading::default());
         for line in text.lines() {
             let (raw, before) = (Raw::from(line), told.drafts.len());
             reader.line(&raw, None, &mut told);

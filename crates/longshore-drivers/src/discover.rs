@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use crate::argv::quoted;
 use crate::npm;
 use crate::spec::{Agent, AgentSpec};
-use crate::transport::{ChildEvent, Limits, Line, Spawn, Stdio};
+use crate::transport::{ChildEvent, Limits, Spawn, Stdio, WireLine};
 
 /// What a person set for one agent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,11 +156,11 @@ pub(crate) async fn find(agent: &Agent, settings: &AgentSettings, around: &Surro
 /// Bounded: one entry per agent of the table.
 #[derive(Debug, Default)]
 pub struct Versions {
-    known: Mutex<BTreeMap<String, Known>>,
+    known: Mutex<BTreeMap<String, VersionEntry>>,
 }
 
 #[derive(Debug)]
-struct Known {
+struct VersionEntry {
     path: PathBuf,
     changed: Option<SystemTime>,
     version: Option<String>,
@@ -248,7 +248,7 @@ impl Versions {
             Some(version) => Some(version),
             None => ask_version(path, settings, around).await,
         };
-        let known = Known { path: path.to_owned(), changed, version: version.clone() };
+        let known = VersionEntry { path: path.to_owned(), changed, version: version.clone() };
         self.known.lock().await.insert(agent.to_owned(), known);
         version
     }
@@ -343,7 +343,7 @@ async fn ask_version(path: &Path, settings: &AgentSettings, around: &Surrounding
         loop {
             let happened = child.next(true).await;
             match (child.line(), happened) {
-                (Some(Line::Whole(text) | Line::Garbled { text, .. }), _) => break Some(text),
+                (Some(WireLine::Whole(text) | WireLine::Garbled { text, .. }), _) => break Some(text),
                 (None, ChildEvent::Ended(_)) => break None,
                 (None, ChildEvent::Spoke | ChildEvent::Stuck | ChildEvent::HungUp) => {}
             }

@@ -21,7 +21,7 @@ pub(crate) struct Replacement {
 
 /// What is to become of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Wish {
+pub(crate) enum FileEdit {
     /// It holds this and nothing else.
     Write(String),
     /// Some of its words change, one after the other.
@@ -39,18 +39,18 @@ pub(crate) enum Before<'a> {
     Unread { there: bool },
 }
 
-impl Wish {
+impl FileEdit {
     /// The change as a person should see it before it is made.
     pub(crate) fn change(&self, path: &str, cwd: &str, before: Before<'_>) -> FileChange {
         match (self, before) {
-            (Wish::Write(content), Before::Text(text)) => change(path, cwd, Some(text), content),
-            (Wish::Write(content), Before::Missing | Before::Unread { there: false }) => {
+            (FileEdit::Write(content), Before::Text(text)) => change(path, cwd, Some(text), content),
+            (FileEdit::Write(content), Before::Missing | Before::Unread { there: false }) => {
                 change(path, cwd, None, content)
             }
-            (Wish::Write(content), Before::Unread { there: true }) => {
+            (FileEdit::Write(content), Before::Unread { there: true }) => {
                 change_of(path, cwd, FileChangeKind::Update, &somewhere("", content))
             }
-            (Wish::Replace(replacements), before) => {
+            (FileEdit::Replace(replacements), before) => {
                 let after = match before {
                     Before::Text(text) => carried_out(replacements, text).map(|after| (text, after)),
                     Before::Missing | Before::Unread { .. } => None,
@@ -104,16 +104,16 @@ pub(crate) fn whole_of<'a>(old: &str, new: &str, all: bool, text: &'a str) -> Op
 mod tests {
     use super::*;
 
-    fn replace(pairs: &[(&str, &str, bool)]) -> Wish {
+    fn replace(pairs: &[(&str, &str, bool)]) -> FileEdit {
         let one = |(old, new, all): &(&str, &str, bool)| Replacement {
             old: (*old).to_owned(),
             new: (*new).to_owned(),
             all: *all,
         };
-        Wish::Replace(pairs.iter().map(one).collect())
+        FileEdit::Replace(pairs.iter().map(one).collect())
     }
 
-    fn diff(wish: &Wish, before: Before<'_>) -> String {
+    fn diff(wish: &FileEdit, before: Before<'_>) -> String {
         wish.change("/w/a.txt", "/w", before).diff
     }
 
@@ -143,7 +143,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_written_is_new_or_replaced_by_what_it_holds() {
-        let wish = Wish::Write("b\n".to_owned());
+        let wish = FileEdit::Write("b\n".to_owned());
         assert_eq!(diff(&wish, Before::Missing), "--- /dev/null\n+++ b/a.txt\n@@ -0,0 +1,1 @@\n+b\n");
         assert_eq!(diff(&wish, Before::Text("a\n")), "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-a\n+b\n");
         let made = wish.change("/w/a.txt", "/w", Before::Unread { there: true });

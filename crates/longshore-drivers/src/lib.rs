@@ -10,7 +10,7 @@
 //! | [`opencode`] | OpenCode, through its server |
 //! | [`react`] | the agent that is built in: a loop on any model API |
 //! | [`capture`] | recorded wires: reading, writing, replaying |
-//! | [`past`] | conversations that were held elsewhere, in the agents' own records |
+//! | [`import`] | conversations that were held elsewhere, in the agents' own records |
 //! | [`offline`] | what each agent needs to run on a scripted model |
 //! | [`discover`] | where an agent is installed, and in which version |
 //! | [`anchor`] | the tasks that hold agent processes and speak with the hub |
@@ -33,12 +33,12 @@ pub mod discover;
 mod edits;
 mod folders;
 pub mod git_remote;
+pub mod import;
 pub mod keyless;
 pub mod leash;
 mod npm;
 pub mod offline;
 pub mod opencode;
-pub mod past;
 mod phase;
 pub mod react;
 pub mod schema_form;

@@ -8,14 +8,14 @@ use serde_json::Value;
 
 /// Where an agent runs on a scripted model.
 #[derive(Clone, Copy, Debug)]
-pub struct Place<'a> {
+pub struct OfflinePlace<'a> {
     /// A folder for the agent alone; in it `home` is its home, and `work` its work tree.
     pub folder: &'a Path,
     /// Where the model listens: `http://127.0.0.1:4000`, without `/v1`.
     pub model: &'a str,
 }
 
-impl Place<'_> {
+impl OfflinePlace<'_> {
     /// A path in the folder, as environments carry it.
     pub fn at(&self, path: &str) -> String {
         self.folder.join(path).display().to_string()
@@ -32,12 +32,12 @@ pub struct Offline {
     /// Files to make in the folder, and what is in them.
     pub files: Vec<(PathBuf, String)>,
     /// How its model has it do things.
-    pub calls: Calls,
+    pub calls: ScriptedCalls,
 }
 
 /// What a model says so that an agent does something with its own tools, in the words of `docs/model-script.md`.
 #[derive(Clone, Copy, Debug)]
-pub struct Calls {
+pub struct ScriptedCalls {
     /// Run this command.
     pub run: fn(&str) -> Value,
     /// Run this command outside of the sandbox, where it has one.

@@ -13,8 +13,8 @@ use longshore_model::driver::Driver;
 
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings};
-use crate::offline::{Offline, Place};
-use crate::past::{Records, Served};
+use crate::import::{Records, ServedRecords};
+use crate::offline::{Offline, OfflinePlace};
 
 /// An agent of the table, as it is passed around.
 pub type Agent = Arc<dyn AgentSpec>;
@@ -52,7 +52,7 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     }
 
     /// What it keeps of its conversations, where it has to be asked for them.
-    fn served_records(&self) -> Option<&'static dyn Served> {
+    fn served_records(&self) -> Option<&'static dyn ServedRecords> {
         None
     }
 
@@ -62,7 +62,7 @@ pub trait AgentSpec: fmt::Debug + Send + Sync {
     }
 
     /// How it runs on a scripted model, without an account; none where that is not known.
-    fn offline(&self, _: Place<'_>) -> Option<Offline> {
+    fn offline(&self, _: OfflinePlace<'_>) -> Option<Offline> {
         None
     }
 

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::discover::Surroundings;
-use longshore_drivers::past::claude::Transcripts;
-use longshore_drivers::past::codex::Rollouts;
-use longshore_drivers::past::{Records, Told, WatchPast};
+use longshore_drivers::import::claude::Transcripts;
+use longshore_drivers::import::codex::Rollouts;
+use longshore_drivers::import::{Reading, Records, WatchPast};
 use longshore_log::{LogSettings, SqliteLog};
 use longshore_model::event::Raw;
 use longshore_session::Hub;
@@ -37,7 +37,7 @@ fn rate(records: &dyn Records, name: &str, seconds: f64) -> Result<f64> {
     let (cpu, mut bytes) = (Cpu::of_thread(), 0);
     while cpu.seconds() < seconds {
         for text in &texts {
-            let (mut reader, mut told) = (records.reader("a-conversation"), Told::default());
+            let (mut reader, mut told) = (records.reader("a-conversation"), Reading::default());
             for line in text.lines() {
                 reader.line(&Raw::from(line), None, &mut told);
             }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::offline::{Calls, Offline, Place, env};
+use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 use crate::{claude, codex, opencode};
 
 /// How Gemini's model has it do things.
-pub const GEMINI_CALLS: Calls = Calls {
+pub const GEMINI_CALLS: ScriptedCalls = ScriptedCalls {
     run: gemini_run,
     leave: gemini_run,
     write: |path, line| json!({ "call": "write_file", "args": { "file_path": path, "content": format!("{line}\n") } }),
@@ -20,7 +20,7 @@ pub const GEMINI_CALLS: Calls = Calls {
 };
 
 /// How Copilot's model has it do things.
-pub const COPILOT_CALLS: Calls = Calls {
+pub const COPILOT_CALLS: ScriptedCalls = ScriptedCalls {
     run: copilot_run,
     leave: copilot_run,
     write: |path, line| json!({ "call": "create", "args": { "path": path, "file_text": format!("{line}\n") } }),
@@ -40,7 +40,7 @@ fn copilot_run(command: &str) -> Value {
 }
 
 /// How such an agent runs without an account.
-pub(super) fn offline(name: &str, place: Place<'_>) -> Option<Offline> {
+pub(super) fn offline(name: &str, place: OfflinePlace<'_>) -> Option<Offline> {
     match name {
         "gemini" => Some(gemini(place)),
         "copilot" => Some(copilot(place)),
@@ -52,15 +52,15 @@ pub(super) fn offline(name: &str, place: Place<'_>) -> Option<Offline> {
     }
 }
 
-fn codex_acp(place: Place<'_>, name: &str) -> Offline {
+fn codex_acp(place: OfflinePlace<'_>, name: &str) -> Offline {
     let settings =
         "model = \"gpt-5.4\"\napproval_policy = \"untrusted\"\nsandbox_mode = \"danger-full-access\"";
     // It asks about every command, and refuses one that asks for more by itself.
-    let calls = Calls { leave: codex::CALLS.run, ..codex::CALLS };
+    let calls = ScriptedCalls { leave: codex::CALLS.run, ..codex::CALLS };
     Offline { calls, ..codex::offline::offline(place, name, settings) }
 }
 
-fn gemini(place: Place<'_>) -> Offline {
+fn gemini(place: OfflinePlace<'_>) -> Offline {
     let settings = json!({
         "security": { "auth": { "selectedType": "gemini-api-key" }, "folderTrust": { "enabled": false } },
         "privacy": { "usageStatisticsEnabled": false },
@@ -74,7 +74,7 @@ fn gemini(place: Place<'_>) -> Offline {
     }
 }
 
-fn copilot(place: Place<'_>) -> Offline {
+fn copilot(place: OfflinePlace<'_>) -> Offline {
     Offline {
         arguments: Vec::new(),
         env: env([

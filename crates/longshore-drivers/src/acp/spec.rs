@@ -11,9 +11,9 @@ use super::rows::Behind;
 use super::{Acp, AcpRow, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
-use crate::offline::{Offline, Place};
-use crate::past::Records;
-use crate::past::claude::Transcripts;
+use crate::import::Records;
+use crate::import::claude::Transcripts;
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 use crate::{claude, codex};
 
@@ -83,7 +83,7 @@ impl AgentSpec for AcpSpec {
         self.row.tested
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         // A command of the settings may be anything, whatever it is called.
         let known = super::row(&self.row.name).is_some_and(|known| known.program == self.row.program);
         if known && self.own.is_empty() { offline::offline(&self.row.name, place) } else { None }

@@ -20,18 +20,18 @@ use tokio::sync::{oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
 use super::ending::{self, Cause, Ending};
-use super::home::Home;
+use super::first_start::FirstStart;
 use super::interrupts::{Interrupts, UnheededInterrupt};
-use super::job::{Job, Purpose, Started};
+use super::job::{ProcessJob, Purpose, Started};
 use super::outbox::Outbox;
-use super::process::{Process, ProcessEvent};
+use super::process::{AgentProcess, ProcessEvent};
 use super::recorder::Recorder;
-use super::routes::{Message, Route, RouteEnd, Routes};
+use super::routes::{Route, RouteEnd, RouteMessage, Routes};
 use super::translator::Translator;
 use crate::clock;
 use crate::transport::http::{Http, HttpEvent};
 use crate::transport::socket::{self, Socket};
-use crate::transport::{Ended, Line, at};
+use crate::transport::{Ended, WireLine, at};
 use crate::work::Workshop;
 
 /// How many messages and ticks are handled while the hub has no room. Each adds a few drafts to what waits.
@@ -58,8 +58,8 @@ pub(crate) struct AgentTask {
     /// How long a process for many stays when it hosts nobody, and since when it does.
     linger: Option<Duration>,
     idle_since: Instant,
-    process: Process,
-    home: Arc<Home>,
+    process: AgentProcess,
+    first_start: Arc<FirstStart>,
     /// It has not said anything yet.
     silent: bool,
     http: Option<Http>,
@@ -83,13 +83,13 @@ pub(crate) struct AgentTask {
 }
 
 impl AgentTask {
-    pub(crate) fn new(job: &Job, started: Started) -> Self {
+    pub(crate) fn new(job: &ProcessJob, started: Started) -> Self {
         let root = job.route.root;
         let linger = match job.purpose {
             Purpose::Machine => Some(job.config.linger),
             Purpose::Session(_) | Purpose::Query(..) => None,
         };
-        let Started { process, mark, home, http, socket, recorder, translator } = started;
+        let Started { process, mark, first_start, http, socket, recorder, translator } = started;
         Self {
             title: job.agent.title().to_owned(),
             root,
@@ -100,7 +100,7 @@ impl AgentTask {
             linger,
             idle_since: Instant::now(),
             process,
-            home,
+            first_start,
             silent: true,
             http,
             socket,
@@ -214,10 +214,10 @@ impl AgentTask {
         (ending, gone)
     }
 
-    fn hear(&mut self, message: Message) {
+    fn hear(&mut self, message: RouteMessage) {
         self.heard += 1;
         match message {
-            Message::Open(launch) => {
+            RouteMessage::Open(launch) => {
                 let session = launch.session;
                 if self.hosted.contains(&session) {
                     // It starts anew where it is; what it was until now is over.
@@ -229,17 +229,17 @@ impl AgentTask {
                 self.began.remove(&session);
                 self.translate(Input::Open(launch));
             }
-            Message::Ask { id, query, answer } => {
+            RouteMessage::Ask { id, query, answer } => {
                 // Those that gave up waiting need not be remembered.
                 self.asked.retain(|_, asker| !asker.is_closed());
                 self.asked.insert(id, answer);
                 self.translate(Input::Ask { id, query });
             }
-            Message::Tell(session, command) => {
+            RouteMessage::Tell(session, command) => {
                 self.interrupts.told(session, &command);
                 self.translate(Input::Tell { session, command });
             }
-            Message::LetGo(session) => {
+            RouteMessage::LetGo(session) => {
                 self.translate(Input::Close { session });
                 self.release(session, Ending::let_go(self.opened.contains(&session)));
             }
@@ -265,12 +265,12 @@ impl AgentTask {
     fn take_lines(&mut self) {
         while let Some(line) = self.process.line().or_else(|| self.socket.as_mut()?.line()) {
             let (text, fault) = match line {
-                Line::Whole(text) => (text, None),
-                Line::Garbled { text, fault } => (text, Some(fault)),
+                WireLine::Whole(text) => (text, None),
+                WireLine::Garbled { text, fault } => (text, Some(fault)),
             };
             self.recorder.heard(&text);
             if std::mem::take(&mut self.silent) {
-                self.home.is_ready();
+                self.first_start.is_ready();
             }
             if let Some(http) = &mut self.http {
                 http.line(&text);

@@ -14,13 +14,13 @@ use tokio::task::{Id, JoinSet};
 use tokio::time::{Instant, timeout_at};
 
 use super::ending::{Cause, Ending};
-use super::home::Homes;
-use super::job::{Job, Purpose, Ran};
+use super::first_start::FirstStarts;
+use super::job::{ProcessJob, Purpose, Ran};
 use super::query::Queries;
-use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
+use super::routes::{ProcessId, Route, RouteEnd, RouteMessage, Routes};
 use super::{AnchorConfig, Deliver};
+use crate::import::{AgentQuery, ReadRequest, Watcher};
 use crate::leash::{self, LeashRecord};
-use crate::past::{Errand, Wanted, Watcher};
 use crate::spec::Agent;
 
 /// How many questions may be open; more are answered with a refusal.
@@ -37,11 +37,11 @@ pub(crate) struct Dispatch {
     config: Arc<AnchorConfig>,
     deliver: Deliver,
     routes: Arc<Routes>,
-    homes: Arc<Homes>,
+    first_starts: Arc<FirstStarts>,
     queries: Arc<Queries>,
     watcher: Arc<Watcher>,
     /// What those tasks ask agents.
-    errands: mpsc::Receiver<Errand>,
+    errands: mpsc::Receiver<AgentQuery>,
     /// The tasks that look for records and read them; they end with this one.
     readers: JoinSet<()>,
     processes: u64,
@@ -62,15 +62,15 @@ impl Dispatch {
         let config = Arc::new(config);
         let (errand, errands) = mpsc::channel(ERRANDS);
         let watcher = Arc::new(Watcher::new(&config, errand, Arc::clone(&deliver)));
-        let homes = Arc::<Homes>::default();
+        let first_starts = Arc::<FirstStarts>::default();
         Self {
             queries: Arc::new(Queries::new(
                 Arc::clone(&config),
-                Arc::clone(&homes),
+                Arc::clone(&first_starts),
                 Arc::clone(&watcher),
                 Arc::clone(&deliver),
             )),
-            homes,
+            first_starts,
             watcher,
             errands,
             readers: JoinSet::new(),
@@ -149,13 +149,13 @@ impl Dispatch {
     fn take(&mut self, message: ToAnchor) {
         match message {
             ToAnchor::Open(launch) => self.open(launch),
-            ToAnchor::Tell { session, command } => self.pass(session, Message::Tell(session, command)),
+            ToAnchor::Tell { session, command } => self.pass(session, RouteMessage::Tell(session, command)),
             ToAnchor::Stop { session } => match self.routes.of(session) {
                 Some(route) if route.root == Some(session) => route.stop(Cause::Asked),
-                Some(_) | None => self.pass(session, Message::LetGo(session)),
+                Some(_) | None => self.pass(session, RouteMessage::LetGo(session)),
             },
             ToAnchor::ReadPast { session, agent, native, after, told } => {
-                self.watcher.read_on(&agent, native, Wanted { session, after, told });
+                self.watcher.read_on(&agent, native, ReadRequest { session, after, told });
             }
             ToAnchor::Ask { id, query } => self.ask(id, query),
         }
@@ -178,7 +178,7 @@ impl Dispatch {
         match &predecessor {
             Some(old) if old.root == Some(session) => old.stop(Cause::Asked),
             Some(host) => {
-                if let Err(TrySendError::Full(_)) = host.messages.try_send(Message::LetGo(session)) {
+                if let Err(TrySendError::Full(_)) = host.messages.try_send(RouteMessage::LetGo(session)) {
                     host.stop(Cause::Overrun);
                 }
                 predecessor = None;
@@ -192,7 +192,7 @@ impl Dispatch {
     /// session that it hosts already.
     fn open_in_shared(&mut self, agent: Agent, launch: Launch) {
         let session = launch.session;
-        if !self.tell_shared(agent, Some(session), Message::Open(launch)) {
+        if !self.tell_shared(agent, Some(session), RouteMessage::Open(launch)) {
             let reason = "too many sessions are being opened; try again later".to_owned();
             self.gone(session, Ending::not_started(reason));
         }
@@ -200,7 +200,7 @@ impl Dispatch {
 
     /// Tells the process that hosts all sessions of an agent something, on behalf of a session or of nobody. It is
     /// started when there is none. False when it takes no more.
-    fn tell_shared(&mut self, agent: Agent, session: Option<SessionId>, message: Message) -> bool {
+    fn tell_shared(&mut self, agent: Agent, session: Option<SessionId>, message: RouteMessage) -> bool {
         let lead = |route: &Route| session.map(|session| self.routes.lead(session, route.clone()));
         let mut message = message;
         if let Some(known) = self.shared.get(agent.name()) {
@@ -242,7 +242,7 @@ impl Dispatch {
         predecessor: Option<Route>,
     ) {
         let process = route.process;
-        let job = Job {
+        let job = ProcessJob {
             config: Arc::clone(&self.config),
             agent,
             purpose,
@@ -250,7 +250,7 @@ impl Dispatch {
             route,
             end,
             routes: Arc::clone(&self.routes),
-            homes: Arc::clone(&self.homes),
+            first_starts: Arc::clone(&self.first_starts),
             predecessor,
             deliver: Arc::clone(&self.deliver),
         };
@@ -259,7 +259,7 @@ impl Dispatch {
     }
 
     /// Passes a message to the process that hosts a session.
-    fn pass(&mut self, session: SessionId, message: Message) {
+    fn pass(&mut self, session: SessionId, message: RouteMessage) {
         let Some(route) = self.routes.of(session) else { return self.gone(session, Ending::not_running()) };
         match route.messages.try_send(message) {
             Ok(()) => {}
@@ -279,7 +279,7 @@ impl Dispatch {
         let queries = Arc::clone(&self.queries);
         let shared = queries.shared_agent(&query).map(|agent| {
             let (answer, answered) = oneshot::channel();
-            let message = Message::Ask { id, query: query.clone(), answer };
+            let message = RouteMessage::Ask { id, query: query.clone(), answer };
             // What is not taken is dropped, and whoever waits for the answer hears that.
             self.tell_shared(agent, None, message);
             answered
@@ -289,11 +289,11 @@ impl Dispatch {
     }
 
     /// Asks the process that hosts all sessions of an agent. What nobody is asked for is dropped.
-    fn run_errand(&mut self, errand: Errand) {
-        let Errand { agent, id, query, start, answer } = errand;
+    fn run_errand(&mut self, errand: AgentQuery) {
+        let AgentQuery { agent, id, query, start, answer } = errand;
         let works = |route: &Route| self.routes.all().iter().any(|led| led.process == route.process);
         if agent.shared() && (start || self.shared.get(agent.name()).is_some_and(works)) {
-            self.tell_shared(agent, None, Message::Ask { id, query, answer });
+            self.tell_shared(agent, None, RouteMessage::Ask { id, query, answer });
         }
     }
 

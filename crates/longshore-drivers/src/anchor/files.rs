@@ -11,9 +11,9 @@ use crate::spec::SecretFile;
 
 /// A folder that only we can look into. Dropped, it is gone with all that is in it.
 #[derive(Debug)]
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct ScratchFolder(PathBuf);
 
-impl Folder {
+impl ScratchFolder {
     /// Lays files down; gives the arguments by which a process finds them. Without files there is no folder.
     pub(crate) fn of(files: &[RunFile]) -> Result<(Option<Self>, Vec<String>), String> {
         let decoded = files.iter().map(|file| {
@@ -55,7 +55,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for ScratchFolder {
     fn drop(&mut self) {
         if let Err(error) = std::fs::remove_dir_all(&self.0) {
             tracing::warn!(path = %self.0.display(), %error, "a folder of files stays behind");
@@ -121,14 +121,14 @@ mod tests {
             extension: extension.to_owned(),
             data: "aGk=".to_owned(),
         };
-        let (folder, arguments) = Folder::of(&[file("png"), file("../x")]).unwrap();
+        let (folder, arguments) = ScratchFolder::of(&[file("png"), file("../x")]).unwrap();
         let paths: Vec<_> =
             arguments.iter().map(|word| PathBuf::from(word.strip_prefix("--image=").unwrap())).collect();
         assert!(paths[0].ends_with("1.png") && paths[1].ends_with("2.bin"), "{paths:?}");
         assert!(paths.iter().all(|path| std::fs::read(path).unwrap() == b"hi"));
         drop(folder);
         assert!(!paths[0].parent().unwrap().exists());
-        assert!(Folder::of(&[RunFile { data: "!".to_owned(), ..file("png") }]).is_err());
+        assert!(ScratchFolder::of(&[RunFile { data: "!".to_owned(), ..file("png") }]).is_err());
     }
 
     #[test]
@@ -137,7 +137,7 @@ mod tests {
 
         let secret = SecretFile { flag: "--config=", extension: "json", text: "s3cret".to_owned() };
         assert!(!format!("{secret:?}").contains("s3cret"));
-        let (_folder, arguments) = Folder::of_secrets(&[secret]).unwrap();
+        let (_folder, arguments) = ScratchFolder::of_secrets(&[secret]).unwrap();
         let path = Path::new(arguments[0].strip_prefix("--config=").unwrap());
         let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!((mode(path), mode(path.parent().unwrap())), (0o600, 0o700));

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use longshore_model::lifecycle::GitState;
 
-type Look = dyn Fn(String) -> Pin<Box<dyn Future<Output = Option<GitState>> + Send>> + Send + Sync;
+type GitLookup = dyn Fn(String) -> Pin<Box<dyn Future<Output = Option<GitState>> + Send>> + Send + Sync;
 
 /// Reads the state of a work tree. The default reads nothing: every folder is then one without a repository.
 #[derive(Clone, Default)]
-pub struct GitReader(Option<Arc<Look>>);
+pub struct GitReader(Option<Arc<GitLookup>>);
 
 impl GitReader {
     /// One that reads with this function.

@@ -9,11 +9,11 @@ use longshore_model::lifecycle::SleepCause;
 
 use super::agent::{AgentTask, stopped};
 use super::ending::Ending;
-use super::files::Folder;
-use super::home::{Home, Homes};
-use super::process::Process;
+use super::files::ScratchFolder;
+use super::first_start::{FirstStart, FirstStarts};
+use super::process::AgentProcess;
 use super::recorder::Recorder;
-use super::routes::{Message, ProcessId, Route, RouteEnd, Routes};
+use super::routes::{ProcessId, Route, RouteEnd, RouteMessage, Routes};
 use super::translator::Translator;
 use super::{AnchorConfig, Deliver};
 use crate::discover;
@@ -38,7 +38,7 @@ pub(crate) enum Purpose {
 }
 
 /// All that is needed to run an agent process.
-pub(crate) struct Job {
+pub(crate) struct ProcessJob {
     pub(crate) config: Arc<AnchorConfig>,
     pub(crate) agent: spec::Agent,
     pub(crate) purpose: Purpose,
@@ -46,7 +46,7 @@ pub(crate) struct Job {
     pub(crate) route: Route,
     pub(crate) end: RouteEnd,
     pub(crate) routes: Arc<Routes>,
-    pub(crate) homes: Arc<Homes>,
+    pub(crate) first_starts: Arc<FirstStarts>,
     /// A process for the same session, which has to be gone before.
     pub(crate) predecessor: Option<Route>,
     pub(crate) deliver: Deliver,
@@ -54,10 +54,10 @@ pub(crate) struct Job {
 
 /// A process that was started.
 pub(crate) struct Started {
-    pub(crate) process: Process,
+    pub(crate) process: AgentProcess,
     /// To which all belong that it starts, and that is started for it.
     pub(crate) mark: Mark,
-    pub(crate) home: Arc<Home>,
+    pub(crate) first_start: Arc<FirstStart>,
     pub(crate) http: Option<Http>,
     pub(crate) socket: Option<Socket>,
     pub(crate) recorder: Recorder,
@@ -70,10 +70,10 @@ pub(crate) struct Ran {
     /// Sessions that were to be opened in a process that was about to end; they need another one.
     pub(crate) left: Vec<Launch>,
     /// Questions to one that was about to end because nobody needed it. They need another one too.
-    pub(crate) unheard: Vec<(spec::Agent, Message)>,
+    pub(crate) unheard: Vec<(spec::Agent, RouteMessage)>,
 }
 
-impl Job {
+impl ProcessJob {
     /// Runs the process to its end, and says so to every session that it hosted.
     pub(crate) async fn run(mut self) -> Ran {
         let started = self.start().await;
@@ -97,14 +97,16 @@ impl Job {
         let was_idle = ran && ending.sleep.cause == SleepCause::Stopped;
         while let Ok(message) = self.end.messages.try_recv() {
             match message {
-                Message::Open(launch) if ran => left.push(launch),
-                Message::Open(launch) => gone.push((launch.session, ending.clone())),
-                Message::LetGo(session) => left.retain(|launch| launch.session != session),
-                Message::Ask { .. } if was_idle => unheard.push((spec::Agent::clone(&self.agent), message)),
+                RouteMessage::Open(launch) if ran => left.push(launch),
+                RouteMessage::Open(launch) => gone.push((launch.session, ending.clone())),
+                RouteMessage::LetGo(session) => left.retain(|launch| launch.session != session),
+                RouteMessage::Ask { .. } if was_idle => {
+                    unheard.push((spec::Agent::clone(&self.agent), message))
+                }
                 // Whoever asked may have given up.
-                Message::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
+                RouteMessage::Ask { answer, .. } => drop(answer.send(Err(ending.reason.clone()))),
                 // Its session hears that the agent is gone.
-                Message::Tell(..) => {}
+                RouteMessage::Tell(..) => {}
             }
         }
         for (session, Ending { sleep, reason }) in gone {
@@ -175,17 +177,17 @@ impl Job {
         let around = self.config.surroundings.clone();
         let spawn = Spawn { program, arguments, around, env, cwd };
         let tape = self.config.tape.clone();
-        let home = self.homes.of(&*self.agent);
+        let first_start = self.first_starts.of(&*self.agent);
         let mut tie = Tie::under(&self.config.mark);
         let mark = tie.mark.clone();
         let (process, recorder) = if matches!(channel, Channel::Turns) {
-            let process = Process::for_turns(spawn, mark.clone(), limits, Arc::clone(&home));
+            let process = AgentProcess::for_turns(spawn, mark.clone(), limits, Arc::clone(&first_start));
             (process, Recorder::new(tape, None, false))
         } else {
             let first = tokio::select! {
                 // Whoever need not wait is started: what it was told before the stop is for it to hear.
                 biased;
-                first = home.enter() => first,
+                first = first_start.enter() => first,
                 cause = stopped(&mut self.end.stop) => return Err(Ending::stopped_before_start(&cause)),
             };
             if http.is_some() {
@@ -195,7 +197,7 @@ impl Job {
             // A slow disk, or a folder on a network, shall not keep the runtime waiting.
             let spawned = tokio::task::spawn_blocking(move || {
                 let mut spawn = spawn;
-                let (folder, found) = Folder::of_secrets(&files)?;
+                let (folder, found) = ScratchFolder::of_secrets(&files)?;
                 spawn.arguments.splice(files_at..files_at, found);
                 let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
                 Ok((stdio, folder, spawn))
@@ -207,9 +209,9 @@ impl Job {
             }
             let recorder = Recorder::new(tape, Some(stdio.pid()), http.is_some());
             recorder.spawned(&started);
-            (Process::for_life(stdio, first, folder), recorder)
+            (AgentProcess::for_life(stdio, first, folder), recorder)
         };
-        Ok(Started { process, mark, home, http, socket, recorder, translator })
+        Ok(Started { process, mark, first_start, http, socket, recorder, translator })
     }
 }
 

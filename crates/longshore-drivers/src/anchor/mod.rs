@@ -3,7 +3,7 @@
 //! Most agents get a process for each session. Those that are servers get one for all ([`AgentSpec::shared`]): it is
 //! started for the first session or question, and ends a little after the last; its death is the end of all of them.
 //! Those that end with their turn get one for each turn ([`Channel::Turns`]); between turns there is only their driver.
-//! Of each agent one process goes first, and the others wait for its first word (`home.rs`).
+//! Of each agent one process goes first, and the others wait for its first word (`first_start.rs`).
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -20,8 +20,8 @@ mod agent;
 mod dispatch;
 mod ending;
 mod files;
+mod first_start;
 mod git_reader;
-mod home;
 mod interrupts;
 mod job;
 mod outbox;
@@ -46,10 +46,10 @@ use tokio::task::JoinHandle;
 pub use self::git_reader::GitReader;
 use crate::capture::Tape;
 use crate::discover::{AgentSettings, KnownOf, Surroundings};
+use crate::import::WatchPast;
 #[cfg(doc)]
 use crate::leash::LeashRecord;
 use crate::leash::Mark;
-use crate::past::WatchPast;
 use crate::spec::Agent;
 #[cfg(doc)]
 use crate::spec::{AgentSpec, Channel};

@@ -6,33 +6,33 @@ use longshore_model::driver::Run;
 use rustix::process::Signal;
 use tokio::task::JoinHandle;
 
-use super::files::Folder;
-use super::home::{First, Home};
+use super::files::ScratchFolder;
+use super::first_start::{First, FirstStart};
 use crate::leash::{self, Mark};
 use crate::transport::spawn::Tie;
-use crate::transport::{ChildEvent, Ended, Limits, Line, Spawn, Stdio};
+use crate::transport::{ChildEvent, Ended, Limits, Spawn, Stdio, WireLine};
 
 /// What can happen to it.
 pub(crate) enum ProcessEvent {
-    /// It spoke; see [`Process::line`].
+    /// It spoke; see [`AgentProcess::line`].
     Spoke,
     /// It does not read what it is told.
     Stuck,
     /// It closed one of its pipes but runs on.
     HungUp,
     /// The process of a turn is gone, or never came to be for this reason; there may be last lines. The driver goes on,
-    /// when [`Process::is_over`] was said.
+    /// when [`AgentProcess::is_over`] was said.
     TurnEnded(Result<Ended, String>),
     /// It is gone for good. There may be last lines.
     Ended(Ended),
 }
 
-pub(crate) struct Process {
+pub(crate) struct AgentProcess {
     stdio: Option<Stdio>,
     /// That it is the first of its agent.
     first: Option<First>,
     /// The files that it was given.
-    files: Option<Folder>,
+    files: Option<ScratchFolder>,
     /// How each turn gets one; none when there is one for all of the driver's life.
     turns: Option<Turns>,
     /// It is being stopped, and there will be no other.
@@ -45,7 +45,7 @@ struct Turns {
     /// To which all belong that the agent ever started.
     mark: Mark,
     limits: Limits,
-    home: Arc<Home>,
+    first_start: Arc<FirstStart>,
     starting: Option<Starting>,
 }
 
@@ -57,17 +57,17 @@ struct Starting {
 }
 
 /// The process of a turn, its files, and that it is the first of its agent.
-type Spawned = (Stdio, Option<Folder>, Option<First>);
+type Spawned = (Stdio, Option<ScratchFolder>, Option<First>);
 
-impl Process {
+impl AgentProcess {
     /// One that runs already.
-    pub(crate) fn for_life(stdio: Stdio, first: Option<First>, files: Option<Folder>) -> Self {
+    pub(crate) fn for_life(stdio: Stdio, first: Option<First>, files: Option<ScratchFolder>) -> Self {
         Self { stdio: Some(stdio), first, files, turns: None, stopping: false }
     }
 
     /// One for each turn; none yet.
-    pub(crate) fn for_turns(spawn: Spawn, mark: Mark, limits: Limits, home: Arc<Home>) -> Self {
-        let turns = Some(Turns { spawn, mark, limits, home, starting: None });
+    pub(crate) fn for_turns(spawn: Spawn, mark: Mark, limits: Limits, first_start: Arc<FirstStart>) -> Self {
+        let turns = Some(Turns { spawn, mark, limits, first_start, starting: None });
         Self { stdio: None, first: None, files: None, turns, stopping: false }
     }
 
@@ -77,14 +77,14 @@ impl Process {
         let (mut spawn, limits) = (turns.spawn.clone(), turns.limits.clone());
         let Run { arguments, env, files, input } = run;
         spawn.env.extend(env);
-        let home = Arc::clone(&turns.home);
+        let first_start = Arc::clone(&turns.first_start);
         // What is started to stay goes on between turns.
         let tie = Tie { leaves: true, ..Tie::under(&turns.mark) };
         let spawned = tokio::spawn(async move {
-            let first = home.enter().await;
+            let first = first_start.enter().await;
             // A slow disk, or a folder on a network, shall not keep the runtime waiting.
             let spawned = tokio::task::spawn_blocking(move || {
-                let (folder, found) = Folder::of(&files)?;
+                let (folder, found) = ScratchFolder::of(&files)?;
                 spawn.arguments.extend(found.into_iter().chain(arguments));
                 let stdio = Stdio::spawn_on(&tie, &spawn, limits).map_err(|error| error.to_string())?;
                 Ok((stdio, folder, first))
@@ -134,7 +134,7 @@ impl Process {
         self.stdio.as_ref().is_some_and(Stdio::is_full)
     }
 
-    pub(crate) fn line(&mut self) -> Option<Line> {
+    pub(crate) fn line(&mut self) -> Option<WireLine> {
         self.stdio.as_mut()?.line()
     }
 
@@ -183,7 +183,7 @@ impl Process {
     }
 }
 
-impl Drop for Process {
+impl Drop for AgentProcess {
     fn drop(&mut self) {
         // What was left between turns goes with the session.
         if let Some(turns) = &self.turns {

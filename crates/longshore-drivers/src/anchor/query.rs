@@ -13,13 +13,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 
 use super::ending::{Cause, Ending};
-use super::home::Homes;
-use super::job::{Job, Purpose};
+use super::first_start::FirstStarts;
+use super::job::{ProcessJob, Purpose};
 use super::routes::{ProcessId, Route, Routes};
 use super::{AnchorConfig, Deliver};
 use crate::discover::{Versions, VersionsOf};
 use crate::folders;
-use crate::past::Watcher;
+use crate::import::Watcher;
 use crate::spec::Agent;
 
 /// How many processes may answer questions at once; the others wait, and their deadline with them.
@@ -39,7 +39,7 @@ type Remembered = Mutex<Option<(Instant, Vec<ModelInfo>)>>;
 
 pub(crate) struct Queries {
     config: Arc<AnchorConfig>,
-    homes: Arc<Homes>,
+    first_starts: Arc<FirstStarts>,
     versions: Arc<Versions>,
     watcher: Arc<Watcher>,
     models: BTreeMap<String, Remembered>,
@@ -51,14 +51,14 @@ pub(crate) struct Queries {
 impl Queries {
     pub(crate) fn new(
         config: Arc<AnchorConfig>,
-        homes: Arc<Homes>,
+        first_starts: Arc<FirstStarts>,
         watcher: Arc<Watcher>,
         deliver: Deliver,
     ) -> Self {
         let models =
             config.agents.iter().map(|agent| (agent.name().to_owned(), Remembered::default())).collect();
         let (slots, looks) = (Semaphore::new(AT_ONCE), Semaphore::new(LOOKS_AT_ONCE));
-        Self { config, homes, versions: Arc::default(), watcher, models, slots, looks, deliver }
+        Self { config, first_starts, versions: Arc::default(), watcher, models, slots, looks, deliver }
     }
 
     /// The agent whose one process for all sessions must be asked this, unless the answer is known.
@@ -121,7 +121,7 @@ impl Queries {
         id: QueryId,
         query: Query,
         shared: Option<Answered>,
-    ) -> (Result<Answer, String>, Option<Asked>) {
+    ) -> (Result<Answer, String>, Option<QueryProcess>) {
         let query = self.asked_of(query);
         let name = match &query {
             Query::Agents { only } => return (Ok(self.agents(only.as_deref()).await), None),
@@ -234,11 +234,11 @@ impl Queries {
         Answer::Past { found, unread }
     }
 
-    fn ask(&self, agent: Agent, id: QueryId, query: Query) -> Asked {
+    fn ask(&self, agent: Agent, id: QueryId, query: Query) -> QueryProcess {
         let process = ProcessId(0);
         let (route, end) = Route::new(process, None);
         let (answers, answered) = mpsc::channel(1);
-        let job = Job {
+        let job = ProcessJob {
             config: Arc::clone(&self.config),
             agent,
             purpose: Purpose::Query(id, query),
@@ -247,7 +247,7 @@ impl Queries {
             end,
             // It hosts no session; a route of its own making would lead nowhere.
             routes: Arc::new(Routes::default()),
-            homes: Arc::clone(&self.homes),
+            first_starts: Arc::clone(&self.first_starts),
             predecessor: None,
             deliver: Arc::new(move |message| {
                 match message {
@@ -261,7 +261,7 @@ impl Queries {
                 Box::pin(std::future::ready(()))
             }),
         };
-        Asked { run: Box::pin(async { job.run().await.ending }), route, answered, ended: false }
+        QueryProcess { run: Box::pin(async { job.run().await.ending }), route, answered, ended: false }
     }
 }
 
@@ -270,14 +270,14 @@ fn late(who: &str, deadline: Duration) -> String {
 }
 
 /// A process that was asked something. Dropped, it is killed.
-struct Asked {
+struct QueryProcess {
     run: Pin<Box<dyn Future<Output = Ending> + Send>>,
     route: Route,
     answered: mpsc::Receiver<Result<Answer, String>>,
     ended: bool,
 }
 
-impl Asked {
+impl QueryProcess {
     async fn answer(&mut self) -> Result<Answer, String> {
         tokio::select! {
             biased;

@@ -20,7 +20,7 @@ pub(crate) const MESSAGES: usize = 64;
 
 /// What a process is told.
 #[derive(Debug)]
-pub(crate) enum Message {
+pub(crate) enum RouteMessage {
     /// Tell the agent something on behalf of a session.
     Tell(SessionId, AgentCommand),
     /// A session is not to be spoken of any more: a child, or one of many.
@@ -37,14 +37,14 @@ pub(crate) struct Route {
     pub(crate) process: ProcessId,
     /// The session that it was started for; the others are its children. None when it hosts many.
     pub(crate) root: Option<SessionId>,
-    pub(crate) messages: mpsc::Sender<Message>,
+    pub(crate) messages: mpsc::Sender<RouteMessage>,
     stop: Arc<watch::Sender<Option<Cause>>>,
 }
 
 /// The process's end of a [`Route`].
 #[derive(Debug)]
 pub(crate) struct RouteEnd {
-    pub(crate) messages: mpsc::Receiver<Message>,
+    pub(crate) messages: mpsc::Receiver<RouteMessage>,
     pub(crate) stop: watch::Receiver<Option<Cause>>,
 }
 

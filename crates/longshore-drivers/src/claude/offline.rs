@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::offline::{Calls, Offline, Place, env};
+use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
 /// How its model has it do things.
-pub const CALLS: Calls = Calls {
+pub const CALLS: ScriptedCalls = ScriptedCalls {
     run,
     leave: run,
     write: |path, line| json!({ "call": "Write", "args": { "file_path": path, "content": format!("{line}\n") } }),
@@ -21,7 +21,7 @@ fn run(command: &str) -> Value {
 }
 
 /// How it runs without an account.
-pub(crate) fn offline(place: Place<'_>) -> Offline {
+pub(crate) fn offline(place: OfflinePlace<'_>) -> Offline {
     Offline {
         arguments: Vec::new(),
         env: env([

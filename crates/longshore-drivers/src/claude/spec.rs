@@ -12,9 +12,9 @@ use super::{
 use crate::account::Account;
 use crate::argv::quoted;
 use crate::discover::{AgentSettings, Finding, Surroundings, Transport, find_program};
-use crate::offline::{Offline, Place};
-use crate::past::Records;
-use crate::past::claude::Transcripts;
+use crate::import::Records;
+use crate::import::claude::Transcripts;
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, CallBack, Channel, Invocation, Purpose};
 
 /// Where Claude Code keeps who is logged in.
@@ -111,7 +111,7 @@ impl AgentSpec for ClaudeSpec {
         self.own.as_ref().is_none_or(|own| own.arguments.is_empty()).then_some("2.1.197")
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         Some(offline::offline(place))
     }
 

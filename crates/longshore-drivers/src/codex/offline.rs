@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use crate::offline::{Calls, Offline, Place, env};
+use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
 /// How its model has it do things.
-pub const CALLS: Calls = Calls {
+pub const CALLS: ScriptedCalls = ScriptedCalls {
     // On a busy machine even a short command may outlive the turn, unless it is waited for.
     run: |command| json!({ "call": "exec_command", "args": { "cmd": command, "yield_time_ms": 30_000 } }),
     write: |path, line| {
@@ -22,7 +22,7 @@ pub const CALLS: Calls = Calls {
 };
 
 /// How it runs without an account, with its home in this folder of the place.
-pub(crate) fn offline(place: Place<'_>, home: &str, settings: &str) -> Offline {
+pub(crate) fn offline(place: OfflinePlace<'_>, home: &str, settings: &str) -> Offline {
     Offline {
         arguments: Vec::new(),
         env: env([("CODEX_HOME", &place.at(home))]),
@@ -32,7 +32,7 @@ pub(crate) fn offline(place: Place<'_>, home: &str, settings: &str) -> Offline {
 }
 
 /// The configuration: these settings, and where the model is.
-fn config(place: Place<'_>, settings: &str) -> String {
+fn config(place: OfflinePlace<'_>, settings: &str) -> String {
     format!(
         r#"{settings}
 model_provider = "scripted"

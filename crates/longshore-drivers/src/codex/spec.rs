@@ -8,9 +8,9 @@ use longshore_model::driver::Driver;
 use super::{Codex, NAME, capabilities, offline};
 use crate::account::Account;
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
-use crate::offline::{Offline, Place};
-use crate::past::Records;
-use crate::past::codex::Rollouts;
+use crate::import::Records;
+use crate::import::codex::Rollouts;
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{AgentSpec, Invocation, Purpose};
 
 /// Where codex keeps who is logged in.
@@ -58,7 +58,7 @@ impl AgentSpec for CodexSpec {
         Some("0.166.0")
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         Some(offline::offline(place, NAME, "model = \"gpt-5.5\""))
     }
 

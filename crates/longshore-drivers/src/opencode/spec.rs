@@ -8,9 +8,9 @@ use longshore_model::driver::Driver;
 
 use super::{NAME, OpenCode, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
-use crate::offline::{Offline, Place};
-use crate::past::Served;
-use crate::past::opencode::Database;
+use crate::import::ServedRecords;
+use crate::import::opencode::Database;
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose, Server};
 
 /// OpenCode, through `opencode serve`.
@@ -42,7 +42,7 @@ impl AgentSpec for OpenCodeSpec {
         Some("opencode -s {native}")
     }
 
-    fn served_records(&self) -> Option<&'static dyn Served> {
+    fn served_records(&self) -> Option<&'static dyn ServedRecords> {
         Some(&Database)
     }
 
@@ -50,7 +50,7 @@ impl AgentSpec for OpenCodeSpec {
         Some("1.18.33")
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         Some(offline::offline(place))
     }
 

@@ -3,10 +3,10 @@
 use serde_json::json;
 
 use super::settings::VARIABLE;
-use crate::offline::{Calls, Offline, Place, env};
+use crate::offline::{Offline, OfflinePlace, ScriptedCalls, env};
 
 /// How its model has it do things.
-pub const CALLS: Calls = Calls {
+pub const CALLS: ScriptedCalls = ScriptedCalls {
     run: |command| json!({ "call": "shell", "args": { "command": command } }),
     leave: |command| {
         let args = json!({ "command": command, "escalate": true, "reason": "May it be done?" });
@@ -18,7 +18,7 @@ pub const CALLS: Calls = Calls {
 };
 
 /// How it runs without an account: its settings say where the model is, and the variables that there is one.
-pub(super) fn offline(place: Place<'_>) -> Offline {
+pub(super) fn offline(place: OfflinePlace<'_>) -> Offline {
     let url = format!("{}/v1", place.model);
     let settings = json!({ "api": "chat", "base_url": url, "model": "scripted", "retry_ms": 10 });
     Offline {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::settings::{ReactSettings, VARIABLE};
 use super::{NAME, React, SET_UP, TITLE, VERB, capabilities, offline};
 use crate::discover::{AgentSettings, Finding, Surroundings, find_program, is_program};
-use crate::offline::{Offline, Place};
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{Agent, AgentSpec, Invocation, Purpose};
 
 /// An agent that speaks our own wire: the built-in one, the same with other settings, or somebody's own program.
@@ -66,7 +66,7 @@ impl AgentSpec for ReactSpec {
         &self.set_up
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         Some(offline::offline(place))
     }
 

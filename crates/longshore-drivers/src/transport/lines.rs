@@ -10,7 +10,7 @@ const IDLE_CAPACITY: usize = 1024 * 1024;
 
 /// A line as it came.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Line {
+pub enum WireLine {
     /// Text.
     Whole(Raw),
     /// Not to be read as a line; this much of it could be saved.
@@ -66,7 +66,7 @@ impl Lines {
 
     /// The next whole line.
     #[allow(clippy::should_implement_trait, reason = "more lines come after a `None`")]
-    pub fn next(&mut self) -> Option<Line> {
+    pub fn next(&mut self) -> Option<WireLine> {
         while let Some(found) = memchr::memchr(b'\n', self.buffer.get(self.searched..).unwrap_or_default()) {
             let end = self.searched + found;
             let begin = std::mem::replace(&mut self.start, end + 1);
@@ -80,7 +80,7 @@ impl Lines {
     }
 
     /// The line that no line feed ended, once there is nothing more to come.
-    pub fn rest(&mut self) -> Option<Line> {
+    pub fn rest(&mut self) -> Option<WireLine> {
         let (begin, end) = (self.start, self.buffer.len());
         let line = self.take(begin, end);
         self.buffer = Vec::new();
@@ -88,21 +88,24 @@ impl Lines {
         line
     }
 
-    fn take(&mut self, begin: usize, end: usize) -> Option<Line> {
+    fn take(&mut self, begin: usize, end: usize) -> Option<WireLine> {
         let skipped = std::mem::take(&mut self.skipped);
         let bytes = self.buffer.get(begin..end)?;
         if skipped > 0 || bytes.len() > self.longest {
             let kept = bytes.get(..self.kept.min(bytes.len()))?;
             let skipped = skipped + (bytes.len() - kept.len()) as u64;
             tracing::warn!(skipped, kept = kept.len(), "an agent's line is too long and was cut");
-            return Some(Line::Garbled { text: lossy_beginning(kept).into(), fault: RawFault::Truncated });
+            return Some(WireLine::Garbled {
+                text: lossy_beginning(kept).into(),
+                fault: RawFault::Truncated,
+            });
         }
         match std::str::from_utf8(bytes) {
             Ok(text) if text.trim_ascii().is_empty() => None,
-            Ok(text) => Some(Line::Whole(text.into())),
+            Ok(text) => Some(WireLine::Whole(text.into())),
             Err(_) => {
                 let text = String::from_utf8_lossy(bytes).into();
-                Some(Line::Garbled { text, fault: RawFault::InvalidUtf8 })
+                Some(WireLine::Garbled { text, fault: RawFault::InvalidUtf8 })
             }
         }
     }
@@ -136,7 +139,7 @@ fn lossy_beginning(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    fn cut(longest: usize, kept: usize, chunks: &[&[u8]]) -> Vec<Line> {
+    fn cut(longest: usize, kept: usize, chunks: &[&[u8]]) -> Vec<WireLine> {
         let mut lines = Lines::new(longest, kept);
         let mut all = Vec::new();
         for chunk in chunks {
@@ -148,12 +151,12 @@ mod tests {
         all
     }
 
-    fn whole(text: &str) -> Line {
-        Line::Whole(text.into())
+    fn whole(text: &str) -> WireLine {
+        WireLine::Whole(text.into())
     }
 
-    fn truncated(text: &str) -> Line {
-        Line::Garbled { text: text.into(), fault: RawFault::Truncated }
+    fn truncated(text: &str) -> WireLine {
+        WireLine::Garbled { text: text.into(), fault: RawFault::Truncated }
     }
 
     #[test]
@@ -183,7 +186,7 @@ mod tests {
 
     #[test]
     fn bytes_that_are_no_text_are_kept_as_far_as_they_are() {
-        let line = Line::Garbled { text: "a\u{fffd}b".into(), fault: RawFault::InvalidUtf8 };
+        let line = WireLine::Garbled { text: "a\u{fffd}b".into(), fault: RawFault::InvalidUtf8 };
         assert_eq!(cut(100, 100, &[b"a\xffb\nc\n"]), [line, whole("c")]);
     }
 

@@ -24,7 +24,7 @@ use tokio::process::{ChildStderr, ChildStdin, ChildStdout};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
-pub use lines::{Line, Lines};
+pub use lines::{Lines, WireLine};
 pub use spawn::{Spawn, SpawnError};
 
 use crate::leash::{Group, Mark};
@@ -204,7 +204,7 @@ impl Stdio {
     }
 
     /// The next line that it spoke.
-    pub fn line(&mut self) -> Option<Line> {
+    pub fn line(&mut self) -> Option<WireLine> {
         let ended = self.stdout.is_none();
         self.lines.next().or_else(|| if ended { self.lines.rest() } else { None })
     }

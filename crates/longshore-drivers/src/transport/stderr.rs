@@ -1,6 +1,6 @@
 //! The end of what an agent wrote to stderr, without its colours.
 
-use super::lines::{Line, Lines};
+use super::lines::{Lines, WireLine};
 
 /// Lines of stderr are only traced; of longer ones the beginning will do.
 const LONGEST_TRACED: usize = 8 * 1024;
@@ -29,7 +29,7 @@ impl Stderr {
         }
         self.lines.room().extend_from_slice(bytes);
         while let Some(line) = self.lines.next() {
-            let (Line::Whole(text) | Line::Garbled { text, .. }) = line;
+            let (WireLine::Whole(text) | WireLine::Garbled { text, .. }) = line;
             tracing::debug!(pid, line = plain(&text), "agent stderr");
         }
     }

@@ -78,7 +78,7 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<PathBuf, WorkFault> {
 
 /// Where a path leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ResolvedPath {
     /// Without links and `..`, as far as that can be known.
     pub path: PathBuf,
     /// Whether that is in the work tree.
@@ -86,7 +86,7 @@ pub struct Place {
 }
 
 /// Where a path leads, inside the work tree or not. The last parts of it need not exist.
-pub fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
+pub fn locate(root: &Path, path: &str) -> Result<ResolvedPath, WorkFault> {
     let root = root.canonicalize().map_err(|error| WorkFault::Failed(format!("the work tree: {error}")))?;
     let wanted = root.join(path);
     let mut there = wanted.as_path();
@@ -99,7 +99,7 @@ pub fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
         }
         // A link to nowhere would lead to wherever it points once that is made.
         if there.symlink_metadata().is_ok() {
-            return Ok(Place { path: wanted, inside: false });
+            return Ok(ResolvedPath { path: wanted, inside: false });
         }
         match (there.components().next_back(), there.parent()) {
             (Some(Component::Normal(name)), Some(parent)) => {
@@ -107,12 +107,12 @@ pub fn locate(root: &Path, path: &str) -> Result<Place, WorkFault> {
                 there = parent;
             }
             // `..` in a folder that does not exist leads nowhere that can be known.
-            (_, _) => return Ok(Place { path: wanted, inside: false }),
+            (_, _) => return Ok(ResolvedPath { path: wanted, inside: false }),
         }
     };
     let path = missing.iter().rev().fold(found, |path, name| path.join(name));
     let inside = path.starts_with(&root);
-    Ok(Place { path, inside })
+    Ok(ResolvedPath { path, inside })
 }
 
 /// Opens a file that was resolved: it is no link, and it must not keep us waiting.

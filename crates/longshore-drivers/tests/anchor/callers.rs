@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use longshore_drivers::anchor::AnchorConfig;
-use longshore_drivers::transport::socket::{CallbackRegistry, Line};
+use longshore_drivers::transport::socket::{CallbackLine, CallbackRegistry};
 use longshore_model::anchor::{Answer, FromAnchor, Query};
 use longshore_model::callback::{FromProgram, ToProgram};
 use longshore_model::event::{Body, Draft, RawFault};
@@ -42,7 +42,7 @@ impl Stage {
         Self { rig, reception, session, token }
     }
 
-    fn call(&self) -> Line {
+    fn call(&self) -> CallbackLine {
         self.reception.answer(self.session, &self.token).expect("it is expected")
     }
 
@@ -73,11 +73,11 @@ async fn next_text(rig: &mut Rig, session: SessionId) -> String {
     next_draft(rig, session).await.text.unwrap()
 }
 
-async fn say(line: &Line, text: &str) {
+async fn say(line: &CallbackLine, text: &str) {
     line.said.send(FromProgram::Lines { text: text.to_owned() }).await.unwrap();
 }
 
-async fn told(line: &mut Line) -> (u64, String) {
+async fn told(line: &mut CallbackLine) -> (u64, String) {
     match soon("the program to be told", line.told.recv()).await {
         Some(ToProgram::Lines { number, text }) => (number, text),
         other => panic!("instead of lines: {other:?}"),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use longshore_drivers::past::{RecordLine, RecordLines, Told};
+use longshore_drivers::import::{Reading, RecordLine, RecordLines};
 use longshore_model::event::{Body, RawFault};
 use proptest::prelude::*;
 
@@ -28,7 +28,7 @@ proptest! {
         let mut pieces = Vec::new();
         for piece in cuts.windows(2) {
             let mut reader = reader_of(name);
-            let mut told = Told::default();
+            let mut told = Reading::default();
             hear(&mut *reader, &lines[..piece[0]], &mut told);
             told.drafts.clear();
             hear(&mut *reader, &lines[piece[0]..piece[1]], &mut told);

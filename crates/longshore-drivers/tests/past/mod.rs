@@ -7,10 +7,10 @@ mod watching;
 
 use std::path::{Path, PathBuf};
 
-use longshore_drivers::past::claude::Transcripts;
-use longshore_drivers::past::codex::Rollouts;
-use longshore_drivers::past::opencode::Database;
-use longshore_drivers::past::{Reader, RecordLine, RecordLines, Records, Served, Told};
+use longshore_drivers::import::claude::Transcripts;
+use longshore_drivers::import::codex::Rollouts;
+use longshore_drivers::import::opencode::Database;
+use longshore_drivers::import::{Reading, RecordLine, RecordLines, RecordReader, Records, ServedRecords};
 use longshore_model::event::Draft;
 use longshore_model::time::Timestamp;
 
@@ -41,7 +41,7 @@ fn kind_of(name: &str) -> &'static dyn Records {
 }
 
 /// Somebody who reads such a record from its beginning.
-fn reader_of(name: &str) -> Box<dyn Reader> {
+fn reader_of(name: &str) -> Box<dyn RecordReader> {
     match name.contains("opencode") {
         true => Database.reader("the-conversation"),
         false => kind_of(name).reader("the-conversation"),
@@ -58,7 +58,7 @@ fn lines_of(file: &Path) -> Vec<RecordLine> {
     all
 }
 
-fn hear(reader: &mut dyn Reader, lines: &[RecordLine], told: &mut Told) {
+fn hear(reader: &mut dyn RecordReader, lines: &[RecordLine], told: &mut Reading) {
     for line in lines {
         reader.line(&line.text, line.fault, told);
     }
@@ -66,7 +66,7 @@ fn hear(reader: &mut dyn Reader, lines: &[RecordLine], told: &mut Told) {
 
 /// What a reader says of lines that it hears from the first.
 fn read(name: &str, lines: &[RecordLine]) -> Vec<(Timestamp, Draft)> {
-    let mut told = Told::default();
+    let mut told = Reading::default();
     hear(&mut *reader_of(name), lines, &mut told);
     told.drafts
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_drivers::discover::{AgentSettings, Surroundings};
+use longshore_drivers::import::WatchPast;
 use longshore_drivers::opencode;
-use longshore_drivers::past::WatchPast;
 use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor, ToldHere};
 use longshore_model::event::{Body, Draft};
 use longshore_model::id::SessionId;

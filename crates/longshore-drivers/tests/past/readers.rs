@@ -1,7 +1,7 @@
 //! What readers make of records that real agents wrote, and of some that were written by hand.
 
 use longshore_drivers::capture::Narrator;
-use longshore_drivers::past::Told;
+use longshore_drivers::import::Reading;
 use longshore_model::event::Body;
 use longshore_model::id::SessionId;
 use longshore_model::lifecycle::TurnOutcome;
@@ -11,7 +11,7 @@ use super::{folder, hear, kind_of, lines_of, read, reader_of, records};
 #[test]
 fn a_record_tells_the_same_story() {
     for (name, file) in records() {
-        let mut told = Told::default();
+        let mut told = Reading::default();
         let mut reader = reader_of(&name);
         hear(&mut *reader, &lines_of(&file), &mut told);
         let lines = told.drafts.len();
@@ -47,7 +47,7 @@ fn every_line_is_kept_as_it_is() {
 #[test]
 fn secrets_of_a_remote_are_in_nothing_that_is_told() {
     let line = r#"{"timestamp":"2026-11-15T21:52:17.449Z","type":"session_meta","payload":{"id":"a","cwd":"/w","git":{"branch":"main","repository_url":"https:\/\/me:s3cret@git.example/x?token=t0ken"}}}"#;
-    let mut told = Told::default();
+    let mut told = Reading::default();
     reader_of("codex").line(&line.into(), None, &mut told);
     let git = told.drafts.iter().find_map(|(_, draft)| match &draft.body {
         Body::GitChanged(git) => Some(git),
@@ -61,7 +61,7 @@ fn secrets_of_a_remote_are_in_nothing_that_is_told() {
 #[test]
 fn every_turn_that_begins_ends_once() {
     for (name, file) in records() {
-        let mut told = Told::default();
+        let mut told = Reading::default();
         let mut reader = reader_of(&name);
         hear(&mut *reader, &lines_of(&file), &mut told);
         reader.rest(&mut told);
@@ -101,15 +101,15 @@ fn the_beginning_tells_what_it_is_about() {
 /// A fork's record begins in its parent's.
 #[test]
 fn a_fork_has_the_part_that_it_shares() {
-    use longshore_drivers::past::{Part, RecordLines};
+    use longshore_drivers::import::{RecordLines, RecordPart};
     let at = |name: &str| folder().join("codex-0.166.0").join(name);
     let head = kind_of("codex")
         .look(&at("e01_fork.jsonl"), &mut lines_of(&at("e01_fork.jsonl")).into_iter().map(|line| line.text))
         .unwrap();
     let until = head.base.unwrap().until;
     let parts = vec![
-        Part { file: Some(at("e01_parent.jsonl")), until: Some(until) },
-        Part { file: Some(at("e01_fork.jsonl")), until: None },
+        RecordPart { file: Some(at("e01_parent.jsonl")), until: Some(until) },
+        RecordPart { file: Some(at("e01_fork.jsonl")), until: None },
     ];
     let mut lines = RecordLines::of(parts);
     let mut all = Vec::new();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use longshore_drivers::discover::{AgentSettings, Surroundings};
-use longshore_drivers::past::{BATCH, WatchPast};
+use longshore_drivers::import::{BATCH, WatchPast};
 use longshore_drivers::{claude, codex};
 use longshore_model::anchor::{Answer, FromAnchor, Past, Query, ToAnchor};
 use longshore_model::event::{Body, Draft};

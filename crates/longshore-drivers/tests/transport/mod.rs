@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::time::Duration;
 
-use longshore_drivers::transport::{ChildEvent, Ended, Limits, Line, Spawn, SpawnError, Stdio};
+use longshore_drivers::transport::{ChildEvent, Ended, Limits, Spawn, SpawnError, Stdio, WireLine};
 use serde_json::{Value, json};
 
 use crate::rig::{Phone, fake_agent, hasty, listen, patient, soon};
@@ -20,7 +20,7 @@ fn start(script: Value, limits: Limits) -> Stdio {
 }
 
 /// All lines until the end.
-async fn to_the_end(child: &mut Stdio) -> (Vec<Line>, Ended) {
+async fn to_the_end(child: &mut Stdio) -> (Vec<WireLine>, Ended) {
     let mut lines = Vec::new();
     loop {
         let happened = soon("the child", child.next(true)).await;
@@ -39,7 +39,7 @@ async fn all_that_waits_is_written_and_read_back() {
     child.stop();
     child.tell(["too late".to_owned()]);
     let (lines, ended) = to_the_end(&mut child).await;
-    let expected: Vec<_> = words.iter().map(|word| Line::Whole(word.as_str().into())).collect();
+    let expected: Vec<_> = words.iter().map(|word| WireLine::Whole(word.as_str().into())).collect();
     assert_eq!(lines, expected);
     assert_eq!(ended.status.and_then(|status| status.code()), Some(0));
     assert!(ended.signalled.is_none());
@@ -54,7 +54,7 @@ async fn nothing_is_read_that_is_not_wanted() {
     assert!(unwanted.is_err(), "{unwanted:?}");
     assert_eq!(child.line(), None);
     let (lines, ended) = to_the_end(&mut child).await;
-    assert_eq!(lines, [Line::Whole("here".into())]);
+    assert_eq!(lines, [WireLine::Whole("here".into())]);
     assert_eq!(ended.stderr, "there");
 }
 
@@ -66,7 +66,7 @@ async fn who_left_the_group_and_holds_the_pipes_ends_with_the_child() {
     let mut child = start(script, patient());
     child.tell(["end now".to_owned()]);
     let (lines, call) = tokio::join!(to_the_end(&mut child), phone.call());
-    assert_eq!(lines.0, [Line::Whole("mine".into())]);
+    assert_eq!(lines.0, [WireLine::Whole("mine".into())]);
     assert_eq!(listen(call).await, "", "it is dead");
 }
 
@@ -99,7 +99,7 @@ async fn stopping_gets_harsher_until_it_works() {
     let mut child =
         start(json!([{"do": "ignore_term"}, {"do": "print", "line": "up"}, {"do": "hang"}]), hasty());
     assert!(matches!(soon("a word", child.next(true)).await, ChildEvent::Spoke));
-    assert_eq!(child.line(), Some(Line::Whole("up".into())));
+    assert_eq!(child.line(), Some(WireLine::Whole("up".into())));
     assert_eq!(child.line(), None);
     child.stop();
     let (_, ended) = to_the_end(&mut child).await;

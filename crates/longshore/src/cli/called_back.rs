@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use longshore_drivers::anchor::AnchorConfig;
 use longshore_drivers::table;
-use longshore_drivers::transport::socket::{CallbackRegistry, Line as Held};
+use longshore_drivers::transport::socket::{CallbackLine as Held, CallbackRegistry};
 use longshore_facades::callback::{Callbacks, ProgramLine};
 use longshore_model::id::SessionId;
 

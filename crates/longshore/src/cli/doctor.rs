@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::Result;
 use futures_util::StreamExt;
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
-use longshore_drivers::past::WatchPast;
+use longshore_drivers::import::WatchPast;
 use longshore_drivers::table;
 use longshore_log::{MemoryLog, Unsound};
 use longshore_model::capability::AgentInfo;

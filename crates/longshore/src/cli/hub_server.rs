@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use longshore_drivers::anchor::{Anchor, AnchorConfig, GitReader};
-use longshore_drivers::past::WatchPast;
+use longshore_drivers::import::WatchPast;
 use longshore_drivers::transport::socket::CallbackRegistry;
 use longshore_facades::auth::Owner;
 use longshore_facades::guard::HostNames;

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use clap::Args;
 use futures_util::{StreamExt, stream};
 use longshore_drivers::discover::{AgentSettings, Surroundings, Versions};
-use longshore_drivers::offline::Place;
+use longshore_drivers::offline::OfflinePlace;
 use longshore_drivers::table;
 use longshore_model::capability::Verified;
 use serde::Serialize;
@@ -199,7 +199,8 @@ pub(super) async fn find(name: &str) -> Result<(InstalledAgent, PathBuf)> {
     let around = Surroundings::of_this_process();
     let mut info = Versions::default().describe(agent, &settings, &around).await;
     if info.path.is_none()
-        && let Some(offline) = agent.offline(Place { folder: Path::new("/"), model: "http://127.0.0.1" })
+        && let Some(offline) =
+            agent.offline(OfflinePlace { folder: Path::new("/"), model: "http://127.0.0.1" })
     {
         // The built-in agent is always here; what may be missing is a model, which it is given.
         let set = AgentSettings { env: offline.env, ..settings.clone() };

@@ -1,11 +1,11 @@
 //! How the model of an agent has it do things of which nothing is known but that it runs on a scripted model: tools are
 //! called by the names that most agents have for them, and the request says which of those there are.
 
-use longshore_drivers::offline::Calls;
+use longshore_drivers::offline::ScriptedCalls;
 use serde_json::{Value, json};
 
 /// The calls for any agent.
-pub(super) const CALLS: Calls = Calls {
+pub(super) const CALLS: ScriptedCalls = ScriptedCalls {
     run,
     leave: run,
     write: |path, line| {

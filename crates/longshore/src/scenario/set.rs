@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use longshore_drivers::offline::{Calls, LineEdit};
+use longshore_drivers::offline::{LineEdit, ScriptedCalls};
 use longshore_model::approval::Decision;
 use longshore_model::capability::{Capabilities, Mode};
 use longshore_model::lifecycle::TurnOutcome;
@@ -103,7 +103,7 @@ fn aside() -> Value {
 
 impl Scenario {
     /// The script, for an agent with these tools and this work tree.
-    pub fn script(&self, calls: &Calls, work: &str) -> Result<Script, ScriptError> {
+    pub fn script(&self, calls: &ScriptedCalls, work: &str) -> Result<Script, ScriptError> {
         let path = |file: &str| format!("{work}/{file}");
         let called = |action: &Value| match ModelAction::of(action) {
             Some(ModelAction::Run(command)) => Some((calls.run)(command)),
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn the_set_can_be_read_and_played() {
         let set: Vec<Scenario> = serde_json::from_str(include_str!("set.json")).unwrap();
-        let calls = Calls {
+        let calls = ScriptedCalls {
             run: |command| json!({ "call": "run", "args": command }),
             leave: |command| json!({ "call": "leave", "args": command }),
             write: |_, _| json!({ "say": "x" }),

@@ -10,8 +10,8 @@ use anyhow::{Context, Result, anyhow};
 use longshore_drivers::anchor::{Anchor, AnchorConfig};
 use longshore_drivers::capture::{Capture, Direction, Entry, Tape};
 use longshore_drivers::discover::{AgentSettings, Surroundings};
-use longshore_drivers::offline::{Offline, Place};
-use longshore_drivers::past::WatchPast;
+use longshore_drivers::import::WatchPast;
+use longshore_drivers::offline::{Offline, OfflinePlace};
 use longshore_drivers::spec::Agent;
 use longshore_log::MemoryLog;
 use longshore_model::capability::{AgentInfo, Mode};
@@ -104,11 +104,11 @@ impl InstalledAgent {
 
     /// Whether it is known how it runs on a scripted model.
     pub fn runs_offline(&self) -> bool {
-        self.offline(Place { folder: Path::new("/"), model: "" }).is_some()
+        self.offline(OfflinePlace { folder: Path::new("/"), model: "" }).is_some()
     }
 
     /// How it runs on a scripted model: as is known of it, and as the settings say.
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         let at_model = |(name, value): (&str, &str)| (name.to_owned(), value.replace(MODEL_URL, place.model));
         let told = self.settings.verify_env.iter().map(|(name, value)| at_model((name, value)));
         let program = self.program().map_or(&[][..], |program| program.env);
@@ -216,7 +216,7 @@ impl ScenarioStage {
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.context("no port for the scripted model")?;
         let root = format!("http://{}", listener.local_addr()?);
-        let offline = found.offline(Place { folder: &folder.path, model: &root });
+        let offline = found.offline(OfflinePlace { folder: &folder.path, model: &root });
         let (model, serving) = match &offline {
             Some(offline) => {
                 lay_out(&folder.path, offline)?;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use longshore::scenario::InstalledAgent;
 use longshore_drivers::discover::{AgentSettings, Surroundings, Transport, Versions};
-use longshore_drivers::offline::{Offline, Place};
+use longshore_drivers::offline::{Offline, OfflinePlace};
 use longshore_drivers::table;
 use serde_json::json;
 
@@ -123,7 +123,7 @@ fn speaks_acp(program: &str, more: &[&str]) -> AgentSettings {
 
 /// What they need to run without an account, by name.
 fn offline(folder: &Path, root: &str) -> Vec<(String, Offline)> {
-    let place = Place { folder, model: root };
+    let place = OfflinePlace { folder, model: root };
     // The built-in agent is set up in more than one way below.
     let known = table::built_in().into_iter().filter(|agent| agent.name() != "react");
     known.filter_map(|agent| Some((agent.name().to_owned(), agent.offline(place)?))).collect()

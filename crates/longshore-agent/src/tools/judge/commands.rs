@@ -11,7 +11,7 @@ use crate::git::places;
 use crate::git::quiet::Quiet;
 use crate::tools::command::Script;
 use crate::tools::{CallApproval, CallVerdict, Risk};
-use longshore_drivers::work::files::{Place, locate};
+use longshore_drivers::work::files::{ResolvedPath, locate};
 
 /// A command that the model wants to run.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ struct CommandFacts {
 }
 
 impl CommandFacts {
-    fn at(script: &Script, place: &Place, root: &Path) -> Self {
+    fn at(script: &Script, place: &ResolvedPath, root: &Path) -> Self {
         let understood = understood(script);
         let (there, commands) = match understood.as_deref() {
             Some(commands) => {
@@ -87,7 +87,7 @@ impl CommandFacts {
 }
 
 /// How a command is to run.
-pub(in crate::tools) fn manner(script: &Script, place: &Place, root: &Path) -> Manner {
+pub(in crate::tools) fn manner(script: &Script, place: &ResolvedPath, root: &Path) -> Manner {
     let CommandFacts { commands, there, only_reads, outside, .. } = CommandFacts::at(script, place, root);
     if only_reads {
         return Manner::Reads { there, outside };

@@ -23,7 +23,7 @@ use super::conversation::MAIN;
 use super::modes::native_mode;
 use super::{Claude, WireError, diffs, tools};
 use crate::claude::wire::{Line, Request};
-use crate::edits::{Before, READ_WITHIN_MS, Wish, carried_out};
+use crate::edits::{Before, FileEdit, READ_WITHIN_MS, carried_out};
 
 /// What it is told when a person said no and nothing else.
 const DENIED: &str = "The user said no to this.";
@@ -232,8 +232,8 @@ impl Claude {
         let Some(path) = diffs::path_of(input).filter(|path| path.contains("/plans/")) else { return };
         let known = self.requests.plan.take().filter(|(of, _)| of == path).map(|(_, plan)| plan);
         let plan = match diffs::wish_of(input) {
-            Some(Wish::Write(plan)) => Some(plan),
-            Some(Wish::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
+            Some(FileEdit::Write(plan)) => Some(plan),
+            Some(FileEdit::Replace(all)) => known.and_then(|known| carried_out(&all, &known)),
             None => None,
         };
         self.requests.plan = plan.map(|plan| (path.to_owned(), plan));

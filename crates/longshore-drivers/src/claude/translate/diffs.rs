@@ -9,7 +9,7 @@ use longshore_model::item::{FileChange, FileChangeKind};
 use serde_json::Value;
 
 use crate::diff::{change, change_of, somewhere};
-use crate::edits::{Before, Replacement, Wish};
+use crate::edits::{Before, FileEdit, Replacement};
 
 /// What a tool changed.
 pub(crate) fn made(input: &Value, data: &Value, cwd: &str) -> Vec<FileChange> {
@@ -46,20 +46,20 @@ pub(super) fn wanted(input: &Value, cwd: &str, before: Before<'_>) -> Vec<FileCh
 }
 
 /// What is to become of the file, where its text tells how that looks.
-pub(super) fn wish_of(input: &Value) -> Option<Wish> {
+pub(super) fn wish_of(input: &Value) -> Option<FileEdit> {
     let one = |edit: &Value| {
         let word = |name: &str| edit[name].as_str().unwrap_or_default().to_owned();
         let all = edit["replace_all"].as_bool().unwrap_or(false);
         Replacement { old: word("old_string"), new: word("new_string"), all }
     };
     if let Some(edits) = input["edits"].as_array() {
-        return Some(Wish::Replace(edits.iter().map(one).collect()));
+        return Some(FileEdit::Replace(edits.iter().map(one).collect()));
     }
     if let Some(content) = input["content"].as_str() {
-        return Some(Wish::Write(content.to_owned()));
+        return Some(FileEdit::Write(content.to_owned()));
     }
     (!input["old_string"].is_null() || !input["new_string"].is_null())
-        .then(|| Wish::Replace(vec![one(input)]))
+        .then(|| FileEdit::Replace(vec![one(input)]))
 }
 
 /// The file that a tool is about.

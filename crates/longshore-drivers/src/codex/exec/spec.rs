@@ -7,8 +7,8 @@ use super::{Exec, NAME, TITLE, capabilities};
 use crate::account::Account;
 use crate::codex;
 use crate::discover::{AgentSettings, Finding, Surroundings};
-use crate::offline::{Offline, Place};
-use crate::past::Records;
+use crate::import::Records;
+use crate::offline::{Offline, OfflinePlace};
 use crate::spec::{AgentSpec, Channel, Invocation, Purpose};
 
 /// Codex, through `codex exec --json`.
@@ -48,7 +48,7 @@ impl AgentSpec for ExecSpec {
         codex::CodexSpec.tested()
     }
 
-    fn offline(&self, place: Place<'_>) -> Option<Offline> {
+    fn offline(&self, place: OfflinePlace<'_>) -> Option<Offline> {
         codex::CodexSpec.offline(place)
     }
 

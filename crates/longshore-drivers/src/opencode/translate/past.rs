@@ -19,9 +19,9 @@ use serde_json::value::RawValue;
 use super::OpenCode;
 use super::conversation::{OpenCodeConversation, PartKind};
 use super::items::source_of;
+use crate::import::{Reading, RecordNames, RecordReader};
 use crate::opencode::NAME;
 use crate::opencode::wire::{Info, Part, Times, Todos};
-use crate::past::{Names, Reader, Told};
 
 /// What a tool says that somebody refused without a word. The turn ends with it.
 const REFUSED: &str = "The user rejected permission to use this specific tool call.";
@@ -41,7 +41,7 @@ struct PastMessage<'a> {
 pub struct Conversation {
     native: String,
     session: SessionId,
-    names: Names,
+    names: RecordNames,
     driver: OpenCode,
     /// What was said in the turn: in the end it says what the turn has changed.
     prompts: Vec<Info>,
@@ -49,8 +49,8 @@ pub struct Conversation {
     makes_room: bool,
 }
 
-impl Reader for Conversation {
-    fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Told) {
+impl RecordReader for Conversation {
+    fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Reading) {
         let before = told.drafts.len();
         let parsed = if fault.is_none() { serde_json::from_str::<PastMessage<'_>>(line).ok() } else { None };
         let Some(PastMessage { mut info, parts }) = parsed else {
@@ -75,7 +75,7 @@ impl Reader for Conversation {
         }
     }
 
-    fn rest(&mut self, told: &mut Told) {
+    fn rest(&mut self, told: &mut Reading) {
         self.give_up(told);
     }
 }
@@ -87,12 +87,12 @@ impl Conversation {
         let mut driver = OpenCode { past: true, ..OpenCode::default() };
         let conversation = OpenCodeConversation::new(session, String::new(), Mode::default(), None);
         driver.conversations.insert(native.to_owned(), conversation);
-        let (native, names) = (native.to_owned(), Names::of(NAME, native));
+        let (native, names) = (native.to_owned(), RecordNames::of(NAME, native));
         Self { native, session, names, driver, prompts: Vec::new(), makes_room: false }
     }
 
     /// Somebody said something: a person, who delegated to it, or OpenCode in somebody's name.
-    fn prompted(&mut self, info: Info, parts: Vec<Part>, told: &mut Told) {
+    fn prompted(&mut self, info: Info, parts: Vec<Part>, told: &mut Reading) {
         if self.has_open_step() {
             self.give_up(told);
         }
@@ -121,7 +121,7 @@ impl Conversation {
     }
 
     /// The model did something.
-    fn stepped(&mut self, info: Info, parts: Vec<Part>, told: &mut Told) {
+    fn stepped(&mut self, info: Info, parts: Vec<Part>, told: &mut Reading) {
         if let Some(conversation) = self.conversation() {
             if let Some(cwd) = info.path["cwd"].as_str() {
                 conversation.directory = cwd.to_owned();
@@ -164,7 +164,7 @@ impl Conversation {
         }
     }
 
-    fn part(&mut self, mut part: Part, began: Timestamp, told: &mut Told) {
+    fn part(&mut self, mut part: Part, began: Timestamp, told: &mut Reading) {
         let before = told.drafts.len();
         let times = if part.kind == "tool" { part.state.time } else { part.time };
         told.at = moment(times.end.or(times.start)).unwrap_or(began);
@@ -191,7 +191,7 @@ impl Conversation {
     }
 
     /// Work that was given to another conversation is over when the call is.
-    fn delegation_ended(&mut self, part: &Part, told: &mut Told) {
+    fn delegation_ended(&mut self, part: &Part, told: &mut Reading) {
         let Some(known) = self.conversation().and_then(|conversation| conversation.parts.get(&part.id))
         else {
             return;
@@ -212,7 +212,7 @@ impl Conversation {
     }
 
     /// The model, if it is another than before.
-    fn uses(&mut self, info: &Info, told: &mut Told) {
+    fn uses(&mut self, info: &Info, told: &mut Reading) {
         let whole = !info.provider_id.is_empty() && !info.model_id.is_empty();
         let model = whole.then(|| format!("{}/{}", info.provider_id, info.model_id));
         let Some(conversation) =
@@ -231,11 +231,11 @@ impl Conversation {
     }
 
     /// Nobody goes on with the turn.
-    fn give_up(&mut self, told: &mut Told) {
+    fn give_up(&mut self, told: &mut Reading) {
         self.end(true, told);
     }
 
-    fn end(&mut self, stopped: bool, told: &mut Told) {
+    fn end(&mut self, stopped: bool, told: &mut Reading) {
         let Some(turn) = self.conversation().and_then(|conversation| conversation.turn.as_mut()) else {
             return;
         };
@@ -259,7 +259,7 @@ impl Conversation {
     fn hear(
         &mut self,
         name: &str,
-        told: &mut Told,
+        told: &mut Reading,
         act: impl FnOnce(&mut OpenCode, &mut Context<'_>, &mut Output),
     ) {
         let mut out = Output::default();

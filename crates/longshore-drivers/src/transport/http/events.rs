@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep, timeout};
 
 use super::client::{Failure, Peer};
-use crate::transport::{Limits, Line, Lines};
+use crate::transport::{Limits, Lines, WireLine};
 
 /// How long it waits before it opens a broken stream again, at first and at most.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -34,7 +34,7 @@ pub(crate) enum StreamEvent {
     Lost(String),
 }
 
-pub(crate) struct Events {
+pub(crate) struct EventStream {
     pub(crate) peer: Peer,
     pub(crate) path: &'static str,
     pub(crate) says_nothing: fn(&str) -> bool,
@@ -45,7 +45,7 @@ pub(crate) struct Events {
 /// Nobody listens any more.
 struct Unheard;
 
-impl Events {
+impl EventStream {
     /// Until nobody listens, or the server is lost.
     pub(crate) async fn follow(self) {
         let (mut pause, mut down_since) = (PAUSES.0, Instant::now());
@@ -89,7 +89,7 @@ impl Events {
             }
             while let Some(line) = lines.next() {
                 match line {
-                    Line::Whole(text) => {
+                    WireLine::Whole(text) => {
                         if let Some(data) = text.strip_prefix("data:").map(str::trim)
                             && !data.is_empty()
                             && !(self.says_nothing)(data)
@@ -97,7 +97,9 @@ impl Events {
                             self.say(StreamEvent::Event(data.into())).await?;
                         }
                     }
-                    Line::Garbled { text, fault } => self.say(StreamEvent::Garbled { text, fault }).await?,
+                    WireLine::Garbled { text, fault } => {
+                        self.say(StreamEvent::Garbled { text, fault }).await?
+                    }
                 }
             }
         };

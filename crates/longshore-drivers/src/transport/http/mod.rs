@@ -26,7 +26,7 @@ use super::Limits;
 use crate::spec::Server;
 pub(crate) use client::base64;
 use client::{Failure, Peer, basic};
-use events::{Events, StreamEvent};
+use events::{EventStream, StreamEvent};
 
 /// How many requests may wait.
 const WAITING: usize = 256;
@@ -67,7 +67,7 @@ pub struct Http {
     refused: VecDeque<u64>,
     /// Sessions with a request on its way.
     busy: HashSet<SessionId>,
-    running: JoinSet<Done>,
+    running: JoinSet<HttpResult>,
     /// How many of them will take as long as they take.
     patient: usize,
     hear: mpsc::Sender<StreamEvent>,
@@ -77,7 +77,7 @@ pub struct Http {
 }
 
 #[derive(Debug)]
-struct Done {
+struct HttpResult {
     id: u64,
     session: Option<SessionId>,
     patient: bool,
@@ -120,7 +120,7 @@ impl Http {
         self.peer = Some(peer.clone());
         let Server { events: path, says_nothing, .. } = self.server;
         let (limits, hear) = (self.limits.clone(), self.hear.clone());
-        self.following.spawn(Events { peer, path, says_nothing, limits, hear }.follow());
+        self.following.spawn(EventStream { peer, path, says_nothing, limits, hear }.follow());
         self.pump();
     }
 
@@ -161,7 +161,7 @@ impl Http {
             self.running.spawn(async move {
                 let result = peer.ask(&request, longest, within).await;
                 let Request { id, session, patient, .. } = request;
-                Done { id, session, patient, result }
+                HttpResult { id, session, patient, result }
             });
         }
     }
@@ -195,8 +195,8 @@ impl Http {
         }
     }
 
-    fn answered(&mut self, done: Done) -> HttpEvent {
-        let Done { id, session, patient, result } = done;
+    fn answered(&mut self, done: HttpResult) -> HttpEvent {
+        let HttpResult { id, session, patient, result } = done;
         match patient {
             true => self.patient -= 1,
             false => drop(session.map(|session| self.busy.remove(&session))),

@@ -19,10 +19,10 @@ const BETWEEN: usize = 1;
 
 /// A place where programs are expected. Cheap to clone.
 #[derive(Clone, Debug, Default)]
-pub struct CallbackRegistry(Arc<Inner>);
+pub struct CallbackRegistry(Arc<CallbackTable>);
 
 #[derive(Debug, Default)]
-struct Inner {
+struct CallbackTable {
     /// What programs are told to call, without the session: `ws://127.0.0.1:8790/ws/cli`.
     address: Option<String>,
     expected: Mutex<HashMap<SessionId, Expected>>,
@@ -42,7 +42,7 @@ impl fmt::Debug for Expected {
 
 /// A program's line, for whoever serves it.
 #[derive(Debug)]
-pub struct Line {
+pub struct CallbackLine {
     /// What the program says. It is gone when nobody wants to hear it any more.
     pub said: mpsc::Sender<FromProgram>,
     /// What it is told. It ends when another line has taken the place of this one, or the process is gone.
@@ -53,9 +53,9 @@ pub struct Line {
     pub longest: usize,
 }
 
-/// The other end of a [`Line`].
+/// The other end of a [`CallbackLine`].
 #[derive(Debug)]
-pub(super) struct Call {
+pub(super) struct CallbackEnd {
     pub(super) said: mpsc::Receiver<FromProgram>,
     pub(super) told: mpsc::Sender<ToProgram>,
     pub(super) arrived: watch::Receiver<u64>,
@@ -64,13 +64,13 @@ pub(super) struct Call {
 /// Where one program's calls come in. The latest is the one that counts.
 #[derive(Debug, Default)]
 pub(super) struct Door {
-    call: Mutex<Option<Call>>,
+    call: Mutex<Option<CallbackEnd>>,
     knocked: Notify,
 }
 
 impl Door {
     /// The call that waits, or the next one. May be dropped and called again.
-    pub(super) async fn call(&self) -> Call {
+    pub(super) async fn call(&self) -> CallbackEnd {
         loop {
             if let Some(call) = self.waiting() {
                 return call;
@@ -80,7 +80,7 @@ impl Door {
     }
 
     /// The call that waits.
-    pub(super) fn waiting(&self) -> Option<Call> {
+    pub(super) fn waiting(&self) -> Option<CallbackEnd> {
         lock(&self.call).take()
     }
 }
@@ -106,7 +106,7 @@ impl Drop for Awaited {
 impl CallbackRegistry {
     /// Programs are told to call this address, to which a slash and the session are added.
     pub fn at(address: impl Into<String>) -> Self {
-        Self(Arc::new(Inner { address: Some(address.into()), expected: Mutex::default() }))
+        Self(Arc::new(CallbackTable { address: Some(address.into()), expected: Mutex::default() }))
     }
 
     /// What the program of this session is told to call; none where nobody serves an address.
@@ -129,15 +129,15 @@ impl CallbackRegistry {
 
     /// A line to the process of this session, when the token is the one that it was given. It takes the place of the line
     /// that was there.
-    pub fn answer(&self, session: SessionId, token: &str) -> Option<Line> {
+    pub fn answer(&self, session: SessionId, token: &str) -> Option<CallbackLine> {
         let expected = lock(&self.0.expected);
         let one = expected.get(&session).filter(|one| same(&one.token, token))?;
         let (said, hear) = mpsc::channel(BETWEEN);
         let (tell, told) = mpsc::channel(BETWEEN);
         let (arrived, know) = watch::channel(0);
-        *lock(&one.door.call) = Some(Call { said: hear, told: tell, arrived: know });
+        *lock(&one.door.call) = Some(CallbackEnd { said: hear, told: tell, arrived: know });
         one.door.knocked.notify_one();
-        Some(Line { said, told, arrived, longest: one.longest })
+        Some(CallbackLine { said, told, arrived, longest: one.longest })
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Who serves the connection: the hub, at `/ws/cli/{session}`, and not the anchor on a port of its own. It has an address already,
 //! with guards against foreign pages, limits and patience, and one door is easier to watch than one per agent. It hands
-//! the connection over as a [`Line`] of three channels through [`CallbackRegistry`], so that neither side knows the other; what
+//! the connection over as a [`CallbackLine`] of three channels through [`CallbackRegistry`], so that neither side knows the other; what
 //! passes through them are the words of [`longshore_model::callback`], which an anchor elsewhere could be sent as well.
 //!
 //! - What the program is told before it has called is kept in order, and told when it has. What is not known to have
@@ -30,10 +30,10 @@ use longshore_model::id::SessionId;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
-use super::{Limits, Line as Spoken, at};
+use super::{Limits, WireLine as Spoken, at};
 use crate::spec::CallBack;
-use callback_registry::{Awaited, Call};
-pub use callback_registry::{CallbackRegistry, Line};
+use callback_registry::{Awaited, CallbackEnd};
+pub use callback_registry::{CallbackLine, CallbackRegistry};
 use dedup::Dedup;
 use unacked::Unacked;
 
@@ -191,13 +191,13 @@ impl Socket {
         ToProgram::Close { code: self.call_back.farewell, reason: "stopped".to_owned() }
     }
 
-    fn called(&mut self, call: Call) {
+    fn called(&mut self, call: CallbackEnd) {
         if self.called {
             self.heard.came_back();
             tracing::debug!("a program called again");
         }
         self.hang_up();
-        let Call { said, told, arrived } = call;
+        let CallbackEnd { said, told, arrived } = call;
         (self.line, self.arrived) = (Some(told), Some(arrived));
         self.incoming.push_back(said);
         self.told.begin_again();

@@ -27,7 +27,7 @@ struct Remembered {
 
 /// All of them.
 #[derive(Debug, Default)]
-pub(super) struct Shelf {
+pub(super) struct ServedIndex {
     known: HashMap<Key, Remembered>,
     /// The agents that have once told of all of theirs.
     whole: HashSet<usize>,
@@ -35,21 +35,21 @@ pub(super) struct Shelf {
 
 /// What a page of conversations came to.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Page {
+pub(super) struct ServedPage {
     /// Those that the hub has not been told of as they are.
     pub(super) changed: Vec<Key>,
     /// What comes after it is known, or too old.
     pub(super) is_last: bool,
 }
 
-impl Shelf {
+impl ServedIndex {
     /// Takes in a page of what an agent remembers, of which the latest comes first.
     pub(super) fn take_in(
         &mut self,
         agent: usize,
         page: Vec<NativeSession>,
         since: Option<Timestamp>,
-    ) -> Page {
+    ) -> ServedPage {
         let (mut changed, mut is_last, mut any_news) = (Vec::new(), false, false);
         for session in page {
             let NativeSession { native, title, cwd, created_at, updated_at, parent } = session;
@@ -76,7 +76,7 @@ impl Shelf {
         }
         // Whoever has told of all once need not do so again: what is new comes first.
         let is_known = !any_news && changed.is_empty() && self.whole.contains(&agent);
-        Page { changed, is_last: is_last || is_known }
+        ServedPage { changed, is_last: is_last || is_known }
     }
 
     /// The agent has told of all of its conversations.
@@ -160,38 +160,38 @@ mod tests {
 
     #[test]
     fn all_pages_are_wanted_once_and_then_those_that_have_news() {
-        let mut shelf = Shelf::default();
-        let first = shelf.take_in(0, vec![session("b", 2), session("a", 1)], None);
-        assert_eq!(first, Page { changed: vec![key("b"), key("a")], is_last: false });
-        shelf.told(&[key("a"), key("b")]);
-        let again = shelf.take_in(0, vec![session("b", 2), session("a", 1)], None);
-        assert_eq!(again, Page { changed: Vec::new(), is_last: false }, "there may be older ones");
-        shelf.is_whole(0);
-        assert!(shelf.take_in(0, vec![session("b", 2)], None).is_last);
-        let news = shelf.take_in(0, vec![session("b", 3)], None);
-        assert_eq!(news, Page { changed: vec![key("b")], is_last: false });
-        assert_eq!(shelf.count(), 2);
+        let mut served_index = ServedIndex::default();
+        let first = served_index.take_in(0, vec![session("b", 2), session("a", 1)], None);
+        assert_eq!(first, ServedPage { changed: vec![key("b"), key("a")], is_last: false });
+        served_index.told(&[key("a"), key("b")]);
+        let again = served_index.take_in(0, vec![session("b", 2), session("a", 1)], None);
+        assert_eq!(again, ServedPage { changed: Vec::new(), is_last: false }, "there may be older ones");
+        served_index.is_whole(0);
+        assert!(served_index.take_in(0, vec![session("b", 2)], None).is_last);
+        let news = served_index.take_in(0, vec![session("b", 3)], None);
+        assert_eq!(news, ServedPage { changed: vec![key("b")], is_last: false });
+        assert_eq!(served_index.count(), 2);
     }
 
     #[test]
     fn what_is_too_old_or_incomplete_is_left_alone() {
-        let mut shelf = Shelf::default();
+        let mut served_index = ServedIndex::default();
         let since = Some(Timestamp::from_micros(5_000));
         let nowhere = NativeSession { cwd: None, ..session("c", 9) };
-        let page = shelf.take_in(0, vec![nowhere, session("b", 6), session("a", 4)], since);
-        assert_eq!(page, Page { changed: vec![key("b")], is_last: true });
+        let page = served_index.take_in(0, vec![nowhere, session("b", 6), session("a", 4)], since);
+        assert_eq!(page, ServedPage { changed: vec![key("b")], is_last: true });
     }
 
     #[test]
     fn what_was_waited_for_is_told_again() {
-        let mut shelf = Shelf::default();
-        shelf.take_in(0, vec![session("a", 1)], None);
-        shelf.told([&key("a")]);
-        shelf.tell_again(&key("a"), true);
-        assert!(!shelf.has_waited(0, Timestamp::from_micros(500)));
-        assert!(shelf.has_waited(0, Timestamp::from_micros(5_000)));
-        assert_eq!(shelf.take_in(0, vec![session("a", 1)], None).changed, [key("a")]);
-        shelf.told([&key("a")]);
-        assert!(!shelf.has_waited(0, Timestamp::from_micros(5_000)));
+        let mut served_index = ServedIndex::default();
+        served_index.take_in(0, vec![session("a", 1)], None);
+        served_index.told([&key("a")]);
+        served_index.tell_again(&key("a"), true);
+        assert!(!served_index.has_waited(0, Timestamp::from_micros(500)));
+        assert!(served_index.has_waited(0, Timestamp::from_micros(5_000)));
+        assert_eq!(served_index.take_in(0, vec![session("a", 1)], None).changed, [key("a")]);
+        served_index.told([&key("a")]);
+        assert!(!served_index.has_waited(0, Timestamp::from_micros(5_000)));
     }
 }

@@ -19,7 +19,7 @@ const NO_ANSWER: &str = "No response requested.";
 /// A line: all fields of all kinds that we have a word for.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub(super) struct Line {
+pub(super) struct TranscriptLine {
     #[serde(rename = "type")]
     pub(super) kind: String,
     pub(super) subtype: Option<String>,
@@ -34,7 +34,7 @@ pub(super) struct Line {
     pub(super) is_api_error_message: bool,
     pub(super) agent_id: Option<String>,
     pub(super) origin: Value,
-    pub(super) message: Option<Message>,
+    pub(super) message: Option<TranscriptMessage>,
     pub(super) tool_use_result: Value,
     pub(super) attachment: Value,
     pub(super) custom_title: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct Line {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Message {
+pub(super) struct TranscriptMessage {
     pub(super) id: Option<String>,
     pub(super) model: Option<String>,
     pub(super) content: Value,
@@ -51,7 +51,7 @@ pub(super) struct Message {
     pub(super) usage: Option<Tokens>,
 }
 
-impl Message {
+impl TranscriptMessage {
     /// Whether the program itself wrote it, where the model had nothing to say.
     pub(super) fn is_no_answer(&self) -> bool {
         self.model.as_deref().is_some_and(of_program) && text_of(&self.content) == NO_ANSWER
@@ -63,7 +63,7 @@ impl Message {
     }
 }
 
-impl Line {
+impl TranscriptLine {
     /// What somebody said, if that is what the line tells.
     pub(super) fn prompt(&self) -> Option<String> {
         let message = self.message.as_ref().filter(|_| self.kind == "user" && !self.is_meta)?;

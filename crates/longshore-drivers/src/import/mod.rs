@@ -8,9 +8,9 @@
 //! | `lines` | a record as lines with their places in it, a fork's with the part that it shares |
 //! | `index` | every record that there is; a look at it costs a look at the folders |
 //! | `watch` | the tasks: one looks for records, two read |
-//! | `asking` | one more task for each agent that is asked: when it is, and what for |
+//! | `served` | one more task for each agent that is asked: when it is, and what for |
 //! | `outside` | how much of a record our own driver did not tell |
-//! | `told` | what agents that are asked have said of their conversations |
+//! | `served_index` | what agents that are asked have said of their conversations |
 //!
 //! | queue | bound | when it is full |
 //! |---|---|---|
@@ -24,15 +24,15 @@
 //! Nothing of it waits for an agent and no agent waits for it: records are read by tasks and threads of their own. Only
 //! what an agent has to be asked for waits for that one.
 
-mod asking;
 pub mod claude;
 pub mod codex;
-mod desk;
 mod index;
 mod lines;
 pub mod opencode;
 mod outside;
-mod told;
+mod read_queue;
+mod served;
+mod served_index;
 mod watch;
 
 use std::collections::BTreeMap;
@@ -47,9 +47,9 @@ use longshore_model::time::Timestamp;
 
 use crate::discover::Surroundings;
 
-pub(crate) use asking::Errand;
-pub(crate) use desk::Wanted;
-pub use lines::{Part, RecordLine, RecordLines};
+pub use lines::{RecordLine, RecordLines, RecordPart};
+pub(crate) use read_queue::ReadRequest;
+pub(crate) use served::AgentQuery;
 pub(crate) use watch::Watcher;
 
 /// How many records are known at once.
@@ -89,7 +89,7 @@ pub trait Records: fmt::Debug + Send + Sync {
     }
 
     /// Somebody who reads a record from its beginning.
-    fn reader(&self, native: &str) -> Box<dyn Reader>;
+    fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
 /// What an agent keeps of its conversations in a form of its own, which it alone reads. It must have one process for all
@@ -99,7 +99,7 @@ pub trait Records: fmt::Debug + Send + Sync {
 /// Such a process is costly. It is started to be asked when the hub starts, when somebody wants to know now, and after that
 /// at most every five minutes while the files change. While it runs for the sake of a session of ours, it is asked
 /// whenever the files have changed.
-pub trait Served: fmt::Debug + Send + Sync {
+pub trait ServedRecords: fmt::Debug + Send + Sync {
     /// The environment variables that say where the agent keeps everything.
     fn home_variables(&self) -> &'static [&'static str];
 
@@ -113,7 +113,7 @@ pub trait Served: fmt::Debug + Send + Sync {
     fn places(&self, messages: &[Raw], rest: Option<u64>) -> Vec<u64>;
 
     /// Somebody who reads a conversation from its beginning, a line for each message.
-    fn reader(&self, native: &str) -> Box<dyn Reader>;
+    fn reader(&self, native: &str) -> Box<dyn RecordReader>;
 }
 
 /// What the beginning of a record tells.
@@ -144,12 +144,12 @@ pub struct Base {
 
 /// Reads a record line by line. What it says depends on the lines and on nothing else, so that a record that is read in
 /// pieces says what it says when it is read at once. Every line leaves at least one draft that has the line in `raw`.
-pub trait Reader: Send {
+pub trait RecordReader: Send {
     /// The next line.
-    fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Told);
+    fn line(&mut self, line: &Raw, fault: Option<RawFault>, reading: &mut Reading);
 
     /// Nobody has written to the record for long: what is still open in it will not be closed there.
-    fn rest(&mut self, told: &mut Told);
+    fn rest(&mut self, reading: &mut Reading);
 
     /// Whether what was read last is likely to be an end, though nothing says so: then that comes sooner.
     fn seems_done(&self) -> bool {
@@ -159,7 +159,7 @@ pub trait Reader: Send {
 
 /// What a reader has told, and when it happened.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct Reading {
     /// The moment that the lines speak of.
     pub at: Timestamp,
     /// What was told.
@@ -171,7 +171,7 @@ pub struct Told {
     pub by_program: bool,
 }
 
-impl Told {
+impl Reading {
     /// The line speaks of another moment. What cannot be read leaves it as it is.
     pub fn at(&mut self, moment: &str) {
         if let Ok(at) = moment.parse() {
@@ -192,12 +192,12 @@ impl Told {
 
 /// Our names for what a record names: a function of its own, so that reading twice gives the same.
 #[derive(Clone, Debug)]
-pub struct Names {
+pub struct RecordNames {
     agent: &'static str,
     native: NativeId,
 }
 
-impl Names {
+impl RecordNames {
     /// The names of one conversation.
     pub fn of(agent: &'static str, native: &str) -> Self {
         Self { agent, native: native.to_owned() }

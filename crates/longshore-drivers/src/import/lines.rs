@@ -18,7 +18,7 @@ const KEPT: usize = 1 << 20;
 
 /// A part of a record: a file, or its beginning.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct RecordPart {
     /// The file; none when it is gone, which leaves a hole.
     pub file: Option<PathBuf>,
     /// How many bytes of it; none for as many as there are.
@@ -37,8 +37,8 @@ pub struct RecordLine {
 /// Reads the whole lines of a record. A last line that has no end is not there yet.
 #[derive(Debug)]
 pub struct RecordLines {
-    parts: std::vec::IntoIter<Part>,
-    open: Option<Open>,
+    parts: std::vec::IntoIter<RecordPart>,
+    open: Option<OpenPart>,
     /// Where the part that is open begins.
     begins: u64,
     /// How much of the record was read, in whole lines.
@@ -46,7 +46,7 @@ pub struct RecordLines {
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenPart {
     file: BufReader<File>,
     until: Option<u64>,
     /// How much of this part was read, in whole lines.
@@ -57,11 +57,11 @@ struct Open {
 impl RecordLines {
     /// A record that is one file.
     pub fn of_file(file: PathBuf) -> Self {
-        Self::of(vec![Part { file: Some(file), until: None }])
+        Self::of(vec![RecordPart { file: Some(file), until: None }])
     }
 
     /// A record of several parts.
-    pub fn of(parts: Vec<Part>) -> Self {
+    pub fn of(parts: Vec<RecordPart>) -> Self {
         Self { parts: parts.into_iter(), open: None, begins: 0, place: 0 }
     }
 
@@ -96,12 +96,12 @@ impl RecordLines {
         }
     }
 
-    fn begin(&mut self, part: Part) -> io::Result<()> {
-        let Part { file, until } = part;
+    fn begin(&mut self, part: RecordPart) -> io::Result<()> {
+        let RecordPart { file, until } = part;
         match (file, until) {
             (Some(file), until) => {
                 let file = BufReader::with_capacity(CHUNK, File::open(file)?);
-                self.open = Some(Open { file, until, place: 0, line: Vec::new() });
+                self.open = Some(OpenPart { file, until, place: 0, line: Vec::new() });
             }
             (None, Some(until)) => {
                 self.begins += until;
@@ -113,7 +113,7 @@ impl RecordLines {
     }
 }
 
-impl Open {
+impl OpenPart {
     fn next(&mut self) -> io::Result<Option<RecordLine>> {
         loop {
             let Some((length, fault)) = self.take_line()? else {

@@ -18,7 +18,7 @@ use longshore_model::lifecycle::NativeId;
 use longshore_model::session::title_of;
 use serde::Deserialize;
 
-use super::{Head, Reader, Records};
+use super::{Head, RecordReader, Records};
 use crate::discover::Surroundings;
 
 pub use reader::Transcript;
@@ -57,7 +57,7 @@ impl Records for Transcripts {
             head.title = told_title(file);
         }
         for text in lines {
-            let Ok(line) = serde_json::from_str::<line::Line>(&text) else { continue };
+            let Ok(line) = serde_json::from_str::<line::TranscriptLine>(&text) else { continue };
             if head.created_at == Default::default() {
                 head.created_at = line.timestamp.parse().unwrap_or_default();
             }
@@ -74,7 +74,7 @@ impl Records for Transcripts {
         (!head.cwd.is_empty() && head.title.is_some()).then_some(head)
     }
 
-    fn reader(&self, native: &str) -> Box<dyn Reader> {
+    fn reader(&self, native: &str) -> Box<dyn RecordReader> {
         Box::new(Transcript::new(native))
     }
 }

@@ -10,10 +10,10 @@ use longshore_model::time::Timestamp;
 use longshore_model::usage::Usage;
 use serde_json::Value;
 
-use super::super::{Names, Reader, Told};
-use super::branches::{AT_THE_SAME_TIME, Branches, Place, branched};
-use super::line::{INTERRUPTED, Line, Message, images_of, typed};
-use super::tools::Tool;
+use super::super::{Reading, RecordNames, RecordReader};
+use super::branches::{AT_THE_SAME_TIME, Branches, TurnPlace, branched};
+use super::line::{INTERRUPTED, TranscriptLine, TranscriptMessage, images_of, typed};
+use super::tools::TranscriptCall;
 use crate::claude::NAME;
 use crate::claude::translate::tools::text_of;
 use crate::claude::translate::usage::{sum, usage_of};
@@ -28,7 +28,7 @@ const COMPACTED: &str = "Claude Code compacted the conversation to make room.";
 /// Reads a transcript.
 #[derive(Debug)]
 pub struct Transcript {
-    pub(super) names: Names,
+    pub(super) names: RecordNames,
     /// How many lines there were.
     lines: u64,
     pub(super) cwd: String,
@@ -37,9 +37,9 @@ pub struct Transcript {
     /// A person gave it a name.
     named: bool,
     branches: Branches,
-    pub(super) turn: Option<Turn>,
+    pub(super) turn: Option<TranscriptTurn>,
     /// The turns before it: another terminal may still be in one of them.
-    aside: VecDeque<Turn>,
+    aside: VecDeque<TranscriptTurn>,
     /// What all messages used but the last.
     spent: Usage,
     /// The message that was counted last, and what it used.
@@ -51,12 +51,12 @@ pub struct Transcript {
 
 /// A turn; one that has ended is kept for the rest of the message that ended it.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
-    place: Place,
+pub(super) struct TranscriptTurn {
+    place: TurnPlace,
     pub(super) name: String,
     pub(super) id: TurnId,
     /// The calls that have not ended.
-    pub(super) tools: HashMap<String, Tool>,
+    pub(super) tools: HashMap<String, TranscriptCall>,
     /// It was said that it is on a branch of its own.
     branched: bool,
     started: Timestamp,
@@ -67,15 +67,15 @@ pub(super) struct Turn {
     usage_before: Usage,
 }
 
-impl Reader for Transcript {
-    fn line(&mut self, text: &Raw, fault: Option<RawFault>, told: &mut Told) {
+impl RecordReader for Transcript {
+    fn line(&mut self, text: &Raw, fault: Option<RawFault>, reading: &mut Reading) {
         self.lines += 1;
-        let before = told.drafts.len();
-        let parsed = if fault.is_none() { serde_json::from_str::<Line>(text).ok() } else { None };
+        let before = reading.drafts.len();
+        let parsed = if fault.is_none() { serde_json::from_str::<TranscriptLine>(text).ok() } else { None };
         let Some(line) = parsed else {
-            return told.keep("line", Some(fault.unwrap_or(RawFault::Malformed)), text);
+            return reading.keep("line", Some(fault.unwrap_or(RawFault::Malformed)), text);
         };
-        told.at(&line.timestamp);
+        reading.at(&line.timestamp);
         let elsewhere = line.is_sidechain && line.agent_id.is_none();
         if !elsewhere {
             self.go_on_with(line.parent_uuid.as_deref());
@@ -83,18 +83,18 @@ impl Reader for Transcript {
         match line.kind.as_str() {
             // Old versions told of sub-agents among the lines of the session.
             _ if elsewhere => {}
-            "user" => self.user(&line, told),
-            "assistant" => self.assistant(&line, told),
-            "attachment" => self.attached(&line, told),
+            "user" => self.user(&line, reading),
+            "assistant" => self.assistant(&line, reading),
+            "attachment" => self.attached(&line, reading),
             "system" if line.subtype.as_deref() == Some("compact_boundary") => {
                 let turn = self.running();
-                told.say(Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(COMPACTED));
+                reading.say(Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(COMPACTED));
             }
             // A name that a person gave stays.
             "custom-title" | "ai-title" if line.kind == "custom-title" || !self.named => {
                 self.named |= line.kind == "custom-title";
                 if let Some(title) = line.custom_title.clone().or_else(|| line.ai_title.clone()) {
-                    told.say(Draft::new(Body::TitleChanged).text(title));
+                    reading.say(Draft::new(Body::TitleChanged).text(title));
                 }
             }
             _ => {}
@@ -102,19 +102,19 @@ impl Reader for Transcript {
         if let Some(uuid) = line.uuid.as_deref().filter(|_| !line.is_sidechain) {
             self.branches.line(uuid, self.turn.as_ref().map_or(0, |turn| turn.place));
         }
-        self.stands(&line, told);
-        match told.drafts.get_mut(before) {
+        self.stands(&line, reading);
+        match reading.drafts.get_mut(before) {
             Some((_, first)) => first.raw = Some(Raw::clone(text)),
             None => {
                 let more = line.subtype.as_deref().or_else(|| line.attachment["type"].as_str());
                 let kind = more.map_or_else(|| line.kind.clone(), |more| format!("{}/{more}", line.kind));
-                told.keep(kind, None, text);
+                reading.keep(kind, None, text);
             }
         }
     }
 
-    fn rest(&mut self, told: &mut Told) {
-        self.end_unsaid(told);
+    fn rest(&mut self, reading: &mut Reading) {
+        self.end_unsaid(reading);
     }
 
     /// Older versions do not write why a message ended.
@@ -127,7 +127,7 @@ impl Transcript {
     /// A reader of the transcript of that session, or sub-agent.
     pub fn new(native: &str) -> Self {
         Self {
-            names: Names::of(NAME, native),
+            names: RecordNames::of(NAME, native),
             lines: 0,
             cwd: String::new(),
             branch: None,
@@ -143,20 +143,20 @@ impl Transcript {
         }
     }
 
-    fn user(&mut self, line: &Line, told: &mut Told) {
+    fn user(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         let Some(message) = &line.message else { return };
         if let Some(text) = line.prompt() {
-            self.end_unsaid(told);
-            self.begin(line, told);
+            self.end_unsaid(reading);
+            self.begin(line, reading);
             // Words that no person said have a name of the program's own.
-            told.prompt =
+            reading.prompt =
                 line.uuid.as_ref().filter(|_| line.origin.is_null()).and_then(|uuid| uuid.parse().ok());
-            told.by_program = line.is_local_command();
+            reading.by_program = line.is_local_command();
             if let Some(left_out) = self.branches.prompt() {
-                warn(branched(left_out), told);
+                warn(branched(left_out), reading);
                 self.turn.iter_mut().for_each(|turn| turn.branched = true);
             }
-            return self.said(line, text, images_of(&message.content), told);
+            return self.said(line, text, images_of(&message.content), reading);
         }
         if line.is_meta || line.is_compact_summary {
             return;
@@ -168,41 +168,41 @@ impl Transcript {
             turn.answered = true;
         }
         if line.is_notification(&words) {
-            self.end_unsaid(told);
-            self.begin(line, told);
-            return self.child_ended(&words, told);
+            self.end_unsaid(reading);
+            self.begin(line, reading);
+            return self.child_ended(&words, reading);
         }
         for block in message.content.as_array().into_iter().flatten() {
             if block["type"] == "tool_result" {
-                self.tool_ended(block, &line.tool_use_result, told);
+                self.tool_ended(block, &line.tool_use_result, reading);
             }
         }
         if words.starts_with(INTERRUPTED) {
-            self.end(TurnEnd::of(TurnOutcome::Interrupted), None, told);
+            self.end(TurnEnd::of(TurnOutcome::Interrupted), None, reading);
         }
     }
 
-    fn assistant(&mut self, line: &Line, told: &mut Told) {
+    fn assistant(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         let Some(message) = &line.message else { return };
         if message.is_no_answer() {
             return;
         }
-        self.reopen(told);
-        let is_rest = |turn: &Turn| turn.ended_by.is_none() || turn.ended_by == message.id;
+        self.reopen(reading);
+        let is_rest = |turn: &TranscriptTurn| turn.ended_by.is_none() || turn.ended_by == message.id;
         if !self.turn.as_ref().is_some_and(is_rest) {
-            self.begin(line, told);
+            self.begin(line, reading);
         }
         if line.is_api_error_message {
             let text = text_of(&message.content);
             let error = TurnError { code: code_of(&text), message: text, details: Value::Null };
             let end = TurnEnd { error: Some(error), ..TurnEnd::of(TurnOutcome::Failed) };
-            return self.end(end, message.id.clone(), told);
+            return self.end(end, message.id.clone(), reading);
         }
         if let Some(model) = message.model()
             && self.model.as_ref() != Some(model)
         {
             self.model = Some(model.clone());
-            told.say(Draft::new(Body::ModelChanged { model: model.clone() }));
+            reading.say(Draft::new(Body::ModelChanged { model: model.clone() }));
         }
         let mut thinks = false;
         let text = [message.content.clone()];
@@ -216,22 +216,22 @@ impl Transcript {
                 Some("text") | None => {
                     if !text.is_empty() {
                         let body = Body::MessageDone { phase: None, partial: false };
-                        told.say(Draft::new(body).turn(turn).item(item).text(text));
+                        reading.say(Draft::new(body).turn(turn).item(item).text(text));
                     }
                     true
                 }
                 Some("thinking") => {
                     thinks = true;
                     let body = Body::ReasoningDone { partial: false };
-                    told.say(Draft::new(body).turn(turn).item(item).text(word("thinking")));
+                    reading.say(Draft::new(body).turn(turn).item(item).text(word("thinking")));
                     false
                 }
                 Some("tool_use" | "server_tool_use") => {
-                    self.tool_began(block, told);
+                    self.tool_began(block, reading);
                     false
                 }
                 Some(kind) if kind.ends_with("_tool_result") => {
-                    self.tool_ended(block, &Value::Null, told);
+                    self.tool_ended(block, &Value::Null, reading);
                     false
                 }
                 Some(_) => false,
@@ -240,51 +240,57 @@ impl Transcript {
                 turn.answered = answers;
             }
         }
-        self.count(line, message, told);
+        self.count(line, message, reading);
         // A thought is never the end: what comes of it follows in the same message.
         let ends = matches!(message.stop_reason.as_deref(), Some("end_turn" | "stop_sequence" | "refusal"));
         if ends && !thinks && self.turn.as_ref().is_some_and(|turn| turn.ended_by.is_none()) {
-            self.end(TurnEnd::of(TurnOutcome::Completed), message.id.clone(), told);
+            self.end(TurnEnd::of(TurnOutcome::Completed), message.id.clone(), reading);
         }
     }
 
     /// Words that somebody said while the turn ran are attached to it.
-    fn attached(&mut self, line: &Line, told: &mut Told) {
+    fn attached(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         let attachment = &line.attachment;
         let is_prompt = attachment["type"] == "queued_command"
             && attachment["commandMode"].as_str().is_none_or(|mode| mode == "prompt");
         if is_prompt && !line.is_meta {
             if self.running().is_none() {
-                self.begin(line, told);
+                self.begin(line, reading);
             }
             let text = typed(&text_of(&attachment["prompt"]));
-            self.said(line, text, images_of(&attachment["prompt"]), told);
+            self.said(line, text, images_of(&attachment["prompt"]), reading);
         }
     }
 
-    fn said(&mut self, line: &Line, text: String, attachments: Vec<Attachment>, told: &mut Told) {
+    fn said(
+        &mut self,
+        line: &TranscriptLine,
+        text: String,
+        attachments: Vec<Attachment>,
+        reading: &mut Reading,
+    ) {
         let (turn, item) = self.place(&self.line_name(line));
         if let Some(turn) = &mut self.turn {
             turn.answered = false;
         }
         let body = Body::UserMessage { prompt: None, attachments, by: None };
-        told.say(Draft::new(body).turn(turn).item(item).text(text));
+        reading.say(Draft::new(body).turn(turn).item(item).text(text));
     }
 
-    fn begin(&mut self, line: &Line, told: &mut Told) {
+    fn begin(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         let name = self.line_name(line);
         let id = self.names.turn(&name);
-        told.say(Draft::new(Body::TurnStarted { prompt: None }).turn(id));
+        reading.say(Draft::new(Body::TurnStarted { prompt: None }).turn(id));
         let last = self.turn.take();
         let before = self.branches.turn_of(line.parent_uuid.as_deref());
         let before = before.unwrap_or(last.as_ref().map_or(0, |turn| turn.place));
-        let turn = Turn {
+        let turn = TranscriptTurn {
             place: self.branches.begin(before),
             name,
             id,
             tools: HashMap::new(),
             branched: false,
-            started: told.at,
+            started: reading.at,
             ended_by: None,
             answered: false,
             usage_before: self.told,
@@ -293,7 +299,7 @@ impl Transcript {
         self.turn = Some(turn);
     }
 
-    fn set_aside(&mut self, turn: Option<Turn>) {
+    fn set_aside(&mut self, turn: Option<TranscriptTurn>) {
         self.aside.extend(turn);
         if self.aside.len() > SET_ASIDE {
             self.aside.pop_front();
@@ -303,7 +309,7 @@ impl Transcript {
     /// A line follows on one of another turn than the last line did: another terminal wrote it.
     fn go_on_with(&mut self, parent: Option<&str>) {
         let Some(place) = self.branches.turn_of(parent) else { return };
-        let is_it = |turn: &Turn| turn.place == place;
+        let is_it = |turn: &TranscriptTurn| turn.place == place;
         if self.turn.as_ref().is_none_or(is_it) {
             return;
         }
@@ -314,7 +320,7 @@ impl Transcript {
     }
 
     /// The model answers in a turn after which another one was begun: that one did not end it, and runs at the same time.
-    fn reopen(&mut self, told: &mut Told) {
+    fn reopen(&mut self, reading: &mut Reading) {
         let Some(turn) = &mut self.turn else { return };
         if self.branches.has_all_before(turn.place) {
             return;
@@ -323,30 +329,30 @@ impl Transcript {
         let last = self.branches.last_prompt();
         if let Some(other) = self.aside.iter_mut().find(|other| other.place == last && !other.branched) {
             other.branched = true;
-            warn(AT_THE_SAME_TIME.to_owned(), told);
+            warn(AT_THE_SAME_TIME.to_owned(), reading);
         }
     }
 
-    fn end(&mut self, mut end: TurnEnd, by: Option<String>, told: &mut Told) {
+    fn end(&mut self, mut end: TurnEnd, by: Option<String>, reading: &mut Reading) {
         let Some(turn) = self.turn.as_mut().filter(|turn| turn.ended_by.is_none()) else { return };
         turn.ended_by = Some(by.unwrap_or_default());
-        end.duration_ms = Some(told.at.millis_since(turn.started));
+        end.duration_ms = Some(reading.at.millis_since(turn.started));
         end.usage = (self.told != turn.usage_before).then(|| self.told.since(&turn.usage_before));
         let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(turn.id);
         draft.text = end.error.map(|error| error.message);
-        told.say(draft);
+        reading.say(draft);
     }
 
     /// The turn is over, though no line says so: by what stands last in it.
-    fn end_unsaid(&mut self, told: &mut Told) {
+    fn end_unsaid(&mut self, reading: &mut Reading) {
         if let Some(turn) = self.turn.as_ref().filter(|turn| turn.ended_by.is_none()) {
             let outcome = if turn.answered { TurnOutcome::Completed } else { TurnOutcome::Interrupted };
-            self.end(TurnEnd::of(outcome), None, told);
+            self.end(TurnEnd::of(outcome), None, reading);
         }
     }
 
     /// The tokens of a message stand in each of its lines, and in older versions grow from line to line.
-    fn count(&mut self, line: &Line, message: &Message, told: &mut Told) {
+    fn count(&mut self, line: &TranscriptLine, message: &TranscriptMessage, reading: &mut Reading) {
         let Some(used) = message.usage.map(usage_of).filter(|used| used.input.unwrap_or(0) > 0) else {
             return;
         };
@@ -359,19 +365,19 @@ impl Transcript {
         let total = Usage { context_used, ..sum(self.spent, used) };
         if total != self.told {
             self.told = total;
-            told.say(Draft::new(Body::UsageUpdated(total)).turn(self.running()));
+            reading.say(Draft::new(Body::UsageUpdated(total)).turn(self.running()));
         }
     }
 
     /// Where the session stands: its folder, and its branch if that is another one now.
-    fn stands(&mut self, line: &Line, told: &mut Told) {
+    fn stands(&mut self, line: &TranscriptLine, reading: &mut Reading) {
         if let Some(cwd) = &line.cwd {
             self.cwd.clone_from(cwd);
         }
         let branch = line.git_branch.as_ref().filter(|branch| !branch.is_empty());
         if branch.is_some() && branch != self.branch.as_ref() {
             self.branch = branch.cloned();
-            told.say(Draft::new(Body::GitChanged(GitState {
+            reading.say(Draft::new(Body::GitChanged(GitState {
                 branch: branch.cloned(),
                 ..GitState::default()
             })));
@@ -389,7 +395,7 @@ impl Transcript {
         (turn.map(|turn| turn.id), self.names.item(name, item))
     }
 
-    fn line_name(&self, line: &Line) -> String {
+    fn line_name(&self, line: &TranscriptLine) -> String {
         line.uuid.clone().unwrap_or_else(|| format!("line {}", self.lines))
     }
 
@@ -399,8 +405,8 @@ impl Transcript {
 }
 
 /// Of no turn, since one of those that it is about may be in the log already.
-fn warn(text: String, told: &mut Told) {
-    told.say(Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
+fn warn(text: String, reading: &mut Reading) {
+    reading.say(Draft::new(Body::Notice { level: NoticeLevel::Warning }).text(text));
 }
 
 /// Why a turn failed, as far as the words tell.

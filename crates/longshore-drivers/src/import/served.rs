@@ -14,14 +14,14 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::task::spawn_blocking;
 use tokio::time::{Instant, Interval, MissedTickBehavior, interval};
 
-use super::desk::Wanted;
 use super::index::Key;
 use super::outside::OutsideTurns;
-use super::told::millis;
+use super::read_queue::ReadRequest;
+use super::served_index::millis;
 use super::watch::{
-    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, Inner, SETTLED_AFTER_MS, Watched, lock,
+    AT_REST_AFTER_MS, BATCH_BYTES, BATCHES, Batch, Haste, RecordSource, SETTLED_AFTER_MS, WatcherShared, lock,
 };
-use super::{BATCH, LONGEST, Served, Told};
+use super::{BATCH, LONGEST, Reading, ServedRecords};
 use crate::clock;
 use crate::spec::Agent;
 
@@ -37,7 +37,7 @@ const PAGES: usize = 100_000;
 
 /// A question to the one process of an agent.
 #[derive(Debug)]
-pub(crate) struct Errand {
+pub(crate) struct AgentQuery {
     /// Which agent.
     pub(crate) agent: Agent,
     /// The name of the question.
@@ -56,7 +56,7 @@ pub(super) type Caller = oneshot::Sender<()>;
 /// An agent that is asked, and where those call who want to know now.
 pub(super) struct Called {
     pub(super) agent: usize,
-    pub(super) served: &'static dyn Served,
+    pub(super) served: &'static dyn ServedRecords,
     pub(super) callers: mpsc::Receiver<Caller>,
 }
 
@@ -96,7 +96,7 @@ impl Pace {
     }
 }
 
-impl Inner {
+impl WatcherShared {
     /// One for each agent that is asked.
     pub(super) async fn watch_served(self: Arc<Self>, called: Called) {
         let Called { agent, served, mut callers } = called;
@@ -124,7 +124,7 @@ impl Inner {
     async fn look_at_served(
         self: &Arc<Self>,
         agent: usize,
-        served: &'static dyn Served,
+        served: &'static dyn ServedRecords,
         haste: Haste,
         pace: &mut Pace,
     ) {
@@ -133,7 +133,7 @@ impl Inner {
             return;
         }
         let rested = clock::now().plus_millis(-AT_REST_AFTER_MS);
-        let has_waited = lock(&self.shelf).has_waited(agent, rested);
+        let has_waited = lock(&self.served_index).has_waited(agent, rested);
         let Some(start) = pace.wants(haste, &before, has_waited, Instant::now()) else { return };
         for _ in 0..ROUNDS {
             match self.list(agent, haste, start).await {
@@ -161,7 +161,7 @@ impl Inner {
         }
     }
 
-    async fn stamp(self: &Arc<Self>, agent: usize, served: &'static dyn Served) -> Stamp {
+    async fn stamp(self: &Arc<Self>, agent: usize, served: &'static dyn ServedRecords) -> Stamp {
         let look = move |inner: &Self| {
             let around = inner.watched.get(agent).map(|watched| &watched.around);
             let files = around.map(|around| served.files(around)).unwrap_or_default();
@@ -187,14 +187,14 @@ impl Inner {
                 Some(Ok(Answer::Sessions { sessions, next })) => (sessions, next),
                 Some(answer) => return Looked::Failed(unexpected(answer)),
             };
-            let page = lock(&self.shelf).take_in(agent, sessions, self.since());
+            let page = lock(&self.served_index).take_in(agent, sessions, self.since());
             all &= self.tell_page(watched, &page.changed, haste).await;
             if page.is_last {
                 break;
             }
             // A page that leads to itself leads nowhere.
             if next.is_none() || next == cursor {
-                lock(&self.shelf).is_whole(agent);
+                lock(&self.served_index).is_whole(agent);
                 break;
             }
             cursor = next;
@@ -203,7 +203,7 @@ impl Inner {
     }
 
     /// False when some of it is better told later.
-    async fn tell_page(self: &Arc<Self>, watched: &Watched, keys: &[Key], haste: Haste) -> bool {
+    async fn tell_page(self: &Arc<Self>, watched: &RecordSource, keys: &[Key], haste: Haste) -> bool {
         if keys.is_empty() {
             return true;
         }
@@ -211,15 +211,15 @@ impl Inner {
         let capabilities = watched.agent.capabilities();
         let settled = clock::now().plus_millis(-SETTLED_AFTER_MS);
         let (told, found): (Vec<&Key>, Vec<Past>) = {
-            let shelf = lock(&self.shelf);
+            let served_index = lock(&self.served_index);
             let name = watched.agent.name();
-            let past = |key: &Key| shelf.past(key, name.into(), capabilities.clone());
+            let past = |key: &Key| served_index.past(key, name.into(), capabilities.clone());
             let found = keys.iter().filter_map(|key| Some((key, past(key)?)));
             found.filter(|(_, past)| haste == Haste::Now || past.created_at <= settled).unzip()
         };
         let all = told.len() == keys.len();
         // Before, so that whoever reads it at once can ask for it to be told again.
-        lock(&self.shelf).told(told);
+        lock(&self.served_index).told(told);
         if !found.is_empty() {
             (self.deliver)(FromAnchor::FoundPast { found }).await;
         }
@@ -230,15 +230,15 @@ impl Inner {
     pub(super) async fn read_served(
         self: &Arc<Self>,
         key: &Key,
-        served: &'static dyn Served,
-        wanted: Wanted,
+        served: &'static dyn ServedRecords,
+        wanted: ReadRequest,
     ) {
         let Some(watched) = self.watched.get(key.agent) else { return };
         let messages = match self.messages(watched, key).await {
             Ok(messages) => messages,
             Err(why) => {
                 tracing::warn!(native = key.native, why, "a past conversation cannot be read");
-                return lock(&self.shelf).tell_again(key, false);
+                return lock(&self.served_index).tell_again(key, false);
             }
         };
         let (session, since) = (wanted.session, wanted.since());
@@ -254,7 +254,7 @@ impl Inner {
     }
 
     /// All that was said in a conversation.
-    async fn messages(&self, watched: &Watched, key: &Key) -> Result<Vec<Raw>, String> {
+    async fn messages(&self, watched: &RecordSource, key: &Key) -> Result<Vec<Raw>, String> {
         let (mut pages, mut cursor, mut bytes) = (Vec::new(), None, 0);
         while pages.len() < PAGES {
             let (agent, native) = (watched.agent.name().into(), key.native.clone());
@@ -285,58 +285,59 @@ impl Inner {
     fn read_messages(
         &self,
         key: &Key,
-        served: &'static dyn Served,
-        wanted: Wanted,
+        served: &'static dyn ServedRecords,
+        wanted: ReadRequest,
         messages: &[Raw],
         batches: &mpsc::Sender<Batch>,
     ) {
-        let Wanted { after, told: told_here, .. } = wanted;
+        let ReadRequest { after, told: told_here, .. } = wanted;
         let mut outside = OutsideTurns::but(told_here);
-        let Some((created_at, updated_at)) = lock(&self.shelf).times(key) else { return };
+        let Some((created_at, updated_at)) = lock(&self.served_index).times(key) else { return };
         let is_at_rest = updated_at.plus_millis(AT_REST_AFTER_MS) < clock::now();
         let places = served.places(messages, is_at_rest.then(|| millis(updated_at)));
         let mut reader = served.reader(&key.native);
-        let mut told = Told { at: created_at, ..Told::default() };
+        let mut reading = Reading { at: created_at, ..Reading::default() };
         let (mut sent, mut bytes, mut reached) = (after, 0, 0);
         for (message, place) in messages.iter().zip(&places) {
             // Only between places: those that stand at one place are taken in together.
-            let is_much = told.drafts.len() >= BATCH || bytes >= BATCH_BYTES;
+            let is_much = reading.drafts.len() >= BATCH || bytes >= BATCH_BYTES;
             if is_much && *place > reached && reached > sent {
-                let batch = Batch { after: sent, drafts: std::mem::take(&mut told.drafts), until: reached };
+                let batch =
+                    Batch { after: sent, drafts: std::mem::take(&mut reading.drafts), until: reached };
                 // Nobody takes it any more: the anchor goes down.
                 if batches.blocking_send(batch).is_err() {
                     return;
                 }
                 (sent, bytes) = (reached, 0);
             }
-            let before = told.drafts.len();
-            reader.line(message, None, &mut told);
+            let before = reading.drafts.len();
+            reader.line(message, None, &mut reading);
             reached = *place;
             match reached > after {
                 true => {
                     bytes += message.len();
-                    outside.sift(&mut told, before);
+                    outside.sift(&mut reading, before);
                 }
                 // What it says depends on what was read before, which was told already.
-                false => told.drafts.clear(),
+                false => reading.drafts.clear(),
             }
         }
         let unfinished = &messages[places.len().min(messages.len())..];
         // What our own driver told of is not waited for: whoever would finish it is gone, or tells of it there.
-        let is_told_here = outside.lets_nothing_of(unfinished, &mut *reader, told.at);
+        let is_told_here = outside.lets_nothing_of(unfinished, &mut *reader, reading.at);
         if is_told_here {
             reached = reached.max(millis(updated_at));
         } else {
-            lock(&self.shelf).tell_again(key, true);
+            lock(&self.served_index).tell_again(key, true);
         }
         if reached > sent {
             if is_at_rest {
-                let before = told.drafts.len();
-                reader.rest(&mut told);
-                outside.sift(&mut told, before);
+                let before = reading.drafts.len();
+                reader.rest(&mut reading);
+                outside.sift(&mut reading, before);
             }
             // If nobody takes it any more, the anchor goes down.
-            let _ = batches.blocking_send(Batch { after: sent, drafts: told.drafts, until: reached });
+            let _ = batches.blocking_send(Batch { after: sent, drafts: reading.drafts, until: reached });
         }
     }
 
@@ -344,8 +345,8 @@ impl Inner {
     async fn ask(&self, agent: &Agent, query: Query, start: bool) -> Option<Result<Answer, String>> {
         let id = QueryId::mint(&mut Context { now: clock::now(), ids: &mut lock(&self.ids) });
         let (answer, answered) = oneshot::channel();
-        let errand = Errand { agent: Agent::clone(agent), id, query, start, answer };
-        self.errands.send(errand).await.ok()?;
+        let agent_query = AgentQuery { agent: Agent::clone(agent), id, query, start, answer };
+        self.queries.send(agent_query).await.ok()?;
         answered.await.ok()
     }
 }

@@ -9,7 +9,7 @@ use longshore_model::item::FileDiff;
 use longshore_model::lifecycle::{Delegation, DelegationEnd};
 use serde_json::{Map, Value};
 
-use super::super::Told;
+use super::super::Reading;
 use super::reader::Rollout;
 use crate::codex::translate::delegations::end_of;
 use crate::codex::translate::diffs;
@@ -26,7 +26,7 @@ impl Rollout {
         turn: Option<String>,
         mut item: Map<String, Value>,
         line: &Raw,
-        told: &mut Told,
+        reading: &mut Reading,
     ) -> Result<(), serde_json::Error> {
         let changes = item.remove("changes");
         let item = item_of(item)?;
@@ -52,17 +52,17 @@ impl Rollout {
                 Draft::new(Body::FileDiff(FileDiff { status: status_of(&item, false), changes }))
             }
             "contextCompaction" => {
-                self.notice(COMPACTED, turn_id, line, told);
+                self.notice(COMPACTED, turn_id, line, reading);
                 return Ok(());
             }
             _ => {
                 let Some(call) = call_of(&item) else { return Ok(()) };
                 if !known {
                     let title = title_of(&item, &call);
-                    told.say(Draft::new(Body::ToolStarted(call)).turn(turn_id).item(id).text(title));
+                    reading.say(Draft::new(Body::ToolStarted(call)).turn(turn_id).item(id).text(title));
                 }
                 if item.kind == "collabAgentToolCall" {
-                    self.collaborated(&item, |draft| told.say(draft.turn(turn_id).item(id)));
+                    self.collaborated(&item, |draft| reading.say(draft.turn(turn_id).item(id)));
                 }
                 let (outcome, text) = outcome_of(item);
                 let mut draft = Draft::new(Body::ToolFinished(outcome));
@@ -74,7 +74,7 @@ impl Rollout {
         if let Some(turn) = &mut self.turn {
             turn.answered = answers;
         }
-        told.say(draft.turn(turn_id).item(id).raw(line.clone()));
+        reading.say(draft.turn(turn_id).item(id).raw(line.clone()));
         Ok(())
     }
 

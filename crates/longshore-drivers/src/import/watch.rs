@@ -15,12 +15,12 @@ use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::asking::{Called, Caller, Errand};
-use super::desk::{Bookmark, Desk, Wanted};
-use super::index::{Found, Index, Key, walk};
+use super::index::{Index, Key, RecordFile, walk};
 use super::outside::OutsideTurns;
-use super::told::Shelf;
-use super::{BATCH, RecordLines, Records, Served, Told, WatchPast};
+use super::read_queue::{Bookmark, ReadQueue, ReadRequest};
+use super::served::{AgentQuery, Called, Caller};
+use super::served_index::ServedIndex;
+use super::{BATCH, Reading, RecordLines, Records, ServedRecords, WatchPast};
 use crate::anchor::{AnchorConfig, Deliver};
 use crate::clock;
 use crate::discover::Surroundings;
@@ -46,7 +46,7 @@ const CALLERS: usize = 64;
 
 /// Looks for records and reads them.
 pub(crate) struct Watcher {
-    pub(super) inner: Arc<Inner>,
+    pub(super) inner: Arc<WatcherShared>,
     /// Where those tasks are called that ask agents.
     pub(super) asking: Vec<mpsc::Sender<Caller>>,
     /// The other ends, until the tasks run.
@@ -62,16 +62,16 @@ pub(crate) enum Haste {
     Later,
 }
 
-pub(super) struct Inner {
-    pub(super) watched: Vec<Watched>,
+pub(super) struct WatcherShared {
+    pub(super) watched: Vec<RecordSource>,
     pub(super) config: WatchPast,
     pub(super) deliver: Deliver,
     pub(super) index: Mutex<Index>,
-    pub(super) shelf: Mutex<Shelf>,
+    pub(super) served_index: Mutex<ServedIndex>,
     /// Where agents are asked.
-    pub(super) errands: mpsc::Sender<Errand>,
+    pub(super) queries: mpsc::Sender<AgentQuery>,
     pub(super) ids: Mutex<Ids>,
-    desk: Mutex<Desk>,
+    queue: Mutex<ReadQueue>,
     wake: Notify,
     /// One looks at a time.
     pub(super) looking: tokio::sync::Mutex<()>,
@@ -80,34 +80,34 @@ pub(super) struct Inner {
 }
 
 /// A place where records are kept.
-pub(super) struct Watched {
+pub(super) struct RecordSource {
     /// Whose they are: what is found there is told as its.
     pub(super) agent: Agent,
     /// The names of other agents that keep theirs in the same place: other ways to drive it, or other versions.
     pub(super) sharers: Vec<String>,
-    pub(super) kept: Kept,
+    pub(super) kept: RecordStore,
     pub(super) around: Surroundings,
 }
 
 /// How records are kept.
 #[derive(Clone, Copy)]
-pub(super) enum Kept {
+pub(super) enum RecordStore {
     Files(&'static dyn Records),
-    Served(&'static dyn Served),
+    Served(&'static dyn ServedRecords),
 }
 
-impl Watched {
+impl RecordSource {
     /// Its records, if they are files.
     pub(super) fn records(&self) -> Option<&'static dyn Records> {
         match self.kept {
-            Kept::Files(records) => Some(records),
-            Kept::Served(_) => None,
+            RecordStore::Files(records) => Some(records),
+            RecordStore::Served(_) => None,
         }
     }
 
     /// Whether another agent keeps its records in this very place.
-    fn is_shared_with(&self, kept: Kept, around: &Surroundings) -> bool {
-        let (Kept::Files(own), Kept::Files(other)) = (self.kept, kept) else { return false };
+    fn is_shared_with(&self, kept: RecordStore, around: &Surroundings) -> bool {
+        let (RecordStore::Files(own), RecordStore::Files(other)) = (self.kept, kept) else { return false };
         own.home_variable() == other.home_variable() && own.folders(&self.around) == other.folders(around)
     }
 }
@@ -120,22 +120,24 @@ pub(super) struct Batch {
 }
 
 impl Watcher {
-    pub(crate) fn new(config: &AnchorConfig, errands: mpsc::Sender<Errand>, deliver: Deliver) -> Self {
-        let mut watched: Vec<Watched> = Vec::new();
+    pub(crate) fn new(config: &AnchorConfig, queries: mpsc::Sender<AgentQuery>, deliver: Deliver) -> Self {
+        let mut watched: Vec<RecordSource> = Vec::new();
         for agent in &config.agents {
             let around = config.surroundings.with(&config.settings_of(agent).env);
-            let kept = agent.records().map(Kept::Files);
-            let Some(kept) = kept.or_else(|| agent.served_records().map(Kept::Served)) else { continue };
+            let kept = agent.records().map(RecordStore::Files);
+            let Some(kept) = kept.or_else(|| agent.served_records().map(RecordStore::Served)) else {
+                continue;
+            };
             // They are to be found once.
             if let Some(known) = watched.iter_mut().find(|known| known.is_shared_with(kept, &around)) {
                 known.sharers.push(agent.name().to_owned());
                 continue;
             }
-            watched.push(Watched { kept, agent: Agent::clone(agent), sharers: Vec::new(), around });
+            watched.push(RecordSource { kept, agent: Agent::clone(agent), sharers: Vec::new(), around });
         }
         let (mut asking, mut callers) = (Vec::new(), Vec::new());
         for (agent, watched) in watched.iter().enumerate() {
-            if let Kept::Served(served) = watched.kept {
+            if let RecordStore::Served(served) = watched.kept {
                 let (call, called) = mpsc::channel(CALLERS);
                 asking.push(call);
                 callers.push(Called { agent, served, callers: called });
@@ -146,15 +148,15 @@ impl Watcher {
         Self {
             asking,
             callers: Mutex::new(callers),
-            inner: Arc::new(Inner {
+            inner: Arc::new(WatcherShared {
                 watched,
-                shelf: Mutex::default(),
-                errands,
+                served_index: Mutex::default(),
+                queries,
                 ids: Mutex::new(Ids::seeded(seed)),
                 config: config.past.clone(),
                 deliver,
                 index: Mutex::default(),
-                desk: Mutex::default(),
+                queue: Mutex::default(),
                 wake: Notify::new(),
                 looking: tokio::sync::Mutex::default(),
                 telling: tokio::sync::Mutex::default(),
@@ -205,25 +207,25 @@ impl Watcher {
 
     /// How many conversations are known, and how many of them are yet to be read.
     pub(crate) fn count(&self) -> (u64, u64) {
-        let found = lock(&self.inner.index).count() + lock(&self.inner.shelf).count();
-        (found as u64, lock(&self.inner.desk).count() as u64)
+        let found = lock(&self.inner.index).count() + lock(&self.inner.served_index).count();
+        (found as u64, lock(&self.inner.queue).count() as u64)
     }
 
     /// A session wants to know what comes after a place in a record.
-    pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: Wanted) {
+    pub(crate) fn read_on(&self, agent: &str, native: NativeId, wanted: ReadRequest) {
         let key = self.inner.place_of(agent).map(|agent| Key { agent, native });
         let is_known = |key: &Key| {
-            lock(&self.inner.index).get(key).is_some() || lock(&self.inner.shelf).times(key).is_some()
+            lock(&self.inner.index).get(key).is_some() || lock(&self.inner.served_index).times(key).is_some()
         };
         let Some(key) = key.filter(is_known) else {
             return tracing::debug!(agent, session = %wanted.session, "nobody keeps a record of that conversation");
         };
-        lock(&self.inner.desk).want(key, wanted);
+        lock(&self.inner.queue).want(key, wanted);
         self.inner.wake.notify_one();
     }
 }
 
-impl Inner {
+impl WatcherShared {
     pub(super) async fn look(self: &Arc<Self>, haste: Haste) {
         let _alone = self.looking.lock().await;
         let changed = match self.clone().on_a_thread(Self::changed).await {
@@ -232,7 +234,7 @@ impl Inner {
         };
         let _first = self.telling.lock().await;
         let titles = self.clone().on_a_thread(|inner| {
-            let titles = |watched: &Watched| {
+            let titles = |watched: &RecordSource| {
                 let records = watched.records();
                 records.map(|records| records.titles(&watched.around)).unwrap_or_default()
             };
@@ -269,7 +271,7 @@ impl Inner {
 
     /// The records that the hub has not been told of as they are.
     pub(super) fn changed(&self) -> Vec<Key> {
-        let mut found: Vec<Found> = Vec::new();
+        let mut found: Vec<RecordFile> = Vec::new();
         for (agent, watched) in self.watched.iter().enumerate() {
             let Some(records) = watched.records() else { continue };
             let folders: Vec<PathBuf> = records.folders(&watched.around);
@@ -324,7 +326,7 @@ impl Inner {
     /// One of those who read.
     async fn read_all(self: Arc<Self>) {
         loop {
-            let next = lock(&self.desk).next();
+            let next = lock(&self.queue).next();
             let Some((key, wanted)) = next else {
                 self.wake.notified().await;
                 continue;
@@ -336,21 +338,21 @@ impl Inner {
                 drop(self.telling.lock().await);
             }
             let warm = match self.watched.get(key.agent).map(|watched| watched.kept) {
-                Some(Kept::Files(_)) => self.read(&key, wanted).await,
-                Some(Kept::Served(served)) => {
+                Some(RecordStore::Files(_)) => self.read(&key, wanted).await,
+                Some(RecordStore::Served(served)) => {
                     self.read_served(&key, served, wanted).await;
                     None
                 }
                 None => None,
             };
-            lock(&self.desk).done(key, warm);
+            lock(&self.queue).done(key, warm);
         }
     }
 
     /// Reads on in one record to its end, as fast as the hub takes it.
-    async fn read(self: &Arc<Self>, key: &Key, wanted: Wanted) -> Option<Bookmark> {
+    async fn read(self: &Arc<Self>, key: &Key, wanted: ReadRequest) -> Option<Bookmark> {
         let (session, since) = (wanted.session, wanted.since());
-        let warm = lock(&self.desk).take_warm(key, wanted.after);
+        let warm = lock(&self.queue).take_warm(key, wanted.after);
         let (batches, mut read) = mpsc::channel(BATCHES);
         let (inner, of) = (Arc::clone(self), key.clone());
         let reading = spawn_blocking(move || inner.read_blocking(&of, wanted, warm, &batches));
@@ -373,11 +375,11 @@ impl Inner {
     fn read_blocking(
         &self,
         key: &Key,
-        wanted: Wanted,
+        wanted: ReadRequest,
         warm: Option<Bookmark>,
         batches: &mpsc::Sender<Batch>,
     ) -> io::Result<Option<Bookmark>> {
-        let Wanted { after, told, .. } = wanted;
+        let ReadRequest { after, told, .. } = wanted;
         let mut outside = OutsideTurns::but(told);
         let mut bookmark = match warm {
             Some(warm) => warm,
@@ -387,13 +389,13 @@ impl Inner {
             },
         };
         outside.names_prompts |= bookmark.names_prompts;
-        let mut told = Told { at: bookmark.at, ..Told::default() };
+        let mut reading = Reading { at: bookmark.at, ..Reading::default() };
         let (mut sent, mut bytes) = (after, 0);
         loop {
             let place = bookmark.lines.place();
             let Some(line) = bookmark.lines.next()? else { break };
-            if told.drafts.len() >= BATCH || bytes >= BATCH_BYTES {
-                let batch = Batch { after: sent, drafts: std::mem::take(&mut told.drafts), until: place };
+            if reading.drafts.len() >= BATCH || bytes >= BATCH_BYTES {
+                let batch = Batch { after: sent, drafts: std::mem::take(&mut reading.drafts), until: place };
                 // Nobody takes it any more: the anchor goes down.
                 if batches.blocking_send(batch).is_err() {
                     return Ok(None);
@@ -401,30 +403,32 @@ impl Inner {
                 (sent, bytes) = (place, 0);
             }
             bytes += line.text.len();
-            let before = told.drafts.len();
-            bookmark.reader.line(&line.text, line.fault, &mut told);
-            outside.sift(&mut told, before);
+            let before = reading.drafts.len();
+            bookmark.reader.line(&line.text, line.fault, &mut reading);
+            outside.sift(&mut reading, before);
         }
         let until = bookmark.lines.place();
         if until > sent {
             let patience = if bookmark.reader.seems_done() { DONE_AFTER_MS } else { AT_REST_AFTER_MS };
             if self.is_at_rest(key, patience) {
-                let before = told.drafts.len();
-                bookmark.reader.rest(&mut told);
-                outside.sift(&mut told, before);
+                let before = reading.drafts.len();
+                bookmark.reader.rest(&mut reading);
+                outside.sift(&mut reading, before);
             }
-            let batch = Batch { after: sent, drafts: std::mem::take(&mut told.drafts), until };
+            let batch = Batch { after: sent, drafts: std::mem::take(&mut reading.drafts), until };
             if batches.blocking_send(batch).is_err() {
                 return Ok(None);
             }
         }
-        (bookmark.at, bookmark.names_prompts) = (told.at, outside.names_prompts);
+        (bookmark.at, bookmark.names_prompts) = (reading.at, outside.names_prompts);
         Ok(Some(bookmark))
     }
 
     /// A reader that has read a record from its beginning to a place in it. What it says depends on what it has read.
     fn open(&self, key: &Key, after: u64, outside: &mut OutsideTurns) -> io::Result<Option<Bookmark>> {
-        let Some(records) = self.watched.get(key.agent).and_then(Watched::records) else { return Ok(None) };
+        let Some(records) = self.watched.get(key.agent).and_then(RecordSource::records) else {
+            return Ok(None);
+        };
         let (parts, began) = {
             let mut index = lock(&self.index);
             let began = index.look(key, records).map(|(head, _)| head.created_at);
@@ -433,18 +437,18 @@ impl Inner {
         let Some(parts) = parts else { return Ok(None) };
         let mut lines = RecordLines::of(parts);
         let mut reader = records.reader(&key.native);
-        let mut told = Told { at: began.unwrap_or_default(), ..Told::default() };
+        let mut reading = Reading { at: began.unwrap_or_default(), ..Reading::default() };
         while lines.place() < after {
             let Some(line) = lines.next()? else { break };
-            reader.line(&line.text, line.fault, &mut told);
-            outside.note_prompt(told.prompt.take());
-            told.drafts.clear();
+            reader.line(&line.text, line.fault, &mut reading);
+            outside.note_prompt(reading.prompt.take());
+            reading.drafts.clear();
         }
         if lines.place() != after {
             tracing::warn!(native = key.native, after, "a record is another than it was; it is not read on");
             return Ok(None);
         }
-        Ok(Some(Bookmark { lines, reader, at: told.at, names_prompts: outside.names_prompts }))
+        Ok(Some(Bookmark { lines, reader, at: reading.at, names_prompts: outside.names_prompts }))
     }
 
     fn is_at_rest(&self, key: &Key, patience: i64) -> bool {

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use longshore_model::event::Raw;
 
-use super::{Reader, Served};
+use super::{RecordReader, ServedRecords};
 use crate::discover::Surroundings;
 use crate::opencode::translate::Conversation;
 use crate::opencode::wire::{InfoHead, MessageHead};
@@ -17,7 +17,7 @@ use crate::opencode::wire::{InfoHead, MessageHead};
 #[derive(Clone, Copy, Debug)]
 pub struct Database;
 
-impl Served for Database {
+impl ServedRecords for Database {
     fn home_variables(&self) -> &'static [&'static str] {
         &["OPENCODE_DB", "XDG_DATA_HOME"]
     }
@@ -70,7 +70,7 @@ impl Served for Database {
         places
     }
 
-    fn reader(&self, native: &str) -> Box<dyn Reader> {
+    fn reader(&self, native: &str) -> Box<dyn RecordReader> {
         Box::new(Conversation::new(native))
     }
 }

@@ -15,10 +15,10 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::super::{Names, Reader, Told};
-use super::calls::Calls;
+use super::super::{Reading, RecordNames, RecordReader};
+use super::calls::RolloutCalls;
 use super::items;
-use super::{Kind, Line, Meta};
+use super::{Meta, PayloadKind, RolloutLine};
 use crate::codex::NAME;
 use crate::codex::translate::items::{phase_of, user_message};
 use crate::codex::translate::turns::turn_error;
@@ -28,28 +28,28 @@ use crate::codex::wire::snake::{self, camel};
 use crate::git_remote::without_secrets;
 
 /// A shape that does not fit.
-type Misshapen = serde_json::Error;
+type RolloutFault = serde_json::Error;
 
 /// Reads a rollout.
 #[derive(Debug)]
 pub struct Rollout {
-    pub(super) names: Names,
+    pub(super) names: RecordNames,
     /// How many lines there were.
     pub(super) lines: u64,
     pub(super) cwd: String,
     model: Option<String>,
     /// Every item is told as such, and every turn.
     pub(super) whole: bool,
-    pub(super) turn: Option<Turn>,
+    pub(super) turn: Option<RolloutTurn>,
     usage: Option<Usage>,
-    pub(super) calls: Calls,
+    pub(super) calls: RolloutCalls,
     /// The threads to which this one has given work that they have not ended.
     pub(super) children: HashSet<String>,
 }
 
 /// The turn that runs.
 #[derive(Clone, Debug)]
-pub(super) struct Turn {
+pub(super) struct RolloutTurn {
     pub(super) name: String,
     pub(super) id: TurnId,
     started: Timestamp,
@@ -76,7 +76,7 @@ struct Happened {
     duration_ms: Option<u64>,
     error: Option<Value>,
     info: Option<TokenInfo>,
-    thread_settings: Option<Settings>,
+    thread_settings: Option<RolloutContext>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -99,7 +99,7 @@ struct Tokens {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Settings {
+struct RolloutContext {
     model: Option<String>,
 }
 
@@ -117,7 +117,7 @@ impl Tokens {
 
 /// What somebody said, if that is what the payload of an `event_msg` tells.
 pub(super) fn first_words(payload: &RawValue) -> Option<String> {
-    let Kind { kind } = serde_json::from_str(payload.get()).ok()?;
+    let PayloadKind { kind } = serde_json::from_str(payload.get()).ok()?;
     match &*kind {
         "user_message" => serde_json::from_str::<Happened>(payload.get()).ok()?.message,
         "item_completed" => {
@@ -131,34 +131,35 @@ pub(super) fn first_words(payload: &RawValue) -> Option<String> {
     }
 }
 
-impl Reader for Rollout {
-    fn line(&mut self, line: &Raw, fault: Option<RawFault>, told: &mut Told) {
+impl RecordReader for Rollout {
+    fn line(&mut self, line: &Raw, fault: Option<RawFault>, reading: &mut Reading) {
         self.lines += 1;
-        let before = told.drafts.len();
-        let parsed = if fault.is_none() { serde_json::from_str::<Line<'_>>(line).ok() } else { None };
+        let before = reading.drafts.len();
+        let parsed = if fault.is_none() { serde_json::from_str::<RolloutLine<'_>>(line).ok() } else { None };
         let Some(parsed) = parsed else {
-            return told.keep("line", Some(fault.unwrap_or(RawFault::Malformed)), line);
+            return reading.keep("line", Some(fault.unwrap_or(RawFault::Malformed)), line);
         };
-        told.at(&parsed.timestamp);
+        reading.at(&parsed.timestamp);
         let misshapen = match &*parsed.kind {
-            "session_meta" => self.session(&parsed, line, told),
-            "turn_context" => self.context(&parsed, line, told),
-            "event_msg" => self.happened(&parsed, line, told),
-            "response_item" => self.model_item(&parsed, line, told),
+            "session_meta" => self.session(&parsed, line, reading),
+            "turn_context" => self.context(&parsed, line, reading),
+            "event_msg" => self.happened(&parsed, line, reading),
+            "response_item" => self.model_item(&parsed, line, reading),
             _ => Ok(()),
         }
         .is_err();
-        let kept = told.drafts.iter().skip(before).any(|(_, draft)| draft.raw.is_some());
+        let kept = reading.drafts.iter().skip(before).any(|(_, draft)| draft.raw.is_some());
         if !kept {
-            let inner = serde_json::from_str::<Kind<'_>>(parsed.payload.get()).unwrap_or_default().kind;
+            let inner =
+                serde_json::from_str::<PayloadKind<'_>>(parsed.payload.get()).unwrap_or_default().kind;
             let kind =
                 if inner.is_empty() { parsed.kind.to_string() } else { format!("{}/{inner}", parsed.kind) };
-            told.keep(kind, misshapen.then_some(RawFault::Malformed), line);
+            reading.keep(kind, misshapen.then_some(RawFault::Malformed), line);
         }
     }
 
-    fn rest(&mut self, told: &mut Told) {
-        self.end_unmarked(None, told);
+    fn rest(&mut self, reading: &mut Reading) {
+        self.end_unmarked(None, reading);
     }
 }
 
@@ -166,19 +167,24 @@ impl Rollout {
     /// A reader of the rollout of that thread.
     pub fn new(native: &str) -> Self {
         Self {
-            names: Names::of(NAME, native),
+            names: RecordNames::of(NAME, native),
             lines: 0,
             cwd: String::new(),
             model: None,
             whole: false,
             turn: None,
             usage: None,
-            calls: Calls::default(),
+            calls: RolloutCalls::default(),
             children: HashSet::new(),
         }
     }
 
-    fn session(&mut self, parsed: &Line<'_>, line: &Raw, told: &mut Told) -> Result<(), Misshapen> {
+    fn session(
+        &mut self,
+        parsed: &RolloutLine<'_>,
+        line: &Raw,
+        reading: &mut Reading,
+    ) -> Result<(), RolloutFault> {
         let meta: Meta = serde_json::from_str(parsed.payload.get())?;
         self.cwd = meta.cwd;
         self.whole = meta.history_mode == "paginated";
@@ -193,26 +199,36 @@ impl Rollout {
         }
         let state = GitState { branch: git.branch, commit: git.commit_hash, remote, dirty: 0 };
         if state != GitState::default() {
-            told.say(Draft::new(Body::GitChanged(state)).raw(line));
+            reading.say(Draft::new(Body::GitChanged(state)).raw(line));
         }
         Ok(())
     }
 
-    fn context(&mut self, parsed: &Line<'_>, line: &Raw, told: &mut Told) -> Result<(), Misshapen> {
-        let settings: Settings = serde_json::from_str(parsed.payload.get())?;
-        self.thinks_with(settings.model, line, told);
+    fn context(
+        &mut self,
+        parsed: &RolloutLine<'_>,
+        line: &Raw,
+        reading: &mut Reading,
+    ) -> Result<(), RolloutFault> {
+        let settings: RolloutContext = serde_json::from_str(parsed.payload.get())?;
+        self.thinks_with(settings.model, line, reading);
         Ok(())
     }
 
-    fn thinks_with(&mut self, model: Option<String>, line: &Raw, told: &mut Told) {
+    fn thinks_with(&mut self, model: Option<String>, line: &Raw, reading: &mut Reading) {
         if let Some(model) = model.filter(|model| !model.is_empty() && Some(model) != self.model.as_ref()) {
             self.model = Some(model.clone());
-            told.say(Draft::new(Body::ModelChanged { model }).raw(line.clone()));
+            reading.say(Draft::new(Body::ModelChanged { model }).raw(line.clone()));
         }
     }
 
-    fn happened(&mut self, parsed: &Line<'_>, line: &Raw, told: &mut Told) -> Result<(), Misshapen> {
-        let Kind { kind } = serde_json::from_str(parsed.payload.get())?;
+    fn happened(
+        &mut self,
+        parsed: &RolloutLine<'_>,
+        line: &Raw,
+        reading: &mut Reading,
+    ) -> Result<(), RolloutFault> {
+        let PayloadKind { kind } = serde_json::from_str(parsed.payload.get())?;
         let is_known = matches!(
             &*kind,
             "task_started"
@@ -231,9 +247,9 @@ impl Rollout {
         let happened: Happened = serde_json::from_str(parsed.payload.get())?;
         match happened.kind.as_str() {
             "task_started" => {
-                self.end_unmarked(None, told);
+                self.end_unmarked(None, reading);
                 let name = happened.turn_id.unwrap_or_else(|| self.line_name());
-                self.begin(name, false, Some(line), told);
+                self.begin(name, false, Some(line), reading);
             }
             "task_complete" => {
                 let error = happened
@@ -242,32 +258,32 @@ impl Rollout {
                     .map(|error| turn_error(&serde_json::from_value(camel(error)).unwrap_or_default()));
                 let outcome = if error.is_some() { TurnOutcome::Failed } else { TurnOutcome::Completed };
                 let end = TurnEnd { error, duration_ms: happened.duration_ms, ..TurnEnd::of(outcome) };
-                self.end(happened.turn_id, end, line, told);
+                self.end(happened.turn_id, end, line, reading);
             }
             "turn_aborted" => {
                 let end =
                     TurnEnd { duration_ms: happened.duration_ms, ..TurnEnd::of(TurnOutcome::Interrupted) };
-                self.end(happened.turn_id, end, line, told);
+                self.end(happened.turn_id, end, line, reading);
             }
-            "item_completed" => self.item(happened.turn_id, happened.item, line, told)?,
-            "token_count" => self.counted(happened.info, line, told),
+            "item_completed" => self.item(happened.turn_id, happened.item, line, reading)?,
+            "token_count" => self.counted(happened.info, line, reading),
             "thread_settings_applied" => {
-                self.thinks_with(happened.thread_settings.and_then(|settings| settings.model), line, told);
+                self.thinks_with(happened.thread_settings.and_then(|settings| settings.model), line, reading);
             }
-            _ => self.said_before_items(happened, line, told),
+            _ => self.said_before_items(happened, line, reading),
         }
         Ok(())
     }
 
     /// What rollouts had instead of items.
-    fn said_before_items(&mut self, happened: Happened, line: &Raw, told: &mut Told) {
+    fn said_before_items(&mut self, happened: Happened, line: &Raw, reading: &mut Reading) {
         let name = self.line_name();
         let text = happened.message.or(happened.text).unwrap_or_default();
         let body = match happened.kind.as_str() {
             "user_message" => {
                 if self.turn.as_ref().is_none_or(|turn| turn.unmarked) {
-                    self.end_unmarked(None, told);
-                    self.begin(name.clone(), true, None, told);
+                    self.end_unmarked(None, reading);
+                    self.begin(name.clone(), true, None, reading);
                 }
                 let urls = happened.images.unwrap_or_default().into_iter();
                 let attachments = urls.map(items::image).collect();
@@ -283,26 +299,26 @@ impl Rollout {
         if let Some(turn) = &mut self.turn {
             turn.answered = answers;
         }
-        told.say(Draft::new(body).turn(turn).item(item).text(text).raw(line.clone()));
+        reading.say(Draft::new(body).turn(turn).item(item).text(text).raw(line.clone()));
     }
 
-    fn begin(&mut self, name: String, unmarked: bool, line: Option<&Raw>, told: &mut Told) {
+    fn begin(&mut self, name: String, unmarked: bool, line: Option<&Raw>, reading: &mut Reading) {
         let id = self.names.turn(&name);
         let draft = Draft::new(Body::TurnStarted { prompt: None }).turn(id);
-        told.say(draft.raw(line.cloned()));
-        self.turn = Some(Turn {
+        reading.say(draft.raw(line.cloned()));
+        self.turn = Some(RolloutTurn {
             name,
             id,
-            started: told.at,
+            started: reading.at,
             unmarked,
             answered: false,
             usage_before: self.usage,
             used: false,
         });
-        self.calls = Calls::default();
+        self.calls = RolloutCalls::default();
     }
 
-    fn end(&mut self, name: Option<String>, mut end: TurnEnd, line: &Raw, told: &mut Told) {
+    fn end(&mut self, name: Option<String>, mut end: TurnEnd, line: &Raw, reading: &mut Reading) {
         let Some(turn) = self.turn.take_if(|turn| name.is_none() || name.as_ref() == Some(&turn.name)) else {
             return;
         };
@@ -310,23 +326,23 @@ impl Rollout {
             Some(before) => total.since(before),
             None => total,
         });
-        end.duration_ms.get_or_insert(told.at.millis_since(turn.started));
+        end.duration_ms.get_or_insert(reading.at.millis_since(turn.started));
         let mut draft = Draft::new(Body::TurnFinished(end.clone())).turn(turn.id).raw(line.clone());
         draft.text = end.error.map(|error| error.message);
-        told.say(draft);
+        reading.say(draft);
     }
 
     /// A turn ends of which the rollout does not say that it did: codex was killed, or never said so in that version.
-    fn end_unmarked(&mut self, line: Option<&Raw>, told: &mut Told) {
+    fn end_unmarked(&mut self, line: Option<&Raw>, reading: &mut Reading) {
         let Some(turn) = self.turn.take() else { return };
         let outcome = match turn.unmarked && turn.answered {
             true => TurnOutcome::Completed,
             false => TurnOutcome::Interrupted,
         };
-        told.say(Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).turn(turn.id).raw(line.cloned()));
+        reading.say(Draft::new(Body::TurnFinished(TurnEnd::of(outcome))).turn(turn.id).raw(line.cloned()));
     }
 
-    fn counted(&mut self, info: Option<TokenInfo>, line: &Raw, told: &mut Told) {
+    fn counted(&mut self, info: Option<TokenInfo>, line: &Raw, reading: &mut Reading) {
         let Some(TokenInfo { total_token_usage, last_token_usage, model_context_window }) = info else {
             return;
         };
@@ -341,7 +357,7 @@ impl Rollout {
             turn.used = true;
         }
         let turn = self.turn.as_ref().map(|turn| turn.id);
-        told.say(Draft::new(Body::UsageUpdated(used)).turn(turn).raw(line.clone()));
+        reading.say(Draft::new(Body::UsageUpdated(used)).turn(turn).raw(line.clone()));
     }
 
     /// Our names for a turn of theirs, else for the one that runs, and for an item of it.
@@ -355,9 +371,9 @@ impl Rollout {
         format!("line {}", self.lines)
     }
 
-    pub(super) fn notice(&self, text: &str, turn: Option<TurnId>, line: &Raw, told: &mut Told) {
+    pub(super) fn notice(&self, text: &str, turn: Option<TurnId>, line: &Raw, reading: &mut Reading) {
         let draft = Draft::new(Body::Notice { level: NoticeLevel::Info }).turn(turn).text(text);
-        told.say(draft.raw(line.clone()));
+        reading.say(draft.raw(line.clone()));
     }
 }
 

@@ -9,7 +9,7 @@ use longshore_model::event::Raw;
 use longshore_model::lifecycle::NativeId;
 use longshore_model::time::Timestamp;
 
-use super::lines::Part;
+use super::lines::RecordPart;
 use super::{Base, Head, RECORDS, RecordLines, Records};
 
 /// How deep below its folders an agent's records may lie: year, month and day, or project, session and sub-agents.
@@ -32,7 +32,7 @@ pub(super) struct Key {
 
 /// A record as it lies on the disk.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct RecordFile {
     key: Key,
     file: PathBuf,
     size: u64,
@@ -41,7 +41,7 @@ pub(super) struct Found {
 
 /// What is known of a record.
 #[derive(Debug)]
-pub(super) struct Known {
+pub(super) struct RecordEntry {
     file: PathBuf,
     size: u64,
     /// When somebody last wrote to it.
@@ -55,11 +55,11 @@ pub(super) struct Known {
 /// All of them.
 #[derive(Debug, Default)]
 pub(super) struct Index {
-    known: HashMap<Key, Known>,
+    known: HashMap<Key, RecordEntry>,
 }
 
 /// Looks through an agent's folders. Nothing is opened.
-pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], found: &mut Vec<Found>) {
+pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], found: &mut Vec<RecordFile>) {
     let mut left: Vec<(PathBuf, usize)> = folders.iter().map(|folder| (folder.clone(), 0)).collect();
     while let Some((folder, depth)) = left.pop() {
         // A folder that is not there has nothing in it.
@@ -76,7 +76,7 @@ pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], fou
                 Some(native) if file.is_file() => {
                     let written = file.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                     let micros = written.and_then(|since| i64::try_from(since.as_micros()).ok());
-                    found.push(Found {
+                    found.push(RecordFile {
                         key: Key { agent, native },
                         file: path,
                         size: file.len(),
@@ -91,7 +91,7 @@ pub(super) fn walk(agent: usize, records: &dyn Records, folders: &[PathBuf], fou
 
 impl Index {
     /// Takes in what lies on the disk: those that are new or have changed, the one that was written to last first.
-    pub(super) fn update(&mut self, mut found: Vec<Found>, since: Option<Timestamp>) -> Vec<Key> {
+    pub(super) fn update(&mut self, mut found: Vec<RecordFile>, since: Option<Timestamp>) -> Vec<Key> {
         found.sort_by_key(|record| std::cmp::Reverse((record.written, record.size)));
         if let Some(since) = since {
             found.truncate(found.partition_point(|record| record.written >= since));
@@ -105,7 +105,7 @@ impl Index {
         }
         let mut known = HashMap::with_capacity(found.len());
         let mut changed = Vec::new();
-        for Found { key, file, size, written } in found {
+        for RecordFile { key, file, size, written } in found {
             // Of two records of one conversation the later one counts.
             if known.contains_key(&key) {
                 continue;
@@ -115,19 +115,19 @@ impl Index {
             if told != Some(size) {
                 changed.push(key.clone());
             }
-            known.insert(key, Known { file, size, written, head, told });
+            known.insert(key, RecordEntry { file, size, written, head, told });
         }
         self.known = known;
         changed
     }
 
-    pub(super) fn get(&self, key: &Key) -> Option<&Known> {
+    pub(super) fn get(&self, key: &Key) -> Option<&RecordEntry> {
         self.known.get(key)
     }
 
     /// How many conversations there are, as far as they were looked at.
     pub(super) fn count(&self) -> usize {
-        let is_one = |known: &&Known| matches!(known.head, Some((_, Some(_))));
+        let is_one = |known: &&RecordEntry| matches!(known.head, Some((_, Some(_))));
         self.known.values().filter(is_one).count()
     }
 
@@ -159,17 +159,17 @@ impl Index {
     }
 
     /// The files that a record is made of, in their order.
-    pub(super) fn parts(&mut self, key: &Key, records: &dyn Records) -> Option<Vec<Part>> {
+    pub(super) fn parts(&mut self, key: &Key, records: &dyn Records) -> Option<Vec<RecordPart>> {
         let head = self.head(key, records)?;
         let bases = self.bases(&head, key.agent, records);
-        let mut parts: Vec<Part> = bases
+        let mut parts: Vec<RecordPart> = bases
             .into_iter()
             .map(|Base { native, until }| {
                 let file = self.known.get(&Key { agent: key.agent, native }).map(|known| known.file.clone());
-                Part { file, until: Some(until) }
+                RecordPart { file, until: Some(until) }
             })
             .collect();
-        parts.push(Part { file: Some(self.known.get(key)?.file.clone()), until: None });
+        parts.push(RecordPart { file: Some(self.known.get(key)?.file.clone()), until: None });
         Some(parts)
     }
 

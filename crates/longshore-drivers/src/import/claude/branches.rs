@@ -9,41 +9,41 @@ pub(super) const AT_THE_SAME_TIME: &str = "Two terminals went on with this conve
      remembers the other.";
 
 /// A turn, by its place among all that the transcript has; none is zero.
-pub(super) type Place = usize;
+pub(super) type TurnPlace = usize;
 
 /// Which turn each line belongs to, and which turns come before each turn.
 #[derive(Debug, Default)]
 pub(super) struct Branches {
-    turns: Vec<Known>,
-    lines: HashMap<Box<str>, Place>,
+    turns: Vec<BranchTurn>,
+    lines: HashMap<Box<str>, TurnPlace>,
     /// The turn that was begun last with what somebody said.
-    last_prompt: Place,
+    last_prompt: TurnPlace,
     prompts: u32,
 }
 
 #[derive(Debug)]
-struct Known {
+struct BranchTurn {
     /// The turn that it follows on.
-    before: Place,
+    before: TurnPlace,
     /// How many prompts led to it, with its own.
     prompts: u32,
 }
 
 impl Branches {
     /// A line was written, in a turn.
-    pub(super) fn line(&mut self, uuid: &str, turn: Place) {
+    pub(super) fn line(&mut self, uuid: &str, turn: TurnPlace) {
         self.lines.insert(uuid.into(), turn);
     }
 
     /// The turn that a line belongs to; none when it was never seen, as in a conversation that was made shorter.
-    pub(super) fn turn_of(&self, uuid: Option<&str>) -> Option<Place> {
+    pub(super) fn turn_of(&self, uuid: Option<&str>) -> Option<TurnPlace> {
         uuid.and_then(|uuid| self.lines.get(uuid)).copied()
     }
 
     /// A turn begins after another one: its place.
-    pub(super) fn begin(&mut self, before: Place) -> Place {
+    pub(super) fn begin(&mut self, before: TurnPlace) -> TurnPlace {
         let prompts = self.known(before).map_or(0, |known| known.prompts);
-        self.turns.push(Known { before, prompts });
+        self.turns.push(BranchTurn { before, prompts });
         self.turns.len()
     }
 
@@ -64,23 +64,23 @@ impl Branches {
     }
 
     /// The turn that somebody began last.
-    pub(super) fn last_prompt(&self) -> Place {
+    pub(super) fn last_prompt(&self) -> TurnPlace {
         self.last_prompt
     }
 
     /// Whether the turn that somebody began last comes before this one, or is it.
-    pub(super) fn has_all_before(&self, turn: Place) -> bool {
+    pub(super) fn has_all_before(&self, turn: TurnPlace) -> bool {
         self.leads_to(self.last_prompt, turn)
     }
 
-    fn leads_to(&self, first: Place, mut turn: Place) -> bool {
+    fn leads_to(&self, first: TurnPlace, mut turn: TurnPlace) -> bool {
         while turn > first {
             turn = self.known(turn).map_or(0, |known| known.before);
         }
         turn == first
     }
 
-    fn known(&self, turn: Place) -> Option<&Known> {
+    fn known(&self, turn: TurnPlace) -> Option<&BranchTurn> {
         self.turns.get(turn.checked_sub(1)?)
     }
 }

@@ -6,7 +6,7 @@ use longshore_model::item::{FileDiff, PlanStatus, PlanStep, ToolKind, ToolOutcom
 use longshore_model::lifecycle::{Delegation, DelegationEnd, TurnOutcome};
 use serde_json::Value;
 
-use super::super::Told;
+use super::super::Reading;
 use super::reader::Transcript;
 use crate::claude::name;
 use crate::claude::translate::diffs;
@@ -21,7 +21,7 @@ const WAITING: usize = 1_000;
 
 /// A call that has not ended.
 #[derive(Clone, Debug)]
-pub(super) struct Tool {
+pub(super) struct TranscriptCall {
     turn: Option<TurnId>,
     item: ItemId,
     name: String,
@@ -30,26 +30,26 @@ pub(super) struct Tool {
 }
 
 impl Transcript {
-    pub(super) fn tool_began(&mut self, block: &Value, told: &mut Told) {
+    pub(super) fn tool_began(&mut self, block: &Value, reading: &mut Reading) {
         let (id, name) = (text(block, "id"), text(block, "name"));
         let (turn, item) = self.place(id);
         let input = block["input"].clone();
         let call = call_of(name, &input, Some(&self.cwd));
         let kind = call.kind;
         let title = title_of(name, &call);
-        told.say(Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title));
+        reading.say(Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title));
         if name == EXIT_PLAN && input["plan"].is_string() {
             let (turn, item) = self.place(&format!("{id} plan"));
             let draft = Draft::new(Body::PlanUpdated { steps: Vec::new() }).turn(turn).item(item);
-            told.say(draft.text(text(&input, "plan")));
+            reading.say(draft.text(text(&input, "plan")));
         }
         if let Some(open) = self.turn.as_mut().map(|turn| &mut turn.tools).filter(|open| open.len() < WAITING)
         {
-            open.insert(id.to_owned(), Tool { turn, item, name: name.to_owned(), kind, input });
+            open.insert(id.to_owned(), TranscriptCall { turn, item, name: name.to_owned(), kind, input });
         }
     }
 
-    pub(super) fn tool_ended(&mut self, block: &Value, data: &Value, told: &mut Told) {
+    pub(super) fn tool_ended(&mut self, block: &Value, data: &Value, reading: &mut Reading) {
         let open = self.turn.as_mut().and_then(|turn| turn.tools.remove(text(block, "tool_use_id")));
         let Some(tool) = open else { return };
         let said = text_of(&block["content"]);
@@ -83,27 +83,27 @@ impl Transcript {
             | ToolKind::Think
             | ToolKind::Other => said,
         };
-        let Tool { turn, item, name, kind, input } = tool;
+        let TranscriptCall { turn, item, name, kind, input } = tool;
         let place = |draft: Draft| draft.turn(turn).item(item);
         if kind == ToolKind::Edit && !failed {
             let changes = diffs::made(&input, data, &self.cwd);
             if !changes.is_empty() {
                 let diff = FileDiff { status: ToolStatus::Completed, changes };
-                told.say(place(Draft::new(Body::FileDiff(diff))));
+                reading.say(place(Draft::new(Body::FileDiff(diff))));
             }
         }
         if kind == ToolKind::Delegate
             && let Some(agent) = data["agentId"].as_str()
         {
-            self.delegated(agent, &input, data["status"] == "completed", &output, place, told);
+            self.delegated(agent, &input, data["status"] == "completed", &output, place, reading);
         }
-        told.say(place(Draft::new(Body::ToolFinished(outcome))).text(output));
+        reading.say(place(Draft::new(Body::ToolFinished(outcome))).text(output));
         let todos = data["newTodos"].as_array().or_else(|| input["todos"].as_array());
         if let Some(todos) = todos.filter(|_| name == "TodoWrite") {
             // One list for each turn, however often it changes.
             let (turn, item) = self.place("todos");
             let steps = todos.iter().map(step_of).collect();
-            told.say(Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item));
+            reading.say(Draft::new(Body::PlanUpdated { steps }).turn(turn).item(item));
         }
     }
 
@@ -115,21 +115,21 @@ impl Transcript {
         ended: bool,
         result: &str,
         place: impl Fn(Draft) -> Draft,
-        told: &mut Told,
+        reading: &mut Reading,
     ) {
         let child = self.child(agent);
         let delegation = Delegation { child, agent: name() };
-        told.say(place(Draft::new(Body::DelegationStarted(delegation)).text(text(input, "prompt"))));
+        reading.say(place(Draft::new(Body::DelegationStarted(delegation)).text(text(input, "prompt"))));
         if ended {
             let end = DelegationEnd { child, outcome: TurnOutcome::Completed };
-            told.say(place(Draft::new(Body::DelegationFinished(end)).text(result)));
+            reading.say(place(Draft::new(Body::DelegationFinished(end)).text(result)));
         } else {
             self.children.insert(agent.to_owned());
         }
     }
 
     /// The program tells the agent what became of work in the background.
-    pub(super) fn child_ended(&mut self, notification: &str, told: &mut Told) {
+    pub(super) fn child_ended(&mut self, notification: &str, reading: &mut Reading) {
         let inside = |tag: &str| {
             let (_, rest) = notification.split_once(&format!("<{tag}>"))?;
             rest.split_once(&format!("</{tag}>")).map(|(inner, _)| inner)
@@ -142,7 +142,7 @@ impl Transcript {
         };
         let end = DelegationEnd { child: self.child(agent), outcome };
         let draft = Draft::new(Body::DelegationFinished(end)).turn(self.turn.as_ref().map(|turn| turn.id));
-        told.say(draft.text(inside("result").or_else(|| inside("summary")).unwrap_or_default()));
+        reading.say(draft.text(inside("result").or_else(|| inside("summary")).unwrap_or_default()));
     }
 }
 

@@ -12,9 +12,9 @@ use longshore_model::time::Timestamp;
 use tokio::sync::oneshot;
 
 use super::index::Key;
-use super::told::millis;
-use super::watch::{Inner, Kept, Watched, Watcher, lock};
-use super::{Reader, Told};
+use super::served_index::millis;
+use super::watch::{RecordSource, RecordStore, Watcher, WatcherShared, lock};
+use super::{Reading, RecordReader};
 
 /// Lets through what was told of turns that our own driver did not tell, and all that belongs to no turn once there is one.
 #[derive(Default)]
@@ -40,11 +40,11 @@ impl OutsideTurns {
     }
 
     /// Takes what was told here out of what was told last, from a place on.
-    pub(super) fn sift(&mut self, told: &mut Told, from: usize) {
-        let (prompt, by_program) = (told.prompt.take(), std::mem::take(&mut told.by_program));
+    pub(super) fn sift(&mut self, reading: &mut Reading, from: usize) {
+        let (prompt, by_program) = (reading.prompt.take(), std::mem::take(&mut reading.by_program));
         let is_ours = self.note_prompt(prompt);
         let Some(here) = &self.told else { return };
-        for (at, draft) in told.drafts.split_off(from.min(told.drafts.len())) {
+        for (at, draft) in reading.drafts.split_off(from.min(reading.drafts.len())) {
             if let (Body::TurnStarted { .. }, Some(turn)) = (&draft.body, draft.turn) {
                 let at_the_same_time = self.names_prompts && prompt.is_some() && at > here.since;
                 if !is_ours && !by_program && (at > here.until || at_the_same_time) {
@@ -56,19 +56,24 @@ impl OutsideTurns {
                 None => !self.outside.is_empty(),
             };
             if lets_through {
-                told.drafts.push((at, draft));
+                reading.drafts.push((at, draft));
             }
         }
     }
 
     /// Whether all that these lines would tell was told here.
-    pub(super) fn lets_nothing_of(&mut self, lines: &[Raw], reader: &mut dyn Reader, at: Timestamp) -> bool {
-        let mut told = Told { at, ..Told::default() };
+    pub(super) fn lets_nothing_of(
+        &mut self,
+        lines: &[Raw],
+        reader: &mut dyn RecordReader,
+        at: Timestamp,
+    ) -> bool {
+        let mut reading = Reading { at, ..Reading::default() };
         for line in lines {
-            reader.line(line, None, &mut told);
-            self.sift(&mut told, 0);
+            reader.line(line, None, &mut reading);
+            self.sift(&mut reading, 0);
         }
-        told.drafts.is_empty()
+        reading.drafts.is_empty()
     }
 }
 
@@ -78,33 +83,34 @@ impl Watcher {
         let place = self.inner.place_of(agent)?;
         let key = Key { agent: place, native };
         match self.inner.watched.get(place)?.kept {
-            Kept::Files(_) => {
-                let size =
-                    |key: Key| Arc::clone(&self.inner).on_a_thread(move |inner: &Inner| inner.size_now(&key));
+            RecordStore::Files(_) => {
+                let size = |key: Key| {
+                    Arc::clone(&self.inner).on_a_thread(move |inner: &WatcherShared| inner.size_now(&key))
+                };
                 if let Some(size) = size(key.clone()).await.flatten() {
                     return Some(size);
                 }
                 // It may have come since somebody last looked. Whoever tells of all that was found may take long; this
                 // one is only looked for.
-                Arc::clone(&self.inner).on_a_thread(Inner::changed).await?;
+                Arc::clone(&self.inner).on_a_thread(WatcherShared::changed).await?;
                 size(key).await.flatten()
             }
-            Kept::Served(_) => {
+            RecordStore::Served(_) => {
                 let asking = self.asking.get(self.inner.served_before(place))?;
                 let (caller, done) = oneshot::channel();
                 asking.send(caller).await.ok()?;
                 // Dropped when it is done.
                 let _ = done.await;
-                lock(&self.inner.shelf).times(&key).map(|(_, updated_at)| millis(updated_at))
+                lock(&self.inner.served_index).times(&key).map(|(_, updated_at)| millis(updated_at))
             }
         }
     }
 }
 
-impl Inner {
+impl WatcherShared {
     /// Where an agent's records are.
     pub(super) fn place_of(&self, agent: &str) -> Option<usize> {
-        let keeps = |watched: &Watched| {
+        let keeps = |watched: &RecordSource| {
             watched.agent.name() == agent || watched.sharers.iter().any(|name| name == agent)
         };
         self.watched.iter().position(keeps)
@@ -118,7 +124,7 @@ impl Inner {
     /// How many of the agents before this one are asked.
     fn served_before(&self, agent: usize) -> usize {
         let before = self.watched.iter().take(agent);
-        before.filter(|watched| matches!(watched.kept, Kept::Served(_))).count()
+        before.filter(|watched| matches!(watched.kept, RecordStore::Served(_))).count()
     }
 }
 
@@ -145,22 +151,22 @@ mod tests {
     fn let_through(lines: &[(i64, u128, Option<PromptId>)]) -> Vec<(i64, u128)> {
         let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
         let mut outside = OutsideTurns::but(Some(here));
-        let (mut told, mut known) = (Told::default(), HashSet::new());
+        let (mut reading, mut known) = (Reading::default(), HashSet::new());
         for (second, turn, prompt) in lines {
-            let from = told.drafts.len();
-            (told.at, told.prompt) = (at(*second), *prompt);
+            let from = reading.drafts.len();
+            (reading.at, reading.prompt) = (at(*second), *prompt);
             let turn = TurnId(uuid(*turn));
             let body = match known.insert(turn) {
                 true => Body::TurnStarted { prompt: None },
                 false => Body::MessageDelta,
             };
-            told.say(Draft::new(body).turn(turn));
-            outside.sift(&mut told, from);
+            reading.say(Draft::new(body).turn(turn));
+            outside.sift(&mut reading, from);
         }
         let tell = |(at, draft): &(Timestamp, Draft)| {
             (at.micros() / 1_000_000, draft.turn.map_or(0, |turn| turn.0.as_u128()))
         };
-        told.drafts.iter().map(tell).collect()
+        reading.drafts.iter().map(tell).collect()
     }
 
     #[test]
@@ -184,18 +190,18 @@ mod tests {
     /// What is let through of lines that Claude Code wrote; one that begins with `ours` has the name of our prompt.
     fn let_through_of_claude(lines: &[(&str, &str)]) -> Vec<String> {
         let here = ToldHere { until: at(100), since: at(10), prompts: vec![OURS] };
-        let (mut outside, mut told) = (OutsideTurns::but(Some(here)), Told::default());
+        let (mut outside, mut reading) = (OutsideTurns::but(Some(here)), Reading::default());
         let mut reader = Transcript::new("one");
         for (second, (kind, words)) in (20..).zip(lines) {
             let uuid = if words.starts_with("ours") { OURS.0 } else { uuid(second) };
             let timestamp = at(i64::try_from(second).unwrap()).to_string();
             let message = json!({ "content": words, "stop_reason": "end_turn" });
             let line = json!({ "type": kind, "uuid": uuid, "timestamp": timestamp, "message": message });
-            let from = told.drafts.len();
-            reader.line(&line.to_string().into(), None, &mut told);
-            outside.sift(&mut told, from);
+            let from = reading.drafts.len();
+            reader.line(&line.to_string().into(), None, &mut reading);
+            outside.sift(&mut reading, from);
         }
-        told.drafts.into_iter().filter_map(|(_, draft)| draft.text).collect()
+        reading.drafts.into_iter().filter_map(|(_, draft)| draft.text).collect()
     }
 
     #[test]

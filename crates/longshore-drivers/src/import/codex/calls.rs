@@ -8,9 +8,9 @@ use longshore_model::item::{PlanStatus, PlanStep, ToolCall, ToolOutcome, ToolSta
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::Told;
+use super::super::Reading;
 use super::reader::Rollout;
-use super::{Kind, Line};
+use super::{PayloadKind, RolloutLine};
 use crate::codex::translate::tools;
 
 /// What the model is told of a call that somebody refused.
@@ -20,12 +20,12 @@ const WAITING: usize = 1_000;
 
 /// The calls of a turn.
 #[derive(Debug, Default)]
-pub(super) struct Calls {
+pub(super) struct RolloutCalls {
     waiting: HashMap<String, ToolCall>,
     told: HashSet<String>,
 }
 
-impl Calls {
+impl RolloutCalls {
     /// An item or an output tells of a call: whether one did before.
     pub(super) fn told(&mut self, id: &str) -> bool {
         !id.is_empty() && !self.told.insert(id.to_owned())
@@ -50,12 +50,12 @@ struct Called {
 #[serde(default)]
 struct Plan {
     explanation: Option<String>,
-    plan: Vec<Step>,
+    plan: Vec<RolloutPlanStep>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Step {
+struct RolloutPlanStep {
     step: String,
     status: String,
 }
@@ -63,16 +63,16 @@ struct Step {
 impl Rollout {
     pub(super) fn model_item(
         &mut self,
-        parsed: &Line<'_>,
+        parsed: &RolloutLine<'_>,
         line: &Raw,
-        told: &mut Told,
+        reading: &mut Reading,
     ) -> Result<(), serde_json::Error> {
-        let Kind { kind } = serde_json::from_str(parsed.payload.get())?;
+        let PayloadKind { kind } = serde_json::from_str(parsed.payload.get())?;
         match &*kind {
             "function_call" | "custom_tool_call" | "local_shell_call" => {
                 let called: Called = serde_json::from_str(parsed.payload.get())?;
                 if called.name == "update_plan" {
-                    return self.planned(&called, line, told);
+                    return self.planned(&called, line, reading);
                 }
                 if self.calls.waiting.len() < WAITING && !called.call_id.is_empty() {
                     self.calls.waiting.insert(called.call_id.clone(), call_of(&called, &self.cwd));
@@ -80,16 +80,21 @@ impl Rollout {
             }
             "function_call_output" | "custom_tool_call_output" | "local_shell_call_output" => {
                 let called: Called = serde_json::from_str(parsed.payload.get())?;
-                self.answered(&called, line, told);
+                self.answered(&called, line, reading);
             }
             _ => {}
         }
         Ok(())
     }
 
-    fn planned(&mut self, called: &Called, line: &Raw, told: &mut Told) -> Result<(), serde_json::Error> {
+    fn planned(
+        &mut self,
+        called: &Called,
+        line: &Raw,
+        reading: &mut Reading,
+    ) -> Result<(), serde_json::Error> {
         let Plan { explanation, plan } = serde_json::from_str(called.arguments.as_deref().unwrap_or("{}"))?;
-        let steps = plan.into_iter().map(|Step { step, status }| PlanStep {
+        let steps = plan.into_iter().map(|RolloutPlanStep { step, status }| PlanStep {
             text: step,
             status: match status.as_str() {
                 "completed" => PlanStatus::Completed,
@@ -101,11 +106,11 @@ impl Rollout {
         let (turn, item) = self.place(None, "update_plan");
         let mut draft = Draft::new(Body::PlanUpdated { steps: steps.collect() }).turn(turn).item(item);
         draft.text = explanation;
-        told.say(draft.raw(line.clone()));
+        reading.say(draft.raw(line.clone()));
         Ok(())
     }
 
-    fn answered(&mut self, called: &Called, line: &Raw, told: &mut Told) {
+    fn answered(&mut self, called: &Called, line: &Raw, reading: &mut Reading) {
         let Some(call) = self.calls.waiting.remove(&called.call_id) else { return };
         let (output, exit_code) = output_of(&called.output);
         let refused = output.contains(REFUSED) && output.len() < 1_000;
@@ -122,10 +127,11 @@ impl Rollout {
             turn.answered = false;
         }
         let title = call.command.clone().unwrap_or_else(|| call.name.clone());
-        told.say(Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title));
+        reading.say(Draft::new(Body::ToolStarted(call)).turn(turn).item(item).text(title));
         let outcome = ToolOutcome { exit_code, ..ToolOutcome::of(status) };
         let text = if refused { String::new() } else { output };
-        told.say(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text(text).raw(line.clone()));
+        reading
+            .say(Draft::new(Body::ToolFinished(outcome)).turn(turn).item(item).text(text).raw(line.clone()));
     }
 }
 

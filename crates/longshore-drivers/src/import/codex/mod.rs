@@ -23,7 +23,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::{Base, Head, Reader, Records};
+use super::{Base, Head, RecordReader, Records};
 use crate::discover::Surroundings;
 
 pub use reader::Rollout;
@@ -39,7 +39,7 @@ pub struct Rollouts;
 
 /// One line.
 #[derive(Deserialize)]
-struct Line<'a> {
+struct RolloutLine<'a> {
     #[serde(borrow, default)]
     timestamp: Cow<'a, str>,
     #[serde(borrow, rename = "type")]
@@ -50,7 +50,7 @@ struct Line<'a> {
 
 /// The type of what a line says.
 #[derive(Default, Deserialize)]
-struct Kind<'a> {
+struct PayloadKind<'a> {
     #[serde(borrow, default, rename = "type")]
     kind: Cow<'a, str>,
 }
@@ -113,7 +113,7 @@ impl Records for Rollouts {
     fn look(&self, _: &Path, lines: &mut dyn Iterator<Item = Raw>) -> Option<Head> {
         let mut head: Option<Head> = None;
         for text in lines {
-            let Ok(line) = serde_json::from_str::<Line<'_>>(&text) else { continue };
+            let Ok(line) = serde_json::from_str::<RolloutLine<'_>>(&text) else { continue };
             match (&mut head, &*line.kind) {
                 (None, "session_meta") => head = Some(head_of(&line)?),
                 (Some(head), "event_msg") => {
@@ -145,12 +145,12 @@ impl Records for Rollouts {
         titles
     }
 
-    fn reader(&self, native: &str) -> Box<dyn Reader> {
+    fn reader(&self, native: &str) -> Box<dyn RecordReader> {
         Box::new(Rollout::new(native))
     }
 }
 
-fn head_of(line: &Line<'_>) -> Option<Head> {
+fn head_of(line: &RolloutLine<'_>) -> Option<Head> {
     let meta: Meta = serde_json::from_str(line.payload.get()).ok()?;
     let spawned = meta.source["subagent"]["thread_spawn"]["parent_thread_id"].as_str().map(str::to_owned);
     let created_at = meta.timestamp.parse().or_else(|_| line.timestamp.parse()).unwrap_or_default();

@@ -17,10 +17,10 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The homes of all agents.
 #[derive(Debug, Default)]
-pub(crate) struct Homes(Mutex<HashMap<String, Arc<Home>>>);
+pub(crate) struct FirstStarts(Mutex<HashMap<String, Arc<FirstStart>>>);
 
-impl Homes {
-    pub(crate) fn of(&self, agent: &dyn AgentSpec) -> Arc<Home> {
+impl FirstStarts {
+    pub(crate) fn of(&self, agent: &dyn AgentSpec) -> Arc<FirstStart> {
         let folder = agent.account().map(|account| account.home.1);
         let key = folder.unwrap_or_else(|| agent.name()).to_owned();
         Arc::clone(self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default())
@@ -28,7 +28,7 @@ impl Homes {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum State {
+enum FirstStartState {
     /// None of its processes has spoken yet.
     #[default]
     Unknown,
@@ -40,20 +40,20 @@ enum State {
 
 /// Where the programs of an agent keep what they remember.
 #[derive(Debug, Default)]
-pub(crate) struct Home(watch::Sender<State>);
+pub(crate) struct FirstStart(watch::Sender<FirstStartState>);
 
-impl Home {
+impl FirstStart {
     /// Waits while a first process sets it up. Who gets something back is the first.
     pub(crate) async fn enter(self: &Arc<Self>) -> Option<First> {
         let first = timeout(PATIENCE, async {
             let mut state = self.0.subscribe();
             loop {
                 // Never an error: we hold the sender.
-                let _ = state.wait_for(|state| *state != State::Entered).await;
-                if self.turn(State::Unknown, State::Entered) {
+                let _ = state.wait_for(|state| *state != FirstStartState::Entered).await;
+                if self.turn(FirstStartState::Unknown, FirstStartState::Entered) {
                     return Some(First(Arc::clone(self)));
                 }
-                if *state.borrow() == State::Ready {
+                if *state.borrow() == FirstStartState::Ready {
                     return None;
                 }
             }
@@ -66,10 +66,10 @@ impl Home {
 
     /// One of its programs has spoken.
     pub(crate) fn is_ready(&self) {
-        self.0.send_replace(State::Ready);
+        self.0.send_replace(FirstStartState::Ready);
     }
 
-    fn turn(&self, from: State, to: State) -> bool {
+    fn turn(&self, from: FirstStartState, to: FirstStartState) -> bool {
         self.0.send_if_modified(|state| {
             let turns = *state == from;
             if turns {
@@ -82,11 +82,11 @@ impl Home {
 
 /// Held for the first process. When that is gone and has not spoken, another one is the first.
 #[derive(Debug)]
-pub(crate) struct First(Arc<Home>);
+pub(crate) struct First(Arc<FirstStart>);
 
 impl Drop for First {
     fn drop(&mut self) {
-        self.0.turn(State::Entered, State::Unknown);
+        self.0.turn(FirstStartState::Entered, FirstStartState::Unknown);
     }
 }
 
@@ -97,27 +97,27 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn the_second_waits_until_the_first_has_spoken() {
-        let home = Arc::new(Home::default());
-        let first = home.enter().await;
+        let first_start = Arc::new(FirstStart::default());
+        let first = first_start.enter().await;
         assert!(first.is_some());
         let mut second = tokio::spawn({
-            let home = Arc::clone(&home);
-            async move { home.enter().await.is_some() }
+            let first_start = Arc::clone(&first_start);
+            async move { first_start.enter().await.is_some() }
         });
         assert!(timeout(PATIENCE / 2, &mut second).await.is_err(), "it did not wait");
-        home.is_ready();
+        first_start.is_ready();
         assert!(!second.await.unwrap());
         drop(first);
-        assert!(home.enter().await.is_none(), "what is set up stays so");
+        assert!(first_start.enter().await.is_none(), "what is set up stays so");
     }
 
     #[tokio::test(start_paused = true)]
     async fn after_a_first_one_that_failed_there_is_another_first() {
-        let home = Arc::new(Home::default());
-        let first = home.enter().await;
+        let first_start = Arc::new(FirstStart::default());
+        let first = first_start.enter().await;
         let next = tokio::spawn({
-            let home = Arc::clone(&home);
-            async move { home.enter().await }
+            let first_start = Arc::clone(&first_start);
+            async move { first_start.enter().await }
         });
         tokio::task::yield_now().await;
         drop(first);
@@ -126,22 +126,22 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn nobody_waits_for_ever() {
-        let home = Arc::new(Home::default());
-        let silent = home.enter().await;
-        assert!(home.enter().await.is_none());
+        let first_start = Arc::new(FirstStart::default());
+        let silent = first_start.enter().await;
+        assert!(first_start.enter().await.is_none());
         let at = tokio::time::Instant::now();
-        assert!(home.enter().await.is_none());
+        assert!(first_start.enter().await.is_none());
         assert_eq!(at.elapsed(), Duration::ZERO, "the patience is had once");
         drop(silent);
     }
 
     #[test]
     fn agents_that_share_an_account_share_a_home() {
-        let homes = Homes::default();
+        let first_starts = FirstStarts::default();
         let row = acp::rows().iter().find(|row| row.name == "codex-acp").unwrap();
-        let same = homes.of(&codex::CodexSpec);
-        assert!(Arc::ptr_eq(&same, &homes.of(&codex::exec::ExecSpec)));
-        assert!(Arc::ptr_eq(&same, &homes.of(&*acp::AcpSpec::known(row))));
-        assert!(!Arc::ptr_eq(&same, &homes.of(&crate::opencode::OpenCodeSpec)));
+        let same = first_starts.of(&codex::CodexSpec);
+        assert!(Arc::ptr_eq(&same, &first_starts.of(&codex::exec::ExecSpec)));
+        assert!(Arc::ptr_eq(&same, &first_starts.of(&*acp::AcpSpec::known(row))));
+        assert!(!Arc::ptr_eq(&same, &first_starts.of(&crate::opencode::OpenCodeSpec)));
     }
 }

@@ -7,24 +7,24 @@ use longshore_model::id::SessionId;
 use longshore_model::time::Timestamp;
 
 use super::index::Key;
-use super::{Reader, RecordLines};
+use super::{RecordLines, RecordReader};
 
 /// How many readers are kept where they stand, for records that go on.
 const WARM: usize = 16;
 
 /// What is to be read, and by whom.
 #[derive(Default)]
-pub(super) struct Desk {
+pub(super) struct ReadQueue {
     /// In the order in which it was asked for.
     order: VecDeque<Key>,
-    wanted: HashMap<Key, Wanted>,
+    wanted: HashMap<Key, ReadRequest>,
     reading: HashSet<Key>,
     warm: VecDeque<(Key, Bookmark)>,
 }
 
 /// What a session wants to know of a record.
 #[derive(Clone)]
-pub(crate) struct Wanted {
+pub(crate) struct ReadRequest {
     pub(crate) session: SessionId,
     /// What comes after this place.
     pub(crate) after: u64,
@@ -32,7 +32,7 @@ pub(crate) struct Wanted {
     pub(crate) told: Option<ToldHere>,
 }
 
-impl Wanted {
+impl ReadRequest {
     /// Whether a session of ours wants it, whose next prompt may wait for it.
     pub(super) fn is_waited_for(&self) -> bool {
         self.told.is_some()
@@ -47,15 +47,15 @@ impl Wanted {
 /// A reader where it stands.
 pub(super) struct Bookmark {
     pub(super) lines: RecordLines,
-    pub(super) reader: Box<dyn Reader>,
+    pub(super) reader: Box<dyn RecordReader>,
     pub(super) at: Timestamp,
     /// Whether our prompts were found in the record under their names.
     pub(super) names_prompts: bool,
 }
 
-impl Desk {
+impl ReadQueue {
     /// A session wants something read: what a prompt may wait for comes first.
-    pub(super) fn want(&mut self, key: Key, wanted: Wanted) {
+    pub(super) fn want(&mut self, key: Key, wanted: ReadRequest) {
         let is_waited_for = wanted.is_waited_for();
         match self.wanted.insert(key.clone(), wanted) {
             None if is_waited_for => self.order.push_front(key),
@@ -78,7 +78,7 @@ impl Desk {
     }
 
     /// What is to be read next: the first that nobody reads already.
-    pub(super) fn next(&mut self) -> Option<(Key, Wanted)> {
+    pub(super) fn next(&mut self) -> Option<(Key, ReadRequest)> {
         let place = self.order.iter().position(|key| !self.reading.contains(key))?;
         let key = self.order.remove(place)?;
         let wanted = self.wanted.remove(&key)?;
