@@ -216,6 +216,37 @@ fn no_module_is_called_something_that_says_nothing() {
     none(rust_files().filter(says_nothing).collect(), "Name a module after what it holds.");
 }
 
+/// How many types may have one name: a thing, and its counterpart in another crate.
+const NAMESAKES: usize = 2;
+
+/// The top-level types that a file defines, but for those of its tests.
+fn types(source: &str) -> impl Iterator<Item = &str> {
+    source.lines().take_while(|line| *line != "#[cfg(test)]").filter_map(|line| {
+        let line = line.strip_prefix("pub").map_or(line, |rest| match rest.split_once(") ") {
+            Some((scope, rest)) if scope.starts_with('(') => rest,
+            _ => rest.trim_start(),
+        });
+        let (kind, rest) = line.split_once(' ')?;
+        let name = rest.split(|letter: char| !letter.is_alphanumeric() && letter != '_').next()?;
+        ["struct", "enum", "union", "trait", "type"].contains(&kind).then_some(name)
+    })
+}
+
+#[test]
+fn the_name_of_a_type_says_which_one_it_is() {
+    let mut defined: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    let is_wire = |file: &String| file.ends_with("/wire.rs") || file.contains("/wire/");
+    for file in rust_files().filter(|file| file.contains("/src/") && !is_wire(file)) {
+        for name in types(&read(&file)) {
+            defined.entry(name.to_owned()).or_default().push(file.clone());
+        }
+    }
+    assert!(defined.len() > 900, "the types are gone: {}", defined.len());
+    let shared = defined.iter().filter(|(_, files)| files.len() > NAMESAKES);
+    let faults = shared.map(|(name, files)| format!("{name}: {}", files.join(", "))).collect();
+    none(faults, "A type has a noun of its own. Only `wire` modules keep the names that others gave.");
+}
+
 #[test]
 fn whoever_has_a_process_group_of_its_own_is_on_the_leash() {
     let south = ["crates/longshore-drivers/src/", "crates/longshore-agent/src/"];
