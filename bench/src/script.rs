@@ -7,7 +7,7 @@ const MOST: u64 = 10_000_000;
 
 /// What the agent is to say in one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Script {
+pub struct DeltaScript {
     /// How many deltas.
     pub deltas: u64,
     /// How many in a second; 0 is as fast as the pipe takes them.
@@ -16,7 +16,7 @@ pub struct Script {
     pub bytes: usize,
 }
 
-impl Script {
+impl DeltaScript {
     /// The script in a prompt; none when the prompt is no script.
     pub fn parse(prompt: &str) -> Option<Self> {
         let mut words = prompt.split_whitespace();
@@ -38,7 +38,7 @@ impl Script {
     }
 }
 
-impl fmt::Display for Script {
+impl fmt::Display for DeltaScript {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { deltas, rate, bytes } = self;
         write!(f, "bench deltas={deltas} rate={rate} bytes={bytes}")
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn a_script_is_read_as_it_is_written_and_nothing_else_is_one() {
-        let script = Script { deltas: 2_000, rate: 200, bytes: 20 };
-        assert_eq!(Script::parse(&script.to_string()), Some(script));
+        let script = DeltaScript { deltas: 2_000, rate: 200, bytes: 20 };
+        assert_eq!(DeltaScript::parse(&script.to_string()), Some(script));
         for other in ["", "hello", "bench deltas", "bench deltas=x", "bench deltas=99999999999", "bench no=1"]
         {
-            assert_eq!(Script::parse(other), None, "{other}");
+            assert_eq!(DeltaScript::parse(other), None, "{other}");
         }
     }
 }

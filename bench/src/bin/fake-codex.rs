@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 use std::time::{Duration, Instant};
 
 use longshore_bench::marker::{self, Marker};
-use longshore_bench::script::Script;
+use longshore_bench::script::DeltaScript;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ const CHUNK: usize = 64 * 1024;
 const THREAD: &str = "01990000-0000-7000-8000-00000000beef";
 
 #[derive(Deserialize)]
-struct Request {
+struct CodexRequest {
     id: Option<Value>,
     #[serde(default)]
     method: String,
@@ -47,7 +47,7 @@ struct Agent<W: Write> {
 impl<W: Write> Agent<W> {
     fn serve(mut self) -> io::Result<()> {
         for line in io::stdin().lock().lines() {
-            let Ok(request) = serde_json::from_str::<Request>(&line?) else { continue };
+            let Ok(request) = serde_json::from_str::<CodexRequest>(&line?) else { continue };
             let Some(id) = request.id else { continue };
             match request.method.as_str() {
                 "initialize" => {
@@ -80,7 +80,7 @@ impl<W: Write> Agent<W> {
         let message = json!({"type": "agentMessage", "id": item, "text": ""});
         self.notify("item/started", json!({"threadId": THREAD, "turnId": turn, "item": message}))?;
 
-        let said = match Script::parse(prompt) {
+        let said = match DeltaScript::parse(prompt) {
             Some(script) => self.speak(&turn, &item, script)?,
             None => "bench deltas=<n> rate=<per second, 0 = unpaced> bytes=<n>".to_owned(),
         };
@@ -92,7 +92,7 @@ impl<W: Write> Agent<W> {
     }
 
     /// Says all deltas of a script; returns the whole text.
-    fn speak(&mut self, turn: &str, item: &str, script: Script) -> io::Result<String> {
+    fn speak(&mut self, turn: &str, item: &str, script: DeltaScript) -> io::Result<String> {
         let filler = "x".repeat(script.bytes);
         let mut whole = String::new();
         let began = Instant::now();

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use futures_util::{SinkExt, StreamExt};
 use longshore_bench::marker::{self, Marker};
-use longshore_bench::script::Script;
+use longshore_bench::script::DeltaScript;
 use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{Message, Utf8Bytes};
 
-use crate::server::{Kind, Server, TOKEN};
+use crate::server::{BenchServer, Kind, TOKEN};
 use crate::tally::{Seen, Tally};
 
 /// How long an answer may take, and a turn beyond its own length.
@@ -47,16 +47,16 @@ impl Dialect {
 }
 
 /// A client that follows one session.
-pub(crate) struct Client {
+pub(crate) struct BenchClient {
     socket: WebSocketStream<TcpStream>,
     dialect: Dialect,
     session: String,
     calls: u64,
 }
 
-impl Client {
+impl BenchClient {
     /// Opens a session and follows it from its beginning; returns when its agent listens.
-    pub(crate) async fn open(server: &Server) -> Result<Self> {
+    pub(crate) async fn open(server: &BenchServer) -> Result<Self> {
         let mut client = Self::connect(server, String::new()).await?;
         let opened = client.call("open", json!({"agent": "codex", "cwd": server.work_tree()})).await?;
         client.session = opened["sessionId"].as_str().context("a session without a name")?.to_owned();
@@ -72,11 +72,11 @@ impl Client {
     }
 
     /// Another client of the same session, which has not read anything yet.
-    pub(crate) async fn another(&self, server: &Server) -> Result<Self> {
+    pub(crate) async fn another(&self, server: &BenchServer) -> Result<Self> {
         Self::connect(server, self.session.clone()).await
     }
 
-    async fn connect(server: &Server, session: String) -> Result<Self> {
+    async fn connect(server: &BenchServer, session: String) -> Result<Self> {
         let dialect = Dialect::of(server.kind);
         let stream = TcpStream::connect(&server.address).await?;
         stream.set_nodelay(true)?;
@@ -86,14 +86,14 @@ impl Client {
     }
 
     /// Says something and reads the whole turn.
-    pub(crate) async fn turn(&mut self, script: Script) -> Result<Seen> {
+    pub(crate) async fn turn(&mut self, script: DeltaScript) -> Result<Seen> {
         let prompt = json!({"session": self.session, "content": script.to_string()});
         self.send("prompt", prompt).await?;
         self.watch(script).await
     }
 
     /// Reads a session that holds one finished turn from its beginning; says how long that took.
-    pub(crate) async fn replay(&mut self, script: Script) -> Result<(Seen, Duration)> {
+    pub(crate) async fn replay(&mut self, script: DeltaScript) -> Result<(Seen, Duration)> {
         let began = Instant::now();
         self.send("subscribe", json!({"session": self.session, "after": 0})).await?;
         let seen = self.watch(script).await?;
@@ -101,7 +101,7 @@ impl Client {
     }
 
     /// Reads up to the end of a turn; fails when a delta is missing, comes twice, or out of order.
-    async fn watch(&mut self, script: Script) -> Result<Seen> {
+    async fn watch(&mut self, script: DeltaScript) -> Result<Seen> {
         let length = Duration::from_secs(script.deltas.checked_div(script.rate).unwrap_or_default());
         timeout(length + PATIENCE, self.watch_for_ever(script.deltas))
             .await

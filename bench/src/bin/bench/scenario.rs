@@ -4,22 +4,22 @@ use std::time::Duration;
 
 use anyhow::Result;
 use futures_util::future::try_join_all;
-use longshore_bench::script::Script;
+use longshore_bench::script::DeltaScript;
 
-use crate::client::Client;
+use crate::client::BenchClient;
 use crate::figures::{Figures, Measure, percentile};
 use crate::process::{cpu_nanos, resident_bytes};
-use crate::server::{Kind, Programs, Server};
+use crate::server::{BenchServer, Kind, Programs};
 
 const MIB: f64 = 1024.0 * 1024.0;
 const MILLISECOND: f64 = 1e6;
 const MICROSECOND: f64 = 1e3;
 
 /// So that a server has touched its code and its buffers before it is measured.
-const WARM_UP: Script = Script { deltas: 1_000, rate: 0, bytes: 20 };
-const BURST: Script = Script { deltas: 20_000, rate: 0, bytes: 20 };
-const PACED: Script = Script { deltas: 2_000, rate: 200, bytes: 20 };
-const ONE_OF_MANY: Script = Script { deltas: 250, rate: 50, bytes: 20 };
+const WARM_UP: DeltaScript = DeltaScript { deltas: 1_000, rate: 0, bytes: 20 };
+const BURST: DeltaScript = DeltaScript { deltas: 20_000, rate: 0, bytes: 20 };
+const PACED: DeltaScript = DeltaScript { deltas: 2_000, rate: 200, bytes: 20 };
+const ONE_OF_MANY: DeltaScript = DeltaScript { deltas: 250, rate: 50, bytes: 20 };
 const MANY: usize = 50;
 /// How long a server that has nothing to do is left alone before it is weighed.
 const REST: Duration = Duration::from_millis(500);
@@ -55,7 +55,7 @@ impl Scenario {
 
     /// Starts a server, does it, and stops the server.
     pub(crate) async fn run(self, kind: Kind, programs: &Programs, figures: &mut Figures) -> Result<()> {
-        let server = Server::start(kind, programs).await?;
+        let server = BenchServer::start(kind, programs).await?;
         let mut note = |name, digits, value| {
             figures.add(Measure { scenario: self.name(), name, digits }, kind, value);
         };
@@ -73,8 +73,8 @@ impl Scenario {
 /// Takes down a figure: its name, its digits, its value.
 type Note<'a> = dyn FnMut(&'static str, usize, f64) + 'a;
 
-async fn burst(server: &Server, note: &mut Note<'_>) -> Result<()> {
-    let mut client = Client::open(server).await?;
+async fn burst(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {
+    let mut client = BenchClient::open(server).await?;
     client.turn(WARM_UP).await?;
     let before = cpu_nanos(server.pid)?;
     let seen = client.turn(BURST).await?;
@@ -86,8 +86,8 @@ async fn burst(server: &Server, note: &mut Note<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn paced(server: &Server, note: &mut Note<'_>) -> Result<()> {
-    let mut client = Client::open(server).await?;
+async fn paced(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {
+    let mut client = BenchClient::open(server).await?;
     client.turn(WARM_UP).await?;
     let before = cpu_nanos(server.pid)?;
     let seen = client.turn(PACED).await?;
@@ -97,10 +97,10 @@ async fn paced(server: &Server, note: &mut Note<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn many(server: &Server, note: &mut Note<'_>) -> Result<()> {
+async fn many(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {
     let mut clients = Vec::with_capacity(MANY);
     for _ in 0..MANY {
-        clients.push(Client::open(server).await?);
+        clients.push(BenchClient::open(server).await?);
     }
     let before = cpu_nanos(server.pid)?;
     let turns = try_join_all(clients.iter_mut().map(|client| client.turn(ONE_OF_MANY))).await?;
@@ -112,18 +112,18 @@ async fn many(server: &Server, note: &mut Note<'_>) -> Result<()> {
     Ok(())
 }
 
-async fn replay(server: &Server, note: &mut Note<'_>) -> Result<()> {
-    let mut client = Client::open(server).await?;
+async fn replay(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {
+    let mut client = BenchClient::open(server).await?;
     client.turn(BURST).await?;
     let (seen, took) = client.another(server).await?.replay(BURST).await?;
     note("events/s", 0, seen.events as f64 / took.as_secs_f64());
     Ok(())
 }
 
-async fn start(server: &Server, note: &mut Note<'_>) -> Result<()> {
+async fn start(server: &BenchServer, note: &mut Note<'_>) -> Result<()> {
     note("exec to health, ms", 1, server.healthy_after.as_secs_f64() * 1e3);
     note("memory then, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);
-    let _client = Client::open(server).await?;
+    let _client = BenchClient::open(server).await?;
     note("exec to a session that listens, ms", 1, server.began.elapsed().as_secs_f64() * 1e3);
     tokio::time::sleep(REST).await;
     note("memory with one idle session, MiB", 1, resident_bytes(server.pid)? as f64 / MIB);

@@ -78,7 +78,7 @@ impl Programs {
 }
 
 /// A server that answers.
-pub(crate) struct Server {
+pub(crate) struct BenchServer {
     pub(crate) kind: Kind,
     pub(crate) pid: u32,
     /// Host and port.
@@ -93,7 +93,7 @@ pub(crate) struct Server {
     folder: Folder,
 }
 
-impl Server {
+impl BenchServer {
     /// Starts one and waits until it is well.
     pub(crate) async fn start(kind: Kind, programs: &Programs) -> Result<Self> {
         let folder = Folder::new()?;

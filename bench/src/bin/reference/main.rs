@@ -29,7 +29,7 @@ use store::Store;
 const HEAD: usize = 4096;
 
 #[derive(Deserialize)]
-struct Request {
+struct RelayRequest {
     id: Value,
     method: String,
     #[serde(default)]
@@ -68,15 +68,15 @@ async fn answer(mut stream: TcpStream, sessions: &Arc<Sessions>) -> Result<()> {
     // Clients say little, and every look at what they say clears a buffer of this size first.
     let config = WebSocketConfig::default().read_buffer_size(HEAD);
     let socket = tokio_tungstenite::accept_async_with_config(stream, Some(config)).await?;
-    Client { socket, cursor: None }.serve(sessions).await
+    RelayClient { socket, cursor: None }.serve(sessions).await
 }
 
-struct Client {
+struct RelayClient {
     socket: WebSocketStream<TcpStream>,
     cursor: Option<Cursor>,
 }
 
-impl Client {
+impl RelayClient {
     async fn serve(mut self, sessions: &Arc<Sessions>) -> Result<()> {
         loop {
             tokio::select! {
@@ -92,7 +92,7 @@ impl Client {
     }
 
     async fn received(&mut self, text: &str, sessions: &Arc<Sessions>) -> Result<()> {
-        let Request { id, method, params } = serde_json::from_str(text)?;
+        let RelayRequest { id, method, params } = serde_json::from_str(text)?;
         let session = || {
             let name = params["session"].as_str().and_then(|name| name.parse().ok());
             name.and_then(|name| sessions.find(name)).context("no such session")

@@ -116,19 +116,19 @@ pub(crate) struct Session {
     pub(crate) name: u64,
     thread: String,
     stdin: tokio::sync::Mutex<ChildStdin>,
-    live: broadcast::Sender<Arc<Batch>>,
+    live: broadcast::Sender<Arc<FrameBatch>>,
     store: Arc<Store>,
 }
 
 /// Frames that were committed together.
-pub(crate) struct Batch {
+pub(crate) struct FrameBatch {
     pub(crate) first: u64,
     pub(crate) frames: Vec<Utf8Bytes>,
 }
 
 impl Session {
     /// These frames are in the store now. Called by the store, in order.
-    pub(crate) fn publish(&self, batch: Batch) {
+    pub(crate) fn publish(&self, batch: FrameBatch) {
         // Nobody listening is no fault.
         let _ = self.live.send(Arc::new(batch));
     }
@@ -148,7 +148,7 @@ impl Session {
 /// A client's place in a session.
 pub(crate) struct Cursor {
     session: Arc<Session>,
-    live: broadcast::Receiver<Arc<Batch>>,
+    live: broadcast::Receiver<Arc<FrameBatch>>,
     last: u64,
     /// Whether the store has to be read before what is live.
     behind: bool,

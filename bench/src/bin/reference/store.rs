@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-use super::session::{Batch, Session};
+use super::session::{FrameBatch, Session};
 
 /// How many chunks may wait; past that the agents' pipes are not read.
 const WAITING: usize = 16;
@@ -106,7 +106,7 @@ fn write(mut connection: Connection, mut waiting: mpsc::Receiver<Append>) {
     }
 }
 
-fn commit(connection: &mut Connection, group: &[Append]) -> rusqlite::Result<Vec<Batch>> {
+fn commit(connection: &mut Connection, group: &[Append]) -> rusqlite::Result<Vec<FrameBatch>> {
     let at = (marker::now() / 1_000) as i64;
     let transaction = connection.transaction()?;
     let mut batches = Vec::with_capacity(group.len());
@@ -130,7 +130,7 @@ fn commit(connection: &mut Connection, group: &[Append]) -> rusqlite::Result<Vec
                 insert.execute(params![append.session.name as i64, seq as i64, at, kind, turn, frame])?;
                 frames.push(Utf8Bytes::from(frame));
             }
-            batches.push(Batch { first: append.first, frames });
+            batches.push(FrameBatch { first: append.first, frames });
         }
     }
     transaction.commit()?;

@@ -83,9 +83,9 @@ pub(super) fn private(path: &Path) -> std::io::Result<File> {
 
 /// Why a file of ours cannot be had: because something else is in its place, or as the system says.
 fn failed(doing: &'static str, path: &Path, error: std::io::Error) -> LogError {
-    match error.kind() {
-        ErrorKind::InvalidInput | ErrorKind::IsADirectory => LogError::NotAFile { path: path.to_owned() },
-        _ => LogError::other(doing, named(path, error)),
+    match matches!(error.kind(), ErrorKind::InvalidInput | ErrorKind::IsADirectory) {
+        true => LogError::NotAFile { path: path.to_owned() },
+        false => LogError::other(doing, named(path, error)),
     }
 }
 
