@@ -184,5 +184,5 @@ async fn what_was_said_is_imported_as_it_was() {
         events.iter().filter(is_said).map(told).collect::<Vec<_>>()
     };
     assert_eq!((said(&again), said(&events).len()), (said(&events), 2));
-    assert_eq!(socket.refused("import", json!({ "events": events })).await, "invalid_request");
+    assert_eq!(socket.refused("import", json!({ "events": events })).await, "session_exists");
 }

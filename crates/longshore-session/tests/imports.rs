@@ -162,8 +162,11 @@ async fn an_export_can_be_imported_elsewhere_once() {
     let Start::Told { story } = launch.start else { panic!("it was not told: {:?}", launch.start) };
     assert!(story.contains("User: what is this?") && story.contains("You: a test"), "{story}");
 
-    assert!(matches!(other.hub.import(request(first.to_vec())).await, Err(HubError::Invalid(_))), "twice");
-    assert!(matches!(rig.hub.import(request(events)).await, Err(HubError::Invalid(_))), "over itself");
+    assert!(
+        matches!(other.hub.import(request(first.to_vec())).await, Err(HubError::SessionExists(_))),
+        "twice"
+    );
+    assert!(matches!(rig.hub.import(request(events)).await, Err(HubError::SessionExists(_))), "over itself");
 }
 
 #[tokio::test]
